@@ -8,7 +8,7 @@ use core::time::Duration;
 pub struct Backoff {
     /// Half of the pause after the first failure, and of which all others are multiples.
     pub first: Duration,
-    /// None is longer.
+    /// The longest pause.
     pub longest: Duration,
 }
 
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_doubles_up_to_the_longest() {
+    fn pauses_double_up_to_longest() {
         let ms = Duration::from_millis;
         let backoff = Backoff { first: ms(50), longest: ms(2_000) };
         let shortest = [1, 2, 3, 6, u32::MAX].map(|n| backoff.pause(n, |_| Duration::ZERO));

@@ -5,9 +5,9 @@ use crate::time::Time;
 /// The end of one leadership's claim, which moves later with each renewal until the claim has
 /// lapsed or was lowered.
 ///
-/// One claim belongs to one leadership and never returns: a handle that once said "no longer" says
-/// so for ever, although a renewal may complete after the lapse. A driver shares it with its
-/// handles by an atomic cell, the simulator holds it as it is.
+/// A claim belongs to one leadership and never returns: a handle that once said "no longer" says so
+/// for ever, although a renewal may complete after the lapse. A driver shares it with its handles
+/// by an atomic cell, the simulator holds it as it is.
 ///
 /// ```
 /// use tenure_core::{Claim, Time};
@@ -42,16 +42,16 @@ impl Claim {
         self.until
     }
 
-    /// Whether it holds at `now`. What is shared is read after the clock: of a claim that was
-    /// lowered in between the sample would say that it still held then.
+    /// Whether the claim holds at `now`. Read a shared claim after the clock: a sample from before
+    /// would say that a claim still held that was lowered in between.
     #[inline]
     #[must_use]
     pub fn holds(self, now: Time) -> bool {
         now < self.until
     }
 
-    /// The claim after a renewal to `until` that is carried out at `now`; `None` where it has
-    /// lapsed or is over. It never moves back.
+    /// The claim after a renewal to `until` that is carried out at `now`; `None` where the claim
+    /// has lapsed or is over. Its end never moves back.
     #[inline]
     #[must_use]
     pub fn raised(self, now: Time, until: Time) -> Option<Self> {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_moves_later_until_it_has_lapsed_and_never_back() {
+    fn claim_end_never_moves_back() {
         let at = Time::from_nanos;
         let claim = Claim::new(at(10));
         assert_eq!(claim.raised(at(9), at(20)), Some(Claim::new(at(20))));

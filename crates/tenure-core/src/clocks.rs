@@ -7,14 +7,14 @@ use crate::time::{Time, WallTime};
 
 /// The clocks of one process. Drivers read real ones, simulators made-up ones.
 pub trait Clocks {
-    /// `CLOCK_BOOTTIME`: nobody can set it, and it counts suspend.
+    /// `CLOCK_BOOTTIME`: no process can set it, and it counts suspend.
     fn since_boot(&self) -> Time;
 
     /// `CLOCK_REALTIME`: it may be wrong, and it may step either way at any time.
     fn wall(&self) -> WallTime;
 }
 
-/// What a core is told of the time with each input: [`Time`] if time since boot is enough for it,
+/// The clocks that a core is given with each input: [`Time`] if time since boot is enough for it,
 /// [`BothClocks`] if it compares wall time with other machines.
 pub trait Now: Copy + fmt::Debug + Send + 'static {
     /// Reads what the core needs, once, after the input arrived. Never goes back from one call to
@@ -58,15 +58,15 @@ const TOGETHER: Duration = Duration::from_micros(50);
 const TRIES: u32 = 4;
 
 impl BothClocks {
-    /// The earliest [`Time`] at which the wall clock may show `wall`, unless somebody sets it:
-    /// when a claim that ends then has to end.
+    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set: a
+    /// claim that ends then has to end.
     #[must_use]
     pub fn earliest(self, wall: WallTime) -> Time {
         self.boot.after(wall.since(self.wall)).before(self.wall.since(wall))
     }
 
-    /// The latest [`Time`] at which the wall clock may show `wall`, unless somebody sets it: until
-    /// when to wait for the claim of another that ends then.
+    /// The latest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
+    /// end of the wait for the claim of another that ends then.
     #[must_use]
     pub fn latest(self, wall: WallTime) -> Time {
         self.earliest(wall).after(self.apart)
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_between_the_reads_is_read_again() {
+    fn paused_reads_are_repeated() {
         let second = 1_000_000_000;
         let both = slow(&[second, 1, 1, 1]);
         assert_eq!(both.apart, Duration::from_nanos(2));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_pauses_come_the_true_instant_is_between_earliest_and_latest() {
+    fn true_instant_lies_within_bounds() {
         for pauses in 0..1_u32 << 9 {
             let pause =
                 |read: u32| if pauses >> read & 1 == 1 { 70_000 + u64::from(read) } else { 1 };
@@ -153,7 +153,8 @@ mod tests {
             let both = slow(&takes);
             for end in [0, 900, 1_000, 500_000, 7_000_000] {
                 // Both clocks of this process show the same but for the origin of the wall clock.
-                let (wall, boot) = (WallTime::from_nanos(EPOCH + end), Time::from_nanos(end));
+                let wall = WallTime::from_nanos(EPOCH + end);
+                let boot = Time::from_nanos(end);
                 assert!(both.earliest(wall) <= boot, "{pauses:b}: {both:?}");
                 assert!(both.latest(wall) >= boot, "{pauses:b}: {both:?}");
             }

@@ -1,16 +1,16 @@
-//! What an application may ask of any election.
+//! Requests of an application about any election.
 
 use core::fmt::{self, Display};
 use core::time::Duration;
 
 use crate::name::{NodeName, Value};
 
-/// A request of the application, about one election. What only one protocol offers is `Extra`.
+/// A request of the application, about one election. `Extra` has the requests of one protocol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command<Extra> {
-    /// Contend until elected, lost or resigned. One campaign for each election and node.
+    /// Contend until elected, lost or resigned. Each election has at most one campaign in a node.
     Campaign {
-        /// What others should know of the candidate when it leads.
+        /// The value that others see when the candidate leads.
         value: Value,
         /// The higher goes first among those who wait, where the protocol can do so.
         priority: u8,
@@ -20,19 +20,19 @@ pub enum Command<Extra> {
     /// Hand over to this candidate if it waits; keep leading if it does not. Ignored where the
     /// protocol cannot do so.
     Transfer {
-        /// Its name.
+        /// The name of the candidate.
         to: NodeName,
         /// Only find out whether it waits, and keep leading.
         probe: bool,
     },
     /// Follow who leads.
     Observe {
-        /// How often to ask, where others do not tell of changes by themselves.
+        /// How often to ask, where others do not report changes by themselves.
         every: Duration,
     },
     /// No longer follow who leads.
     Unobserve,
-    /// What only this protocol offers.
+    /// A request that only this protocol offers.
     Extra(Extra),
 }
 

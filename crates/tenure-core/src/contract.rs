@@ -17,14 +17,14 @@
 //! 6. [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) have happened before the effect after
 //!    them is carried out: no handle says "I lead" when a release is on its way.
 //!
-//! What a core promises in turn, checked for every core by one suite (`contract` of
+//! The promises of a core in turn, checked for every core by one suite (`contract` of
 //! `tenure-testkit`):
 //!
 //! - The same inputs give the same effects, byte for byte.
 //! - A [`Timeout`](Input::Timeout) that comes early does nothing; one that comes late does all
 //!   that was due.
 //! - A duplicate of a message changes no standing.
-//! - Memory is bounded by the configuration, whatever arrives.
+//! - Memory is bounded by the configuration, for any input.
 //! - No message that decodes can make it panic.
 
 use alloc::vec::Vec;
@@ -37,34 +37,34 @@ use crate::name::ElectionName;
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// What a protocol says and hears. A type of its own, apart from the machine, so that each part of
-/// a machine can name its inputs and effects without naming the whole.
+/// The types of the inputs and effects of a protocol. They are apart from the machine, so that each
+/// part of a machine can name them without naming the whole.
 pub trait Words: Clone + Eq + Hash + Debug {
     /// Everything a new process begins with: identity, what was on disk, a seed.
     type Start: Clone + Eq + Hash + Debug + Send;
-    /// Whom a message came from, as far as the transport and the message itself tell.
+    /// The sender of a message, as far as the transport and the message itself show.
     type Sender: Clone + Eq + Hash + Debug + Display + Send;
     /// Where a message goes.
     type Address: Clone + Eq + Hash + Debug + Display + Send;
-    /// What travels between participants, or to and from a store.
+    /// A message between participants, or to and from a store.
     type Message: Clone + Eq + Hash + Debug + Display + Send;
-    /// What must survive the process.
+    /// A record that must survive the process.
     type Record: Clone + Eq + Hash + Debug + Display + Send;
-    /// What an application asks for.
+    /// A request of an application.
     type Command: Clone + Eq + Hash + Debug + Display + Send;
-    /// What an application or an operator is told.
+    /// An event for an application or an operator.
     type Event: Clone + Eq + Hash + Debug + Display + Send;
 }
 
 /// A leader election protocol as a pure state machine.
 pub trait Protocol: Clone + Eq + Hash + Debug {
-    /// What goes in and out.
+    /// The types of inputs and effects.
     type Words: Words;
     /// Which clocks it is given.
     type Now: Now;
 
-    /// The one door through which anything changes. It cannot fail: stale, duplicate, late and
-    /// hostile input is normal, and is answered by an event that the driver counts.
+    /// The only door through which anything changes. The call cannot fail: stale, duplicate, late
+    /// and hostile input is normal, and is answered by an event that the driver counts.
     fn handle(&mut self, now: Self::Now, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
 
     /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
@@ -76,7 +76,7 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
         self.deadline().map(|deadline| deadline.at)
     }
 
-    /// Whether [`Input::Timeout`] at `now` comes before it is due. It does nothing then.
+    /// Whether [`Input::Timeout`] at `now` comes before the deadline, and so does nothing.
     fn is_early(&self, now: Time) -> bool {
         self.due().is_none_or(|due| now < due)
     }
@@ -86,14 +86,14 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     fn standing(&self, election: &ElectionName, now: Time) -> Standing;
 }
 
-/// What a driver hands to a core.
+/// An input of a core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<W: Words> {
     /// The process has started. Comes first and once.
     Start(W::Start),
     /// A message arrived.
     Message {
-        /// Who sent it.
+        /// The sender of the message.
         from: W::Sender,
         /// The message.
         message: W::Message,
@@ -115,7 +115,7 @@ pub enum Input<W: Words> {
     Failed(Option<Ticket>),
 }
 
-/// What a core wants done.
+/// An effect that a driver carries out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Effect<W: Words> {
     /// The claim to lead `election` holds until `until` from now on.
@@ -127,8 +127,8 @@ pub enum Effect<W: Words> {
         /// The fence of the leadership, where the protocol can order leaders.
         fence: Option<Fence>,
     },
-    /// There is no claim to lead `election` any more. Comes before anything that lets somebody
-    /// else lead it.
+    /// There is no claim to lead `election` any more. Comes before anything that lets another
+    /// process lead it.
     Lower {
         /// The election.
         election: ElectionName,
@@ -137,9 +137,9 @@ pub enum Effect<W: Words> {
     Persist(W::Record),
     /// Write this so that it survives the machine, without holding up what follows.
     Flush(Ticket, W::Record),
-    /// Send a message. It may be lost, delayed, repeated and reordered.
+    /// Send a message, which may be lost, delayed, repeated and reordered.
     Send {
-        /// Who should get it.
+        /// The addressee.
         to: W::Address,
         /// The message.
         message: W::Message,
@@ -148,7 +148,7 @@ pub enum Effect<W: Words> {
     Emit {
         /// The election it is about, when it is about one.
         election: Option<ElectionName>,
-        /// What happened.
+        /// The event.
         event: W::Event,
     },
 }
@@ -158,7 +158,7 @@ pub enum Effect<W: Words> {
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// Of no flush. [`Input::Failed`] with it says that what is written would be lost, found
+    /// The ticket of no flush. [`Input::Failed`] with it says that records would be lost, found
     /// while nothing was being written; [`Input::Flushed`] says that this is over.
     pub const NONE: Self = Self(0);
 }

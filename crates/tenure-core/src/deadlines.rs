@@ -1,4 +1,4 @@
-//! What is due when, for many elections at once.
+//! The deadlines of many elections at once.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,8 +8,8 @@ use crate::time::Time;
 
 /// At most one due time for each election, with the earliest at hand.
 ///
-/// It is not searched by name: what is kept of an election has its [`Booking`]. Of
-/// what is due at the same time, what was put down first comes first.
+/// There is no search by name: each election has its [`Booking`]. Elections that are due at the
+/// same time come in the order in which they were put down.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Deadlines {
     /// The earliest. Where there is one election, as mostly, no deadline of it is allocated.
@@ -24,13 +24,13 @@ type Due = (Place, ElectionName);
 /// When, and a number that is given once.
 type Place = (Time, u64);
 
-/// Where the deadline of one election is in [`Deadlines`]. One that is lost leaves its election
-/// there, to come up once more; one that is out of date does no harm.
+/// The place of the deadline of one election in [`Deadlines`]. If a booking is lost, its election
+/// comes up once more; a booking that is out of date does no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Booking(Option<Place>);
 
 impl Deadlines {
-    /// Something is due for `election` at `at`, or nothing is. [`Time::MAX`] never comes.
+    /// Sets the deadline of `election` to `at`, or to none. [`Time::MAX`] never comes.
     pub(crate) fn set(&mut self, booking: &mut Booking, election: &ElectionName, at: Option<Time>) {
         let at = at.filter(|at| *at < Time::MAX);
         let mut name = None;
@@ -55,7 +55,7 @@ impl Deadlines {
             || self.later.contains_key(&place)
     }
 
-    /// What is earliest afterwards is not at hand before [`promote`](Self::promote).
+    /// The earliest deadline afterwards is not at hand before [`promote`](Self::promote).
     fn remove(&mut self, place: Place) -> Option<ElectionName> {
         match self.earliest.take_if(|(first, _)| *first == place) {
             Some((_, name)) => Some(name),
@@ -91,8 +91,8 @@ impl Deadlines {
         self.earliest.as_ref().map(|((at, _), election)| (*at, election))
     }
 
-    /// Takes everything that is due at `now` off the queue, the earliest first. What is put on
-    /// it while that is done waits for the next call, so that no call goes on for ever.
+    /// Takes everything that is due at `now` off the queue, the earliest first. Deadlines that are
+    /// set meanwhile wait for the next call, so that no call goes on for ever.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<ElectionName> {
         let mut due = Vec::new();
         while self.first().is_some_and(|at| at <= now)
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_election_is_due_once_and_at_its_latest_time() {
+    fn election_is_due_once() {
         let [a, b] = ["a", "b"].map(|name| ElectionName::new(name).unwrap());
         let mut deadlines = Deadlines::default();
         let [mut of_a, mut of_b] = [Booking::default(); 2];
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(due(&mut deadlines, 4), [""; 0]);
         assert_eq!(due(&mut deadlines, 5), ["b", "a"]);
         assert_eq!(deadlines.first(), None);
-        // What was taken off can be put down for the same time again.
+        // A deadline that was taken off can be set to the same time again.
         deadlines.set(&mut of_a, &a, at(5));
         assert_eq!(deadlines.first(), at(5));
         deadlines.set(&mut of_a, &a, None);
@@ -144,7 +144,7 @@ mod tests {
     /// Against a list that is searched: what is put down, moved, taken back and taken off in any
     /// order comes up as it should.
     #[test]
-    fn the_earliest_is_always_at_hand() {
+    fn earliest_deadline_is_at_hand() {
         let names = ["a", "b", "c", "d"].map(|name| ElectionName::new(name).unwrap());
         let mut bookings = [Booking::default(); 4];
         let mut deadlines = Deadlines::default();

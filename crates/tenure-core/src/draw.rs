@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_draw_depends_on_all_it_is_made_of_and_on_nothing_else() {
+    fn draws_depend_on_all_inputs() {
         let draw = Draw::new(7);
         let base = draw.number("a", "backoff", 1);
         assert_eq!(base, Draw::new(7).number("a", "backoff", 1));

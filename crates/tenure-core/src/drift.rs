@@ -83,9 +83,12 @@ enum Rounding {
 }
 
 fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration {
-    let (span, times, over) = (nanos(span), u64::from(times), u64::from(over));
-    // What `over` divides is exact, and the rest times `times` is below 2⁶⁴: no long division.
-    let (whole, rest) = (span / over, span % over * times);
+    let span = nanos(span);
+    let times = u64::from(times);
+    let over = u64::from(over);
+    // The dividend of `over` is exact, and the rest times `times` is below 2⁶⁴: no long division.
+    let whole = span / over;
+    let rest = span % over * times;
     let part = match rounding {
         Rounding::Down => rest / over,
         Rounding::Up => rest.div_ceil(over),
@@ -159,7 +162,8 @@ mod tests {
         fn rounding_goes_against_the_claimant(span in 0_u64..1 << 50, parts in 0_u32..BILLION) {
             let rho = Drift::from_parts_per_billion(parts).unwrap();
             let d = Duration::from_nanos(span);
-            let (down, up) = (rho.shrink(d), rho.stretch(d));
+            let down = rho.shrink(d);
+            let up = rho.stretch(d);
             let exact = u128::from(span) * u128::from(parts);
             let billion = u128::from(BILLION);
             prop_assert!((u128::from(span) * billion - exact) >= down.as_nanos() * billion);
@@ -186,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_a_fraction_below_one() {
+    fn drift_is_a_fraction_below_one() {
         for text in ["1", "1.0", "2.5", "10"] {
             assert_eq!(text.parse::<Drift>(), Err(DriftError::NotBelowOne), "{text}");
         }

@@ -1,4 +1,4 @@
-//! What every election tells its application.
+//! Events of every election.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -9,19 +9,19 @@ use crate::name::NodeName;
 use crate::view::View;
 use crate::waiting::Waiting;
 
-/// Something that happened. What only one protocol tells is `Own`.
+/// An event. `Own` has the events of one protocol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Event<Own> {
     /// This process leads the election. The claim was raised just before.
     Elected {
-        /// What names this leader to others: [`LeaderView::id`](crate::LeaderView::id).
+        /// The name of this leader for others: [`LeaderView::id`](crate::LeaderView::id).
         id: Arc<str>,
         /// The fence of the leadership, where the protocol can order leaders.
         fence: Option<Fence>,
     },
     /// The leadership holds a lease of full length: long work may begin.
     Settled,
-    /// What the campaign waits for has changed.
+    /// The reason why the campaign waits has changed.
     Waiting(Waiting),
     /// The leadership or the campaign is over. [`Released`](Self::Released) follows.
     Ended(End),
@@ -29,7 +29,7 @@ pub enum Event<Own> {
     Released,
     /// A transfer to this candidate, which waits, can begin.
     SuccessorWaits {
-        /// Its name.
+        /// The name of the successor.
         to: NodeName,
     },
     /// A transfer did not take place; the leadership goes on.
@@ -39,29 +39,29 @@ pub enum Event<Own> {
         /// Why.
         why: TransferFailure,
     },
-    /// Who leads. Apart from the rest, which is small and moved at every step.
+    /// The leader. Boxed, as the other events are small and moved at every step.
     View(Box<View>),
     /// States between the last view and the next one may have been missed.
     Gap,
-    /// Nobody here can observe the election.
+    /// This process cannot observe the election.
     NotObserved {
-        /// What stands against it, and what to do.
+        /// The reason, and a way out.
         why: Arc<str>,
     },
-    /// What only this protocol tells.
+    /// An event that only this protocol has.
     Own(Own),
 }
 
 /// Why a leadership or a campaign is over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum End {
-    /// It was lost, or given up.
+    /// The leadership was lost, or given up.
     Lost(Loss),
     /// The campaign was withdrawn before it won.
     Withdrawn,
-    /// It can never be won.
+    /// The campaign can never be won.
     Refused {
-        /// What stands against it, and what to do.
+        /// The reason, and a way out.
         why: Arc<str>,
     },
 }
@@ -73,14 +73,14 @@ pub enum Loss {
     /// The lease was not renewed in time: the network, its grantors or this process stalled.
     #[error("the lease ran out before it was renewed")]
     Expired,
-    /// It was resigned.
+    /// The leader resigned.
     #[error("it was resigned")]
     Resigned,
-    /// It was handed over to a named candidate.
+    /// The leader handed over to a named candidate.
     #[error("it was handed over")]
     Transferred,
-    /// Somebody else ended it in the store: its key or its lease was deleted, or permission to
-    /// them was revoked.
+    /// Another program ended the leadership in the store: its key or its lease was deleted, or
+    /// permission to them was revoked.
     #[error(
         "somebody else deleted its key or its lease in the store, or revoked permission to them"
     )]
@@ -92,7 +92,7 @@ pub enum Loss {
     /// Another leader goes before this one, where leaders may overlap.
     #[error("another leader goes before this one")]
     Superseded,
-    /// What this process led by was given to another one.
+    /// The basis of the leadership was given to another process.
     #[error("it was assigned to another process")]
     Reassigned,
     /// The node was closed or its thread ended.

@@ -1,8 +1,8 @@
 //! Leader election protocols as pure state machines.
 //!
-//! Nothing here does I/O, reads a clock or draws a random number: a core is fed with inputs
-//! and the time at which they were seen, and answers with effects that somebody else carries
-//! out. The crate never links `std`; a build for a bare-metal target proves it.
+//! Nothing here does I/O, reads a clock or draws a random number: a core is fed with inputs and the
+//! time at which they were seen, and answers with effects that a driver carries out. The crate
+//! never links `std`; a build for a bare-metal target proves it.
 //!
 //! - [`contract`]: what every core promises and what its driver owes it. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.

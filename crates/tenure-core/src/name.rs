@@ -15,13 +15,13 @@ pub enum NameError {
     /// Nothing was given.
     #[error("{what} is empty")]
     Empty {
-        /// What kind of name it is.
+        /// The kind of the name.
         what: &'static str,
     },
     /// More bytes than a message has room for.
     #[error("{what} has {bytes} bytes; at most {max} are allowed")]
     TooLong {
-        /// What kind of name it is.
+        /// The kind of the name.
         what: &'static str,
         /// How long it is.
         bytes: usize,
@@ -31,11 +31,11 @@ pub enum NameError {
     /// A character outside the rule for this kind of name.
     #[error("{what} may hold {rule}; {found:?} is not one of them")]
     Character {
-        /// What kind of name it is.
+        /// The kind of the name.
         what: &'static str,
         /// The first offending character.
         found: char,
-        /// What is allowed, in words.
+        /// The allowed characters, in words.
         rule: &'static str,
     },
 }
@@ -104,7 +104,8 @@ macro_rules! text {
         impl PartialEq for $name {
             #[inline]
             fn eq(&self, other: &Self) -> bool {
-                let (one, two) = (self.as_str(), other.as_str());
+                let one = self.as_str();
+                let two = other.as_str();
                 let may_be = one.len() == two.len() && one.bytes().last() == two.bytes().last();
                 may_be && (self.is_clone(other) || one == two)
             }
@@ -214,7 +215,7 @@ text! {
 }
 
 text! {
-    /// What a candidate wants others to know of it when it leads, such as its address.
+    /// The value that others see of a candidate when it leads, such as its address.
     ///
     /// At most 128 bytes without control characters; may be empty.
     Value, "a candidate's value", 0..=128, is_printable, "no control characters"
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_its_text_wherever_it_is_kept() {
+    fn name_equals_its_text() {
         let [a, same, b] = ["a", "a", "b"].map(|text| NodeName::new(text).unwrap());
         assert!(a == same && a == a.clone() && a != b);
         assert_eq!(a.cmp(&same), Ordering::Equal);
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_from_outside_is_checked_too() {
+    fn deserialized_names_are_checked() {
         let good = postcard::to_allocvec("billing").unwrap();
         assert_eq!(postcard::from_bytes::<ElectionName>(&good).unwrap().as_str(), "billing");
         let bad = postcard::to_allocvec("bill\u{7}ing").unwrap();

@@ -21,7 +21,7 @@ pub struct Time(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct WallTime(u64);
 
-/// What instants of every clock have in common.
+/// The methods of the instants of every clock.
 macro_rules! instants {
     ($($instant:ty),+) => {$(
         impl $instant {
@@ -94,7 +94,7 @@ pub(crate) fn nanos(span: Duration) -> u64 {
 pub struct Deadline {
     /// The earliest instant at which there is something to do.
     pub at: Time,
-    /// What is due then, for traces and for people who ask why a process woke up.
+    /// The purpose of the deadline, for traces and for people who ask why a process woke up.
     pub why: &'static str,
 }
 

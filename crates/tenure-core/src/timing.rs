@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use crate::drift::Drift;
 
-/// What every protocol with leases is told of time. Each field has its bounds and its default from
-/// the protocol.
+/// The times of every protocol with leases. Each field has its bounds and its default from the
+/// protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LeaseTiming {
     /// The length of a lease, in real time.
@@ -19,7 +19,7 @@ pub struct LeaseTiming {
     pub kill_margin: Duration,
 }
 
-/// What a protocol allows.
+/// The bounds of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseBounds {
     /// The shortest lease.
@@ -35,8 +35,8 @@ pub struct LeaseBounds {
 }
 
 impl LeaseTiming {
-    /// Whether these times work together. `usable` says how much of a lease is left on the
-    /// leader's clock when its first renewal is due; it grows with the lease. That must exceed the
+    /// Whether these times work together. `usable` says how much of a lease is left on the leader's
+    /// clock when its first renewal is due; it grows with the lease. The rest must exceed the
     /// grace, the kill margin and the round trips of `bounds` together: a renewal that gets lost
     /// once is repeated before the work is asked to stop.
     pub fn check(
@@ -62,7 +62,8 @@ impl LeaseTiming {
             return Ok(());
         }
         let enough = shortest_lease(bounds, |lease| usable(lease) > needed);
-        let (usable, beside) = (usable(lease), RoundTrips { count, round_trip });
+        let usable = usable(lease);
+        let beside = RoundTrips { count, round_trip };
         let short = TooShort { lease, usable, drift, grace, kill_margin, beside, needed, enough };
         Err(TimingError::TooShort(Box::new(short)))
     }
@@ -72,15 +73,17 @@ impl LeaseTiming {
 fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Option<Duration> {
     let steps = |span: Duration| span.as_nanos().div_ceil(bounds.step.as_nanos().max(1));
     let lease = |steps: u128| bounds.step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
-    let (mut low, mut high) = (steps(bounds.shortest), steps(bounds.longest));
+    let mut low = steps(bounds.shortest);
+    let mut high = steps(bounds.longest);
     if !fits(lease(high)) {
         return None;
     }
     while low < high {
         let middle = low + (high - low) / 2;
-        match fits(lease(middle)) {
-            true => high = middle,
-            false => low = middle + 1,
+        if fits(lease(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
     Some(lease(high))
@@ -136,7 +139,7 @@ pub enum TimingError {
 pub struct TooShort {
     /// The lease.
     pub lease: Duration,
-    /// What is left of it when its first renewal is due.
+    /// The rest of the lease when its first renewal is due.
     pub usable: Duration,
     /// ρ.
     pub drift: Drift,
@@ -144,9 +147,9 @@ pub struct TooShort {
     pub grace: Duration,
     /// The kill margin.
     pub kill_margin: Duration,
-    /// What must fit beside them.
+    /// The times that must fit into the rest.
     pub beside: RoundTrips,
-    /// What `usable` must exceed.
+    /// The sum that `usable` must exceed.
     pub needed: Duration,
     /// The shortest lease that would do, if one does.
     pub enough: Option<Duration>,
@@ -200,7 +203,8 @@ mod tests {
     }
 
     fn timing() -> LeaseTiming {
-        let (grace, kill_margin) = (SECOND, SECOND / 10);
+        let grace = SECOND;
+        let kill_margin = SECOND / 10;
         LeaseTiming { lease: 10 * SECOND, drift: Drift::DEFAULT, grace, kill_margin }
     }
 
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_the_last_that_passes() {
+    fn bounds_pass_inclusively() {
         check(LeaseTiming { lease: 60 * SECOND, ..timing() }).unwrap();
         check(LeaseTiming { lease: 61 * SECOND, ..timing() }).unwrap_err();
         let refused = check(LeaseTiming { lease: SECOND / 2, ..timing() }).unwrap_err();
@@ -220,9 +224,9 @@ mod tests {
         check(LeaseTiming { drift: "0.100000001".parse().unwrap(), ..timing() }).unwrap_err();
     }
 
-    /// What is needed is 1.6 s, and 1.998 s of 3 s are left when a third is over.
+    /// 1.6 s are needed, and 1.998 s of 3 s are left when a third is over.
     #[test]
-    fn the_shortest_lease_that_would_do_is_named_and_does() {
+    fn error_names_shortest_lease() {
         check(LeaseTiming { lease: 3 * SECOND, ..timing() }).unwrap();
         let refused = check(LeaseTiming { lease: 2 * SECOND, ..timing() }).unwrap_err();
         let TimingError::TooShort(short) = &refused else { panic!("{refused}") };

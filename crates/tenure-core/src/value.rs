@@ -1,4 +1,4 @@
-//! What a leader tells of itself, as others read it.
+//! The value of a leader, as others read it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use core::fmt::{self, Write};
 
 use crate::name::Value;
 
-/// What a leader wants others to know, such as its address: any bytes of any length.
+/// The value that a leader shows to others, such as its address: any bytes of any length.
 ///
 /// Candidates of other programs may share an election, and their store lets them say what they
 /// like. A clone shares the bytes.
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_bytes_are_kept_and_printed_without_harm() {
+    fn values_print_any_bytes() {
         let bytes = b"10.0.0.7\x1b[2J\n\xff";
         let value = LeaderValue::from(&bytes[..]);
         assert_eq!(value.as_bytes(), bytes);

@@ -1,4 +1,4 @@
-//! Who leads, as others see it.
+//! Leaders, as others see them.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,10 +9,10 @@ use crate::fence::Fence;
 use crate::time::Time;
 use crate::value::LeaderValue;
 
-/// Who leads, as an observer knows it.
+/// The leader, as an observer knows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum View {
-    /// Somebody leads.
+    /// There is a leader.
     Leader(LeaderView),
     /// Several lead, as they may where leaders can overlap.
     Leaders {
@@ -21,33 +21,33 @@ pub enum View {
         /// The others, at least one.
         others: Vec<LeaderView>,
     },
-    /// Nobody leads, and that is known.
+    /// There is no leader, and that is known.
     Vacant,
-    /// Nobody who knows has answered in time, or the answers do not agree.
+    /// No participant that knows has answered in time, or the answers do not agree.
     Unknown {
         /// Since when, on the clock of leases.
         since: Time,
     },
 }
 
-/// A leader as an observer knows it. What its protocol does not tell is `None`.
+/// A leader as an observer knows it. Fields that its protocol does not have are `None`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderView {
-    /// What names it: the name of its node, or of its lease.
+    /// The name of the leader: that of its node, or of its lease.
     pub id: Arc<str>,
-    /// What it wants others to know.
+    /// The value that it shows to others.
     pub value: LeaderValue,
     /// The fence of its leadership, when it is known.
     pub fence: Option<Fence>,
-    /// It leads until then at least unless it gives up, on the clock of leases.
+    /// The leader leads until then at least unless it gives up, on the clock of leases.
     pub until: Option<Time>,
     /// 128 random bits that tell one incarnation of a process from the next of the same name
     /// (Nerio).
     pub incarnation: Option<u128>,
     /// Where it is reached by the protocol itself (Nerio).
     pub address: Option<SocketAddr>,
-    /// It has given up and leads no more. Until about then nobody else does, because a verification
-    /// promised it (Nerio).
+    /// The leader has given up and leads no more. Until about then no other process does, because a
+    /// verification promised that (Nerio).
     pub leaving: Option<Time>,
     /// When it was heard last, where leaders can overlap.
     pub heard: Option<Time>,
@@ -72,7 +72,7 @@ impl View {
         }
     }
 
-    /// Whether it tells an application the same: a lease that goes on is no change.
+    /// Whether an application sees no difference: a lease that goes on is no change.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let alike = |one: &[LeaderView], other: &[LeaderView]| {
@@ -93,7 +93,7 @@ impl View {
 }
 
 impl LeaderView {
-    /// A leader of which only this is told.
+    /// A leader of which only this is known.
     #[must_use]
     pub const fn new(id: Arc<str>, value: LeaderValue) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What a campaign waits for: the same words for every protocol.
+//! The reason why a campaign waits: the same words for every protocol.
 //!
 //! A core says what it knows from the answers it gets, as an event and only when it changes. A
 //! driver adds what only it knows, such as an endpoint that cannot be reached. Both say it in the
@@ -16,12 +16,12 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// Nobody who could answer has been reached.
+    /// No participant that could answer has been reached.
     Connecting {
-        /// Those that were tried, and what happened.
+        /// The addresses that were tried, and their outcomes.
         obstacles: Vec<Obstacle>,
     },
-    /// Those who answer are no quorum.
+    /// The participants that answer are no quorum.
     NoQuorum {
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
@@ -29,7 +29,7 @@ pub enum Waiting {
     /// Grantors that lost their memory grant nothing until every lease that they may have given has
     /// ended.
     OldLeases {
-        /// Those grantors.
+        /// The grantors that wait.
         at: Vec<Arc<str>>,
         /// Then enough of them grant again, on this node's clock.
         until: Time,
@@ -38,7 +38,7 @@ pub enum Waiting {
     },
     /// Grantors that lost their memory, or never had one, read the fences of the others.
     Fences {
-        /// Those grantors.
+        /// The grantors that read fences.
         at: Vec<Arc<str>>,
         /// Whether a member remembers the cluster: then it is not new.
         known: bool,
@@ -47,7 +47,7 @@ pub enum Waiting {
     },
     /// Another candidate leads, or is before this one.
     Behind {
-        /// How others are told of it: its name, or with a store what names its key.
+        /// The name by which others know it: its own, or with a store the name of its key.
         who: Arc<str>,
         /// Whether it is known to lead.
         leading: bool,
@@ -61,15 +61,15 @@ pub enum Waiting {
     },
     /// Too many refuse, for reasons that time alone does not mend.
     Refused {
-        /// Who, and why.
+        /// The refusals, each with its source.
         obstacles: Vec<Obstacle>,
         /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
-    /// The one that led last has stepped down, and promised a verification that nobody else leads
+    /// The last leader has stepped down, and promised a verification that no other process leads
     /// before a time.
     Promised {
-        /// Who: another candidate, or this one.
+        /// The last leader: another candidate, or this one.
         who: Arc<str>,
         /// Then the promise is over, on this node's clock.
         until: Time,
@@ -81,36 +81,36 @@ pub enum Waiting {
         /// Then the lease has run out everywhere, on this node's clock.
         until: Time,
     },
-    /// This candidate listens whether somebody leads whom it has not heard of, because it has just
-    /// joined or was cut off.
+    /// This candidate listens whether there is a leader of which it has not heard, because it has
+    /// just joined or was cut off.
     Listening {
         /// Then it may stand, on this node's clock.
         until: Time,
     },
-    /// Nobody leads, and who can elect does.
+    /// The seat is vacant, and the participants that can elect do.
     Drawing,
     /// Another process uses this candidate's name.
     NameInUse {
-        /// Who says so.
+        /// The source of the report.
         by: Vec<Arc<str>>,
         /// Where the other process is.
         other: SocketAddr,
     },
 }
 
-/// What stands in the way at one place.
+/// An obstacle at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obstacle {
     /// Where: a grantor, an endpoint, or a store.
     pub by: Arc<str>,
-    /// What kind it is, for programs: one word of lower case and hyphens.
+    /// The kind, for programs: a word of lower case and hyphens.
     pub label: &'static str,
-    /// What it is, for people.
+    /// The reason, for people.
     pub why: Arc<str>,
 }
 
 impl Waiting {
-    /// What kind it is, for programs: one word of lower case and hyphens.
+    /// The kind, for programs: a word of lower case and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -149,7 +149,7 @@ impl Waiting {
             (Self::Listening { until }, Self::Listening { until: before }) => {
                 moved(until, before) < slack
             }
-            // One after the other of the grantors notices.
+            // The grantors notice one after the other.
             (Self::NameInUse { other, .. }, Self::NameInUse { other: known, .. }) => other == known,
             _ => self == other,
         }
@@ -158,34 +158,34 @@ impl Waiting {
     /// The same for people, with the time that is left at `now`: one line without an end.
     #[must_use]
     pub fn told(&self, now: Time) -> impl fmt::Display {
-        Told { waiting: self, now: Some(now) }
+        Sentence { waiting: self, now: Some(now) }
     }
 }
 
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Told { waiting: self, now: None }.fmt(f)
+        Sentence { waiting: self, now: None }.fmt(f)
     }
 }
 
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Some reasons name it themselves.
+        // Some reasons begin with the name of the obstacle.
         let rest = self.why.strip_prefix(&*self.by);
-        match rest.is_some_and(|rest| rest.starts_with(' ')) {
-            true => f.write_str(&self.why),
-            false => write!(f, "{}: {}", self.by, self.why),
+        if rest.is_some_and(|rest| rest.starts_with(' ')) {
+            return f.write_str(&self.why);
         }
+        write!(f, "{}: {}", self.by, self.why)
     }
 }
 
-struct Told<'a> {
+struct Sentence<'a> {
     waiting: &'a Waiting,
     /// Without it an end is an instant.
     now: Option<Time>,
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for Sentence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.waiting {
             Waiting::Connecting { obstacles } if obstacles.is_empty() => f.write_str("connecting"),
@@ -205,12 +205,11 @@ impl fmt::Display for Told<'_> {
                 let has = if at.len() == 1 { "has" } else { "have" };
                 write!(f, "{} {has} no memory, lost or never had", List(at, ", "))?;
                 also(missing, f)?;
-                f.write_str(match known {
-                    true => ". It goes on when a full quorum of the other nodes serves",
-                    false => {
-                        ". It goes on when all nodes are there if the cluster is new, else when \
-                         a full quorum of the other nodes serves"
-                    }
+                f.write_str(if *known {
+                    ". It goes on when a full quorum of the other nodes serves"
+                } else {
+                    ". It goes on when all nodes are there if the cluster is new, else when a full \
+                     quorum of the other nodes serves"
                 })?;
                 f.write_str(
                     ". If these have lost theirs, too: \"Too many lost directories\" in \
@@ -253,7 +252,7 @@ impl fmt::Display for Told<'_> {
     }
 }
 
-impl Told<'_> {
+impl Sentence<'_> {
     /// How much longer, rounded up.
     fn until(&self, until: Time, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(now) = self.now else { return write!(f, "until {until}") };
@@ -375,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_moves_a_little_is_the_same() {
+    fn moved_end_is_the_same_wait() {
         let slack = Duration::from_millis(250);
         assert!(leases(5_000).is_as(&leases(5_249), slack));
         assert!(leases(5_249).is_as(&leases(5_000), slack));

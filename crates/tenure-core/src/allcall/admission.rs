@@ -1,4 +1,4 @@
-//! Which packets are heard at all: well-formed ones of this cluster (ruling 6).
+//! Admission of packets: only well-formed ones of this cluster (ruling 6).
 
 use alloc::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::message::{
 };
 use crate::name::{ClusterName, ElectionName};
 
-/// Whether a packet can be meant as it is.
+/// Whether a packet is of this cluster, and its parts fit together.
 pub(super) fn check(packet: &Packet, cluster: &ClusterName) -> Result<(), Ignored> {
     let Packet { header, body } = packet;
     if header.cluster != *cluster {
@@ -62,7 +62,7 @@ fn are_entries(header: &Header, entries: &[Entry], least: usize) -> bool {
         })
 }
 
-/// What a participant says of itself agrees with what it says of its leadership.
+/// Whether the rank in a claim of the sender itself is that of the sender.
 fn is_claim(header: &Header, claim: &LeaderClaim) -> bool {
     claim.term > 0 && (claim.leader != header.sender || claim.rank == header.rank)
 }

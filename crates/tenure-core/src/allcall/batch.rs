@@ -5,9 +5,8 @@ use alloc::vec::Vec;
 
 use super::message::{ENTRIES_MAX, PARTS_MAX, Part};
 
-/// Splits items into as few lists as fit, in order: each of at most [`ENTRIES_MAX`] items that
-/// are counted as at most `room` bytes together. One that does not fit alone is alone. What does
-/// not fit into [`PARTS_MAX`] lists is left out.
+/// Splits items into as few lists as fit, in order: each of at most [`ENTRIES_MAX`] items and
+/// `room` bytes together. An item that is larger is alone. Lists beyond [`PARTS_MAX`] are left out.
 pub(super) fn split<T>(items: Vec<T>, room: usize, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut lists = vec![Vec::new()];
     let mut used = 0;
@@ -30,7 +29,7 @@ pub(super) fn split<T>(items: Vec<T>, room: usize, bytes: impl Fn(&T) -> usize) 
     lists
 }
 
-/// Which part of so many each is.
+/// The names of so many parts.
 pub(super) fn parts(of: usize) -> impl Iterator<Item = Part> {
     let of = u16::try_from(of).unwrap_or(PARTS_MAX);
     (0..of).map(move |number| Part { number, of })
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_split_where_it_no_longer_fits() {
+    fn batches_split_where_full() {
         let lists = |items: &[usize]| split(items.to_vec(), 10, |bytes| *bytes);
         assert_eq!(lists(&[]), Vec::<Vec<usize>>::new());
         assert_eq!(lists(&[5, 5, 1, 20, 3]), [vec![5, 5], vec![1], vec![20], vec![3]]);

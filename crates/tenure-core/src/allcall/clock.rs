@@ -1,10 +1,10 @@
-//! Whose wall clock is wrong (ruling 4).
+//! Comparison of wall clocks: which one is wrong (ruling 4).
 
 use super::config::Checked;
 use crate::clocks::BothClocks;
 use crate::time::{Time, WallTime};
 
-/// What another's wall clock showed when it answered a round.
+/// The wall clock of another participant when it answered a round.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reading {
     pub(super) wall: WallTime,
@@ -15,8 +15,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Whether the other clock is further from `own` than two right ones can be, wherever between
-    /// the call and its answer it was read. Two that are right are never said to be wrong.
+    /// Whether the other clock is further from `own` than two right clocks can be, wherever between
+    /// the call and its answer it was read. Two right clocks never contradict each other.
     fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
         let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
         let since = |then: Time| own.boot.since(then);
@@ -25,37 +25,37 @@ impl Reading {
         own.wall.since(latest) > most || earliest.since(own.wall) > most
     }
 
-    /// What the other clock shows by now, but for how long its answer took.
+    /// The other clock by now, but for the delay of its answer.
     fn at(&self, now: BothClocks) -> BothClocks {
         BothClocks { wall: self.wall.after(now.boot.since(self.heard)), ..now }
     }
 }
 
-/// What rounds have shown of this process's wall clock.
+/// The wall clock of this process, as rounds have shown it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Clock {
-    /// It is the one that is wrong: this process neither stands nor renews.
+    /// The clock is the wrong one: this process neither stands nor renews.
     pub(super) off: bool,
-    /// It is, or it differs from that of the only other one.
+    /// The clock is off, or differs from that of the only other participant.
     pub(super) differs: bool,
-    /// When it was last known to agree with those of others, or nobody was there to differ and it
-    /// had not stepped. While it is off: what another showed last.
+    /// The last time at which the clock agreed with those of others, or no other was there and it
+    /// had not stepped. While it is off: the last reading of another clock.
     agreed: Option<BothClocks>,
-    /// For how many own rounds that came back nobody has answered, once somebody has. Time would
-    /// not do: one that was stopped, or cut off, did not ask.
+    /// The number of own rounds that came back and had no answer, since the last answer. Time would
+    /// not do: a process that was stopped, or cut off, did not ask.
     silent: Option<u32>,
-    /// When it was last compared, or would have been if somebody had answered.
+    /// When the clock was last compared, or would have been with an answer.
     compared: Option<Time>,
 }
 
 impl Clock {
-    /// A round has ended. Says from how many it differs, and of how many.
+    /// A round has ended. Says from how many clocks this one differs, and of how many.
     ///
-    /// If more than half of at least two others differ from it, it is off. Of two clocks it is the
-    /// one that has moved since they agreed, and it stays so until they agree; if both have
-    /// differed from the beginning, nobody knows which. It is compared as it is now, because a
-    /// lease that is granted now ends by it: others drop a claim from a clock that has stepped
-    /// since they answered.
+    /// If more than half of at least two others differ from it, this clock is off. With only two
+    /// clocks, the one that has moved since they agreed is off, until they agree again; if they
+    /// have differed from the beginning, neither process knows which is wrong. The comparison takes
+    /// the clock as it is now, because a lease that is granted now ends by it: others drop a claim
+    /// from a clock that has stepped since they answered.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],
@@ -65,7 +65,8 @@ impl Clock {
         let differ = |own: BothClocks| {
             readings.iter().filter(|reading| reading.contradicts(own, config)).count()
         };
-        let (from, of) = (differ(now), readings.len());
+        let from = differ(now);
+        let of = readings.len();
         self.compared = Some(now.boot);
         if of == 0 {
             self.nobody_answered(now, config);
@@ -89,16 +90,16 @@ impl Clock {
         (from, of)
     }
 
-    /// Whether it is time to compare it, for one that need not call: at least once a lease, or it
-    /// would not notice later that it has moved (ruling 4).
+    /// Whether a process that need not call has to compare its clock: at least once a lease, or it
+    /// would not notice later that the clock has moved (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;
         !self.compared.is_some_and(lately)
     }
 
-    /// Answers can be lost, and show nothing then: a clock that has stepped is not taken for right.
-    /// One that has asked for a lease, and heard nobody, is alone, and leads by whatever clock it
-    /// has.
+    /// No participant has answered. Answers can be lost: a clock that has stepped is not taken for
+    /// right. A process that has asked for a lease, and heard no answer, is alone, and leads by the
+    /// clock that it has.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
         self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);
@@ -115,7 +116,8 @@ impl Clock {
 /// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right one may be moved
 /// by up to 2K; then the next answers show that it is right.
 fn has_stepped(then: BothClocks, now: BothClocks, config: &Checked) -> bool {
-    let (span, skew) = (now.boot.since(then.boot), config.max_clock_skew);
+    let span = now.boot.since(then.boot);
+    let skew = config.max_clock_skew;
     let latest = then.wall.after(config.drift.stretch(span)).after(now.apart);
     let earliest = then.wall.after(config.drift.shrink(span)).before(then.apart);
     now.wall.since(latest) > skew || earliest.since(now.wall) > skew

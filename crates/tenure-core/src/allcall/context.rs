@@ -1,4 +1,4 @@
-//! What every part of the machine needs of its surroundings.
+//! The surroundings of an election while its process handles one input.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::deadlines::Deadlines;
 use crate::name::ElectionName;
 use crate::time::{Time, WallTime};
 
-/// Who this process is, for as long as it runs.
+/// The identity of this process, for as long as it runs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Me {
     pub(super) who: Participant,
@@ -19,40 +19,40 @@ pub(super) struct Me {
 }
 
 impl Me {
-    /// Whether that is this process. An earlier one of its name is not (ruling 5).
+    /// Whether `who` is this process. An earlier process of its name is not (ruling 5).
     pub(super) fn is(&self, who: &Participant) -> bool {
         self.who == *who
     }
 
-    /// In what order two participants go. The tie-break makes ranks distinct; should two be equal
-    /// all the same, names decide.
+    /// Whether this process goes before another one. The tie-break makes ranks distinct; should two
+    /// be equal all the same, names decide.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }
 }
 
-/// What an election is given with each of its inputs.
+/// The surroundings of an election.
 pub(super) struct Context<'a> {
     pub(super) now: BothClocks,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Me,
     /// Whether there is a connection to the bus.
     pub(super) connected: bool,
-    /// Whether this process's wall clock is further from those of others than the skew allows.
+    /// Whether the wall clock of this process is further from those of others than the skew allows.
     pub(super) clock_off: bool,
-    /// Whether it was not compared with those of others for a lease.
+    /// Whether that clock was not compared with those of others for a lease.
     pub(super) clock_due: bool,
-    /// The terms of this process, in all elections: none is given twice.
+    /// The last term of this process, over all elections.
     pub(super) terms: &'a mut u64,
-    /// When something is due in which election.
+    /// The deadlines of all elections.
     pub(super) deadlines: &'a mut Deadlines,
     pub(super) out: &'a mut Out,
-    /// What is to be resigned on the bus, in one packet for all elections.
+    /// Tombstones that are resigned on the bus, in one packet for all elections.
     pub(super) resigned: &'a mut Vec<(ElectionName, Tombstone)>,
 }
 
 impl Context<'_> {
-    /// CLOCK_BOOTTIME, on which everything is waited for.
+    /// CLOCK_BOOTTIME, on which each wait is timed.
     pub(super) const fn boot(&self) -> Time {
         self.now.boot
     }
@@ -63,13 +63,14 @@ impl Context<'_> {
         self.sooner(until.before(self.config.max_clock_skew).before(self.config.heartbeat))
     }
 
-    /// Until when another's claim to `until` is believed: K after that by this process's wall clock
-    /// as it is now, at the latest that this can be, by a clock that may run fast (ruling 3).
+    /// The end of belief in a claim of another to `until`: K after that by the wall clock of this
+    /// process as it is now, at the latest that this can be, by a clock that may run fast (ruling
+    /// 3).
     pub(super) fn others_wait(&self, until: WallTime) -> Time {
         self.later(until.after(self.config.max_clock_skew))
     }
 
-    /// Until when at least the leader of a claim to `until` leads, unless it gives up: its clock
+    /// The leader of a claim to `until` leads until then at least, unless it gives up: its clock
     /// may be 2K ahead of this one.
     pub(super) fn certain(&self, until: WallTime) -> Time {
         let Self { config, .. } = self;
@@ -82,7 +83,7 @@ impl Context<'_> {
         self.now.boot.after(self.config.drift.shrink(wall.since(self.now.wall)))
     }
 
-    /// When the wall clock shows `wall` at the latest: it has shown what it was read at.
+    /// When the wall clock shows `wall` at the latest: it has shown its last reading.
     pub(super) fn later(&self, wall: WallTime) -> Time {
         if wall <= self.now.wall {
             return self.now.boot;
@@ -113,8 +114,10 @@ mod tests {
         let config = config.clone().check().unwrap();
         let who = Participant { id: config.id.clone(), incarnation: 1 };
         let me = Me { who, rank: Rank { number: 1, tie: 1 } };
-        let (mut terms, mut deadlines) = (0, Deadlines::default());
-        let (mut out, mut resigned) = (Vec::new(), Vec::new());
+        let mut terms = 0;
+        let mut deadlines = Deadlines::default();
+        let mut out = Vec::new();
+        let mut resigned = Vec::new();
         see(&Context {
             now,
             config: &config,
@@ -131,7 +134,7 @@ mod tests {
 
     /// However far the readings are apart: a claim that is over is not known for a moment more.
     #[test]
-    fn what_is_past_is_past() {
+    fn past_claims_are_over() {
         let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
         let boot = Time::from_nanos(100 * SECOND);
         let now = BothClocks { boot, wall: shifted(0), apart: Duration::from_micros(50) };
@@ -146,7 +149,7 @@ mod tests {
         /// readings that are apart, and a message that takes as long as it likes: the holder has
         /// stopped, H before, when the other stops to wait (rulings 2 and 3).
         #[test]
-        fn a_holder_has_stopped_when_the_others_stop_waiting(
+        fn holder_stops_before_others_stand(
             holder in -1_000_000_000_i64..=1_000_000_000,
             other in -1_000_000_000_i64..=1_000_000_000,
             delay in 0..10 * SECOND,
@@ -170,7 +173,8 @@ mod tests {
             let stopped = config.drift.real_at_most(stops);
             let waited = config.drift.real_at_least(waits) + Duration::from_nanos(delay);
             prop_assert!(stopped + config.heartbeat <= waited, "{stopped:?} {waited:?}");
-            // What an observer is told is certain is so, by clocks that run as they should.
+            // An observer is told of a certain leader only while that leads, by clocks that run as
+            // they should.
             let told = certain + Duration::from_nanos(delay);
             let early = stops + apart + Duration::from_millis(30);
             prop_assert!(certain.is_zero() || told <= early, "{told:?} {stops:?}");

@@ -1,4 +1,4 @@
-//! What an application or an operator is told.
+//! Events for an application or an operator.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,17 +7,17 @@ use super::identity::{Participant, Rank};
 use super::message::{Round, Times};
 use crate::name::ElectionName;
 
-/// Something that happened.
+/// An event.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// What only ALLCALL tells.
+/// An event that only ALLCALL has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
     /// The process has started. The rank is the configured one, or was drawn.
     Started {
         /// How others know it.
         who: Participant,
-        /// Its rank.
+        /// The rank of the process.
         rank: Rank,
     },
     /// A round began: the first, and then only what ended a void round.
@@ -25,8 +25,8 @@ pub enum OwnEvent {
         /// The round.
         round: Round,
     },
-    /// A round was void: what this process said in it was not heard by itself within half a
-    /// heartbeat, so nothing is known of others either (ruling 6). Told of the first in a row.
+    /// A round was void: this process has not heard its own call within half a heartbeat, so it
+    /// knows nothing of others either (ruling 6). Reported for the first void round in a row.
     Void {
         /// The round.
         round: Round,
@@ -36,8 +36,8 @@ pub enum OwnEvent {
         /// The other.
         by: Participant,
     },
-    /// This process leads, and does not renew, because one that goes before it could lead
-    /// (ruling 2). Told once in a term.
+    /// This process leads, and does not renew, because a better one could lead (ruling 2). Reported
+    /// once in a term.
     GivesWay {
         /// The other.
         to: Participant,
@@ -54,31 +54,31 @@ pub enum OwnEvent {
         /// By how much the new end was before the one that is published.
         by: Duration,
     },
-    /// The wall clock is further from those of others than the skew allows. If it differs from
-    /// more than half of at least two others, or has moved away from that of the only other, this
-    /// process neither stands nor renews (ruling 4). It differs from none of none if it has
-    /// stepped, and nobody answered.
+    /// The wall clock is further from those of others than the skew allows. If it differs from more
+    /// than half of at least two others, or has moved away from that of the only other, this
+    /// process neither stands nor renews (ruling 4). With 0 of 0 the clock has stepped, and no
+    /// other participant has answered.
     ClockOff {
         /// From how many others.
         from: usize,
-        /// Of how many that answered the last round.
+        /// The number of others that answered the last round.
         of: usize,
     },
     /// The wall clock agrees with the others again.
     ClockRight,
-    /// Other times are in use in this cluster (ruling 6). Told once.
+    /// Other times are in use in this cluster (ruling 6). Reported once.
     OtherTimes {
-        /// Who goes by them.
+        /// The participant that goes by them.
         who: Participant,
-        /// What they are.
+        /// The times of that participant.
         theirs: Times,
         /// The ones configured here.
         ours: Times,
-        /// Whether this process takes no part for that: it is a newcomer, and heard of nobody that
-        /// was there before it and goes by its own times.
+        /// Whether this process takes no part because of that: it is a newcomer, and has heard of
+        /// no earlier participant that goes by its own times.
         refuses: bool,
     },
-    /// Another candidate has the name of this one. Told of the first, as with the next.
+    /// Another candidate has the name of this one. Reported for the first, as is the next event.
     SameName {
         /// The other.
         who: Participant,
@@ -91,12 +91,12 @@ pub enum OwnEvent {
     },
     /// The server takes only packets that are too small.
     PayloadTooSmall {
-        /// Its `max_payload`.
+        /// The `max_payload` of the server.
         max_payload: usize,
-        /// What is needed at least.
+        /// The least number of bytes that are needed.
         needed: usize,
     },
-    /// Something had no effect.
+    /// An input had no effect.
     Ignored(Ignored),
 }
 

@@ -1,16 +1,16 @@
-//! Who takes part, and which of two participants goes first.
+//! Participants, and which of two goes first.
 
 use core::fmt;
 
 use crate::name::NodeName;
 
-/// One run of one process: its name, and what tells it from an earlier run of the same name.
+/// A run of a process: its name, and bits that tell it from an earlier run of the same name.
 ///
-/// A process that is killed and started again is another participant: what the earlier one claimed
-/// binds nobody but those who wait until it has ended (ruling 5).
+/// A process that is killed and started again is another participant: the claims of the earlier run
+/// bind only the participants that wait until they have ended (ruling 5).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Participant {
-    /// Its name, unique in the cluster among those that run at the same time.
+    /// The name, unique in the cluster among processes that run at the same time.
     pub id: NodeName,
     /// 128 random bits, drawn when the process starts.
     pub incarnation: u128,

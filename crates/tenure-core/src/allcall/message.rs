@@ -1,4 +1,4 @@
-//! What participants say on the bus, field by field. How it is written in bytes is the driver's.
+//! Packets of the bus, field by field. A driver writes them in bytes.
 //!
 //! Every packet stands alone: of a batch that is split into parts each has the whole [`Header`],
 //! and what is not in a part that arrived is unknown, not absent (ruling 9). A list that is longer
@@ -12,7 +12,7 @@ use super::identity::{Participant, Rank};
 use crate::name::{ClusterName, ElectionName, Value};
 use crate::time::WallTime;
 
-/// What the field `version` of a packet says. Another one is dropped and counted.
+/// The field `version` of a packet. Packets of another version are dropped and counted.
 pub const VERSION: u32 = 1;
 /// The most entries of a packet, and the most elections of an [`Ask`].
 pub const ENTRIES_MAX: usize = 512;
@@ -27,39 +27,39 @@ pub const PACKET_BYTES_MAX: usize = 65_536;
 /// A server whose `max_payload` is less than this cannot be used.
 pub const MAX_PAYLOAD_MIN: usize = 16_384;
 
-/// What a packet's bytes are counted as when a batch is split. What a codec writes must never be
-/// longer; its tests compare.
+/// The size of the parts of a packet when a batch is split. A codec must never write more bytes;
+/// its tests compare.
 pub mod bytes {
     /// A packet without its lists.
     pub const HEADER: usize = 1_024;
-    /// One [`Answered`](super::Answered).
+    /// An [`Answered`](super::Answered).
     pub const ANSWER: usize = 192;
-    /// One election's name in a list.
+    /// The name of an election in a list.
     pub const NAME: usize = 72;
     /// An [`Entry`](super::Entry) without claim and tombstones.
     pub const ENTRY: usize = 192;
     /// A [`LeaderClaim`](super::LeaderClaim), and a byte for each of its value, counted as if
     /// escaped.
     pub const CLAIM: usize = 448;
-    /// One [`Tombstone`](super::Tombstone).
+    /// A [`Tombstone`](super::Tombstone).
     pub const TOMBSTONE: usize = 448;
 }
 
-/// One packet, as each subscriber hears it, its sender included.
+/// A packet, as each subscriber hears it, its sender included.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Packet {
-    /// Who says it.
+    /// The sender.
     pub header: Header,
-    /// What is said.
+    /// The content.
     pub body: Body,
 }
 
-/// What every packet begins with.
+/// The beginning of every packet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
     /// The cluster: a packet of another one is dropped and counted.
     pub cluster: ClusterName,
-    /// Who sends it.
+    /// The sender.
     pub sender: Participant,
     /// The sender's rank.
     pub rank: Rank,
@@ -72,7 +72,7 @@ pub struct Header {
     pub established: bool,
 }
 
-/// What all participants of a cluster must agree on.
+/// The times on which all participants of a cluster must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Times {
     /// H.
@@ -110,7 +110,7 @@ pub struct Part {
     pub of: u16,
 }
 
-/// Who leads these?
+/// A question for the leaders of these elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ask {
     /// The asker's round.
@@ -132,8 +132,8 @@ pub struct Call {
     pub entries: Vec<Entry>,
 }
 
-/// What the sender knows of the elections that it was asked about and takes part in, unless its own
-/// call has said so already and those that call follow the same.
+/// The views of the sender on the elections that it was asked about and takes part in, unless its
+/// own call has said so already and the callers follow the same claims.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
     /// Which questions and calls this answers: at least one, at most [`ANSWERS_MAX`].
@@ -146,20 +146,20 @@ pub struct Reply {
 /// A question or call that is answered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answered {
-    /// Who asked.
+    /// The participant that called or asked.
     pub caller: Participant,
     /// In which of its rounds.
     pub round: Round,
 }
 
-/// The sender leads these no more. Its tombstones travel in calls and replies as well.
+/// The sender leads these elections no more. Calls and replies carry its tombstones as well.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Resign {
     /// At least one, at most [`ENTRIES_MAX`].
     pub ended: Vec<(ElectionName, Tombstone)>,
 }
 
-/// What a participant says of one election.
+/// The view of a participant on one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
     /// The election.
@@ -167,9 +167,9 @@ pub struct Entry {
     /// Whether the sender is a candidate that could lead now: its initial wait is over, its last
     /// round was valid, it is not held off, its clock is right, and it wants to (ruling 1).
     pub eligible: bool,
-    /// What the sender holds for true of who leads: one that holds something else for true repeats
-    /// the claim that it knows. Zero beside an own claim says that the sender stands: it has not
-    /// heard that claim itself yet, and may have to resign it. Such a claim beats nobody.
+    /// Stands for the leader by the view of the sender: a participant with another view repeats the
+    /// claim that it knows. Zero beside an own claim says that the sender stands: it has not heard
+    /// that claim itself yet, and may have to resign it. Such a claim beats no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,
@@ -181,30 +181,30 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Digest(pub u32);
 
-/// That a participant leads one election until a time.
+/// A claim to lead one election until a time.
 ///
-/// It is named by (leader, term). A later `until` of the same is a renewal.
+/// The claim is named by (leader, term). A later `until` of the same is a renewal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderClaim {
-    /// Who leads.
+    /// The leader.
     pub leader: Participant,
-    /// Its rank.
+    /// The rank of the leader.
     pub rank: Rank,
     /// A number that the leader gives each of its leaderships, in increasing order, from one.
     pub term: u64,
     /// E: the leader stops K before this by its own wall clock, all others wait until K after it by
     /// theirs (ruling 3).
     pub until: WallTime,
-    /// What the leader wants others to know.
+    /// The value that the leader shows to others.
     pub value: Value,
 }
 
-/// That a leadership ended before its lease.
+/// The end of a leadership before its lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tombstone {
-    /// Who led.
+    /// The former leader.
     pub leader: Participant,
-    /// In which of its terms. Its earlier ones have ended as well.
+    /// The term. Earlier terms of the leader have ended as well.
     pub term: u64,
     /// E of the claim that has ended. The tombstone is carried until E + 2 K (ruling 7).
     pub until: WallTime,
@@ -212,7 +212,7 @@ pub struct Tombstone {
     pub successor: Option<Participant>,
 }
 
-/// What reaches the core: packets from the bus, and what the client says of its connection.
+/// Messages to the core: packets from the bus, and the state of the client's connection.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// A packet that was heard, or is to be published. Own packets are heard like all others.
@@ -224,12 +224,14 @@ pub enum Message {
 /// The connection to the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
-    /// It is there, and the server has confirmed the subscriptions. Also said of each reconnection.
+    /// The connection is there, and the server has confirmed the subscriptions. Also sent for each
+    /// reconnection.
     Up {
         /// The most bytes of a packet that the server takes.
         max_payload: usize,
     },
-    /// It is gone. What is published meanwhile must be dropped, not kept for later.
+    /// The connection is gone. The driver drops packets that are published meanwhile, and keeps
+    /// none.
     Down,
 }
 

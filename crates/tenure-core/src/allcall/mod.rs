@@ -5,24 +5,25 @@
 //! heard no more, the next one follows. There is no quorum: each part of a partitioned system has
 //! a leader, and after the heal there is one.
 //!
-//! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017). "The text" is
-//! this one throughout. Where it is wrong or silent a *ruling* decides; they are numbered
-//! [below](#rulings). `mutants/allcall` breaks those without which two lead, or nobody ever does.
+//! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017), called "the text"
+//! throughout. Where the text is wrong or silent a *ruling* decides; the rulings are numbered
+//! [below](#rulings). `mutants/allcall` breaks the rulings without which two lead, or no leader
+//! ever emerges.
 //!
 //! # What is not guaranteed
 //!
-//! - **One leader.** In a partition each part has one. With lost messages two may overlap even
+//! - **One leader.** In a partition each part has a leader. With lost messages two may overlap even
 //!   without a partition.
 //! - **A fence.** Nothing orders leaderships, and no number could: two parts of a partition count
-//!   apart. What a leader writes must do no harm when it is written twice or late. The handles say
-//!   so by their type.
-//! - **Anything against participants that lie.** A forged claim makes leaders yield, and a forged
-//!   tombstone makes others stand. Who may publish on the subjects of calls, replies and
-//!   resignations takes part; permissions of the bus decide who that is.
-//! - **Anything while a clock is further than K from true time**, except that such a clock's claims
-//!   are dropped by the others, and that its process notices when there are at least two others,
-//!   or when it was right before. Of two whose clocks have always differed nobody knows which is
-//!   wrong, and both may lead.
+//!   apart. The work of a leader must do no harm when it is done twice or late. The handles say so
+//!   by their type.
+//! - **Participants that lie.** A forged claim makes leaders yield, and a forged tombstone makes
+//!   others stand. Each client that may publish on the subjects of calls, replies and resignations
+//!   takes part; permissions of the bus decide which ones may.
+//! - **A clock further than K from true time**: nothing holds, except that the others drop its
+//!   claims, and that its process notices when there are at least two others, or when the clock was
+//!   right before. If two clocks have always differed, neither process knows which is wrong, and
+//!   both may lead.
 //! - **A leader at every moment.** After a crash the seat is empty until the lease has ended by
 //!   every clock.
 //!
@@ -42,15 +43,16 @@
 //!   out the other one may renew, and the next renewal may come before it is announced again.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads, where
 //!   each of these is multiplied by (1 + ρ)/(1 − ρ), here and in (b): by 1.002 with the default;
-//!   after a clean stop within H and two delays, if the best of the others calls. One that has
-//!   left, or crashed, without having led counts as present for 2.5 H, and is waited for so long
-//!   and until the end of a round: 3.5 H. Of few callers, when no other one is left, the next one
-//!   has to call for two rounds first: 3H. (The text says L + K. The clock of the old leader and
-//!   that of the new one may err in opposite ways, and an election takes a round.)
-//! - **(d)** Whatever is lost, late, repeated or reordered: no handle holds beyond E − K − H by the
-//!   clock that granted it, no claim is believed beyond the E that its leader published, and memory
-//!   stays within [`Limits`]. A participant that has heard within 2.5 H that somebody leads, or has
-//!   stood, reports no vacancy, unless that was taken back since or that lease is known to be over.
+//!   after a clean stop within H and two delays, if the best of the others calls. A participant
+//!   that has left, or crashed, without having led counts as present for 2.5 H, and others wait for
+//!   it so long and until the end of a round: 3.5 H. With few callers, when no other one is left,
+//!   the next one has to call for two rounds first: 3H. (The text says L + K. The clock of the old
+//!   leader and that of the new one may err in opposite ways, and an election takes a round.)
+//! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
+//!   H by the clock that granted it, no claim is believed beyond the E that its leader published,
+//!   and memory stays within [`Limits`]. A participant that has stood, or heard within 2.5 H of a
+//!   leader, reports no vacancy, unless that was taken back since or that lease is known to be
+//!   over.
 //!
 //! # Model
 //!
@@ -59,12 +61,12 @@
 //! | bus | what is published reaches all connected subscribers, its publisher included; what one publishes, in its order | may lose, delay, repeat, reorder; each part of a partition may have its own |
 //! | wall clocks | each within K of true time, so two within 2K | may be wrong, and step at any time |
 //! | CLOCK_BOOTTIME | runs at 1 ± ρ, counts suspend | the same |
-//! | processes | | may stop at any point, and begin again as somebody else |
+//! | processes | | may stop at any point, and begin again as another participant |
 //! | participants | go by the same H, L and K, and follow the protocol | the same |
 //!
 //! # States
 //!
-//! Of one process in one election:
+//! The states of one process in one election:
 //!
 //! ```text
 //!  campaign   listening        L + K      waiting        best of the eligible,
@@ -94,17 +96,18 @@
 //! Each begins with a [`Header`]. A holder repeats its claim in each call; others send a
 //! [digest](Digest), and the claim that they follow only after they heard another digest. A reply
 //! is sent at once, or an eighth of a heartbeat after the last one, for the calls since, at most
-//! 32, and then for questions. One that called in its own round has said everything to all: its
-//! reply names only elections in which a caller follows another claim, and those that an observer
-//! asks about. A question has no part in what calls are judged by: its round makes no call late,
-//! an answer to it shows nobody to others, and no newcomer refuses to start because of it.
-//! Calls and questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the
-//! server's `max_payload`.
+//! 32, and then for questions. A participant that called in its own round has said everything to
+//! all: its reply names only elections in which a caller follows another claim, and those that an
+//! observer asks about. Questions have no part in the judgement of calls: the round of a question
+//! makes no call late, an answer to it shows no participant to others, and no newcomer refuses to
+//! start because of it. Calls and questions of all elections go together, split below
+//! [`PACKET_BYTES_MAX`] and the server's `max_payload`.
 //!
-//! With [`Callers::Few`] most participants are silent. They listen, and call when they have heard
-//! fewer better callers than that for 3H; while the seat stays vacant they count only callers that
-//! could lead. Holders answer, and the best: at least three, so that each has two other clocks to
-//! compare its own with, and up to a fourth of a heartbeat late, so that others need not.
+//! With [`Callers::Few`] most participants are silent. A silent participant listens, and calls when
+//! it has heard fewer better callers than that for 3H; while the seat stays vacant it counts only
+//! callers that could lead. Holders answer, and the best: at least three, so that each has two
+//! other clocks to compare its own with, and up to a fourth of a heartbeat late, so that others
+//! need not.
 //!
 //! # Timers
 //!
@@ -135,40 +138,39 @@
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
 //!    2.5 H and is not *beaten*: it has heard first-hand, in this term, of another live claim that
 //!    was greater than its own by (later E, lower rank), and since then no resignation has left it
-//!    the greatest. Its own is the latest that it has
-//!    published, which it goes on to publish, also if that renewal had no effect: of two that hear
-//!    of each other one goes on. One that does not renew stops at E − K − H
-//!    and hands over to the best of the eligible; a hand-over counts once, and only for that
-//!    leader's current claim. L ≥ 2·(3H + 2K).
+//!    the greatest. The own claim is the latest that the leader has published, and goes on to
+//!    publish, also if that renewal had no effect: if two hear of each other, one goes on. A leader
+//!    that does not renew stops at E − K − H and hands over to the best of the eligible; a
+//!    hand-over counts once, and only for that leader's current claim. L ≥ 2·(3H + 2K).
 //! 3. The holder stops K before E, the others wait until K after it. E travels in wall time; the
 //!    holder's end is fixed in CLOCK_BOOTTIME when it is granted, that of others when they hear
 //!    it, and moves only later, while its leader repeats it. A renewal whose E is not later is not
 //!    made.
-//! 4. A claim with E beyond now + L + 2K is dropped. One whose clock, as it is when it would grant
-//!    or renew, differs by more than 2K from more than half of at least two others that answered
-//!    its round is not eligible and does not renew; nor does one whose clock has moved, against
-//!    CLOCK_BOOTTIME, away from that of the only other, or has stepped by more than K and is not
-//!    answered in fewer of its rounds than make a lease. One that need not call, and knows of one
-//!    other only, does so once a lease, to be compared. A relayed claim has the E that its leader
-//!    published, never replaces what was heard first-hand, hides nothing that its leader says
-//!    itself, and beats nobody.
+//! 4. A claim with E beyond now + L + 2K is dropped. A process whose clock, as it is when it would
+//!    grant or renew, differs by more than 2K from more than half of at least two others that
+//!    answered its round is not eligible and does not renew; nor does one whose clock has moved,
+//!    against CLOCK_BOOTTIME, away from that of the only other, or has stepped by more than K and
+//!    is not answered in fewer of its rounds than make a lease. A process that need not call, and
+//!    knows of one other only, calls once a lease, to be compared. A relayed claim has the E that
+//!    its leader published, never replaces a claim that was heard first-hand, hides nothing that
+//!    its leader says itself, and beats no leader.
 //! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
 //! 6. A reply belongs to its round. A round is void unless the own call was heard within H/2, and
-//!    it ended within 2H; it elects and renews nothing. What is malformed, oversized or foreign is
-//!    dropped and counted. A newcomer with other times than those that take part refuses to start,
-//!    3H/2 after it heard of that, unless it has heard of one that goes by its own; what is older
-//!    than 2K + H shows nothing. Others say once that there are two settings. The k-th best stands
-//!    k·(2H + 2K + 2ρ·(L + K)) after it could have, but for those that go before it; when those
-//!    change, it waits anew.
+//!    the round ended within 2H; a void round elects and renews nothing. Malformed, oversized and
+//!    foreign packets are dropped and counted. A newcomer with other times than those that take
+//!    part refuses to start, 3H/2 after it heard of that, unless it has heard of a participant with
+//!    its own times; packets older than 2K + H show nothing. Others report once that there are two
+//!    settings. The k-th best stands k·(2H + 2K + 2ρ·(L + K)) after it could have, but for those
+//!    that go before it; when those change, it waits anew.
 //! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
-//!    until E + 2K, and ends what is known also where there is no room to remember it. Others know
-//!    when the own resignation has come back. One that stands again is announced again first; one
-//!    that gave up before it stood need not be.
+//!    until E + 2K, and ends the known claim also where there is no room to remember the tombstone.
+//!    Others know when the own resignation has come back. A leader that stands again is announced
+//!    again first; a candidate that gave up before it stood need not be.
 //! 8. A grant or a renewal takes effect when its own claim is heard, within H/2 and before another
 //!    live claim. After a void round one that does not lead is held off for L + K. A reconnection
 //!    keeps identity, tie-break and round; an initial wait that was interrupted begins anew.
-//! 9. One call and one reply for all elections of a process, split into parts that each stand
-//!    alone; waits go by (process, election). What a call has said to all no reply repeats. With
+//! 9. A process has one call and one reply for all its elections, split into parts that each stand
+//!    alone; waits go by (process, election). No reply repeats what a call has said to all. With
 //!    few callers a participant calls if fewer better ones did, or it leads or stands; and answers
 //!    if it has led, or fewer better ones speak.
 //!
@@ -182,7 +184,7 @@
 //! | S2 | a failed leader is not replaced before lease + skew | `election/claims.rs` |
 //! | S3 | random numbers break ties | [`Rank`] |
 //! | S4 | the lower rank is preferred | `election/stand.rs` |
-//! | S5 | the later unexpired lease, then the lower rank | `election/claims.rs`; what beats: `election/lead.rs` |
+//! | S5 | the later unexpired lease, then the lower rank | `election/claims.rs`; the beaten leader: `algorithm.rs` |
 //! | S6 | no calls for lease + skew after joining | so, for each election (ruling 9) |
 //! | S7 | but answers, and learning | so |
 //! | S8 | a call has (lease, rank, id) of the leader as its sender sees it | holders; others a digest of it (ruling 9) |
@@ -208,15 +210,17 @@
 //!   (`docs/decisions/allcall.md`).
 //! - *Spans are corrected for drift*: the holder's is shortened by ρ, that of others lengthened.
 //!   K bounds wall clocks; what is waited for is CLOCK_BOOTTIME.
-//! - *A claim that its sender has not heard itself beats nobody* (rulings 2 and 8): of two that
+//! - *A claim that its sender has not heard itself beats no leader* (rulings 2 and 8): of two that
 //!   stand at once the later one hears the earlier claim first and resigns. If the earlier one
-//!   yielded to it, both would, heartbeat after heartbeat. It is not relayed, and observers are not
-//!   told of it; nor are they told that the seat is vacant, as its sender may have heard it by now.
+//!   yielded to it, both would, heartbeat after heartbeat. Others do not relay such a claim, and
+//!   observers do not hear of it; nor do they hear that the seat is vacant, as the sender may have
+//!   heard the claim by now.
 //! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the call and its answer bracket
-//!   the instant at which the other clock was read, so that nothing has to be added for it. Of two
-//!   whose clocks differ the ruling lets both go on; one of them knows that it has moved, and
-//!   stops.
-//! - *One that resigned is not waited for*: a tombstone ends its presence until it is heard again.
+//!   the instant at which the other clock was read, so that nothing has to be added for it. Where
+//!   two clocks differ the ruling lets both processes go on; here the process whose clock has moved
+//!   knows that, and stops.
+//! - *A participant that resigned is not waited for*: a tombstone ends its presence until it is
+//!   heard again.
 //! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not
 //!   within L + K + 3H: the one that serves out may have renewed just before, and renew once
 //!   more before it hears of the better one.
@@ -234,7 +238,7 @@
 //!   published.
 //! - **A4** What is kept of another's claim ends at the E that it published itself, plus K.
 //! - **A5** A packet changes only the elections that it names.
-//! - **A6** An observer changes nothing at others, nor does anybody who may only ask.
+//! - **A6** An observer changes nothing at others, nor does a client that may only ask.
 //! - **A7** After a timeout nothing is left that was due.
 //!
 //! # What a scenario must offer
@@ -247,6 +251,7 @@
 //! worlds: half of the rulings show only there.
 
 mod admission;
+mod algorithm;
 mod batch;
 mod clock;
 mod config;

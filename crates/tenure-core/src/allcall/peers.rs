@@ -1,5 +1,5 @@
-//! Which rounds of others are open: of those that call. Those that ask are not judged by rounds, as
-//! any stranger may ask in their names (A6).
+//! Open rounds of other callers. Observers are not judged by rounds, as any stranger may ask in
+//! their names (A6).
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -9,13 +9,12 @@ use super::identity::Participant;
 use super::message::{Answered, Round};
 use crate::time::Time;
 
-/// The latest round that was heard of each other participant, and when.
+/// The latest round of each other caller, and when it was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Peers(BTreeMap<Participant, (Round, Time)>);
 
 impl Peers {
-    /// A call is heard. One of an earlier round than one that was heard before says
-    /// nothing that is true now.
+    /// Hears a call. A call of an earlier round than the known one says nothing that is true now.
     pub(super) fn hear(
         &mut self,
         who: &Participant,
@@ -36,18 +35,18 @@ impl Peers {
         Ok(())
     }
 
-    /// Whether a call of it was heard lately.
+    /// Whether a call of `who` was heard lately.
     pub(super) fn knows(&self, who: &Participant) -> bool {
         self.0.contains_key(who)
     }
 
-    /// Whether this answers a round of another that is open.
+    /// Whether this answers an open round of another caller.
     pub(super) fn is_open(&self, answer: &Answered, now: Time, heartbeat: Duration) -> bool {
         let known = self.0.get(&answer.caller);
         known.is_some_and(|(round, at)| *round == answer.round && now < at.after(heartbeat))
     }
 
-    /// Forgets those that were not heard for so long.
+    /// Forgets callers that were not heard for so long.
     pub(super) fn forget(&mut self, now: Time, span: Duration) {
         self.0.retain(|_, (_, at)| now.since(*at) <= span);
     }

@@ -1,4 +1,4 @@
-//! Answers that are owed: the first at once, the next ones together a little later.
+//! Replies that this process owes: the first at once, the next ones together a little later.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,32 +13,31 @@ use crate::time::Time;
 pub(super) struct Replies {
     calls: Vec<Answered>,
     questions: Vec<Answered>,
-    /// Which elections they were about, and whether something has to be said of it.
+    /// Their elections, and whether the reply has to name each.
     elections: BTreeMap<ElectionName, bool>,
     last: Option<Time>,
-    /// Nothing is answered before.
+    /// The next reply leaves no earlier.
     not_before: Time,
 }
 
 impl Replies {
-    /// Somebody calls or asks about these, and of some does not know what this process would say;
-    /// the first answer leaves no earlier than `not_before`. Questions take no call's place: clocks
-    /// are compared by the answers to calls (ruling 4), and any stranger may ask. Beyond so many
-    /// questions at once a reply to others serves as well: all hear it.
+    /// Another participant calls or asks about these elections; the first reply leaves no earlier
+    /// than `not_before`. Questions take no place of a call: clocks are compared by the answers to
+    /// calls (ruling 4), and any stranger may ask. Beyond so many questions at once a reply to
+    /// other ones serves as well, as all hear it.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
-        (calls, room): (bool, usize),
+        calls: bool,
+        room: usize,
         elections: impl IntoIterator<Item = (ElectionName, bool)>,
         not_before: Time,
     ) {
         if self.is_empty() {
             self.not_before = not_before;
         }
-        let (answers, room) = match calls {
-            true => (&mut self.calls, room),
-            false => (&mut self.questions, ANSWERS_MAX),
-        };
+        let (answers, room) =
+            if calls { (&mut self.calls, room) } else { (&mut self.questions, ANSWERS_MAX) };
         let known = answers.iter().position(|known| known.caller == answer.caller);
         match known {
             Some(known) => answers[known] = answer,
@@ -50,7 +49,7 @@ impl Replies {
         }
     }
 
-    /// When they are due: an eighth of a heartbeat after the last reply at the earliest.
+    /// When the reply is due: an eighth of a heartbeat after the last one at the earliest.
     pub(super) fn due(&self, heartbeat: Duration) -> Option<Time> {
         let again = self.last.map_or(Time::ZERO, |last| last.after(heartbeat / 8));
         (!self.is_empty()).then_some(again.max(self.not_before))
@@ -60,17 +59,18 @@ impl Replies {
         self.calls.is_empty() && self.questions.is_empty()
     }
 
-    /// Takes what is owed, as much as one reply answers: calls first. It is sent now, or cannot be
-    /// sent.
+    /// Takes as many calls and questions as one reply answers: calls first. The reply is sent now,
+    /// or cannot be sent.
     pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
         let calls = self.calls.len().min(ANSWERS_MAX);
         let mut answers: Vec<_> = self.calls.drain(..calls).collect();
         answers.append(&mut self.questions);
         answers.truncate(ANSWERS_MAX);
-        let elections = match self.calls.is_empty() {
-            true => core::mem::take(&mut self.elections),
-            false => self.elections.clone(),
+        let elections = if self.calls.is_empty() {
+            core::mem::take(&mut self.elections)
+        } else {
+            self.elections.clone()
         };
         (answers, elections)
     }

@@ -1,4 +1,4 @@
-//! Rounds: what this process said to all, and whether it has heard itself (ruling 6).
+//! Rounds: the calls of this process, and whether it has heard them itself (ruling 6).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -6,47 +6,55 @@ use core::time::Duration;
 
 use super::clock::Reading;
 use super::identity::Participant;
-use super::message::{Part, Round};
+use super::message::{Header, Part, Round};
 use crate::name::ElectionName;
-use crate::time::{Time, WallTime};
+use crate::time::Time;
 
 /// The rounds of one process. Their number goes on over reconnections.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Rounds {
     last: Round,
-    open: Option<Open>,
+    open: Option<OpenRound>,
 }
 
 /// The round that is open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Open {
+struct OpenRound {
     /// When its call was sent.
     opened: Time,
-    /// What is waited for counts from here: the same, unless the connection was lost.
+    /// The start of the wait for own packets: the same, unless the connection was lost.
     sent: Time,
-    parts: Vec<Sent>,
-    /// Half a heartbeat has passed.
+    parts: Vec<SentPart>,
+    /// Half a heartbeat has passed since then.
     judged: bool,
-    /// Who has answered, and what its wall clock showed.
+    /// The wall clock of each participant that has answered.
     answered: BTreeMap<Participant, Reading>,
 }
 
-/// One packet of a round.
+/// Names an own packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct OwnPacket {
+    pub(super) asks: bool,
+    pub(super) round: Round,
+    pub(super) part: Part,
+}
+
+/// A packet of a round.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Sent {
-    /// A question, not a call: their parts are counted apart.
+pub(super) struct SentPart {
+    /// The packet is a question, not a call: parts of the two are counted apart.
     pub(super) asks: bool,
     pub(super) part: Part,
     pub(super) names: Vec<ElectionName>,
-    /// It was heard again, in time.
+    /// The packet has come back in time.
     pub(super) back: bool,
 }
 
-/// What a round has shown.
-pub(super) struct Closed {
+/// A round that is over.
+pub(super) struct ClosedRound {
     pub(super) round: Round,
-    pub(super) parts: Vec<Sent>,
-    /// What the clocks of those that answered showed.
+    pub(super) parts: Vec<SentPart>,
+    /// The clocks of the participants that have answered.
     pub(super) readings: Vec<Reading>,
 }
 
@@ -57,68 +65,70 @@ impl Rounds {
         self.last
     }
 
-    /// The packets of this round are sent now.
-    pub(super) fn open(&mut self, sent: Time, parts: Vec<Sent>) {
+    /// Opens the round whose packets are sent now.
+    pub(super) fn open(&mut self, sent: Time, parts: Vec<SentPart>) {
         let answered = BTreeMap::new();
-        let open = Open { opened: sent, sent, parts, judged: false, answered };
+        let open = OpenRound { opened: sent, sent, parts, judged: false, answered };
         self.open = (!open.parts.is_empty()).then_some(open);
     }
 
-    /// Whether something was said in this round.
+    /// Whether a packet was sent in this round.
     pub(super) const fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// An own packet was heard. The elections that it was about, if that is news and in time: it
-    /// says nothing of an earlier round (ruling 6), or of another part (ruling 9).
+    /// An own packet has come back. Gives its elections, if that is news and in time: it says
+    /// nothing of an earlier round (ruling 6), or of another part (ruling 9).
     pub(super) fn back(
         &mut self,
-        (asks, round, part): (bool, Round, Part),
+        own: OwnPacket,
         now: Time,
         half: Duration,
     ) -> Option<Vec<ElectionName>> {
+        let OwnPacket { asks, round, part } = own;
         let current = round == self.last;
         let open = self.open.as_mut().filter(|open| current && now < open.sent.after(half))?;
-        let same = |sent: &&mut Sent| (sent.asks, sent.part) == (asks, part);
+        let same = |sent: &&mut SentPart| sent.asks == asks && sent.part == part;
         let sent = open.parts.iter_mut().find(same)?;
         let known = core::mem::replace(&mut sent.back, true);
         Some(if known { Vec::new() } else { sent.names.clone() })
     }
 
-    /// Another one has answered this round, if it is open, when its clock showed `wall`.
+    /// Another participant has answered this round. Says whether the round is open.
     pub(super) fn answered(
         &mut self,
         round: Round,
-        (who, wall): (&Participant, WallTime),
+        header: &Header,
         heard: Time,
         room: usize,
     ) -> bool {
         let current = round == self.last;
         let Some(open) = self.open.as_mut().filter(|_| current) else { return false };
+        let who = &header.sender;
         if open.answered.len() < room || open.answered.contains_key(who) {
-            let reading = Reading { wall, opened: open.opened, heard };
+            let reading = Reading { wall: header.sent, opened: open.opened, heard };
             open.answered.insert(who.clone(), reading);
         }
         true
     }
 
-    /// Nothing of the open round counts: the connection was lost.
+    /// The connection was lost: nothing of the open round counts.
     pub(super) fn spoil(&mut self) {
         if let Some(open) = &mut self.open {
             open.parts.iter_mut().for_each(|sent| sent.back = false);
-            // What comes now is too late.
+            // Packets that come back now are too late.
             open.sent = Time::ZERO;
             open.judged = false;
         }
     }
 
-    /// When half a heartbeat will have passed since the call, if a part of it is not back.
+    /// When half a heartbeat will have passed since the call, if a part has not come back.
     pub(super) fn half(&self, half: Duration) -> Option<Time> {
         let open = self.open.as_ref().filter(|open| !open.judged)?;
         open.parts.iter().any(|sent| !sent.back).then(|| open.sent.after(half))
     }
 
-    /// It has: the elections whose part is not back.
+    /// Half a heartbeat has passed. Gives the elections whose part has not come back.
     pub(super) fn judge(&mut self) -> Vec<ElectionName> {
         let Some(open) = &mut self.open else { return Vec::new() };
         open.judged = true;
@@ -126,15 +136,15 @@ impl Rounds {
         missing.flat_map(|sent| sent.names.iter().cloned()).collect()
     }
 
-    /// One heartbeat has passed since the call. If two have, this process was stopped: what it has
-    /// heard in this round it may have heard long ago, and the round is void.
-    pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<Closed> {
+    /// Closes the round, one heartbeat after its call. If two have passed, this process was
+    /// stopped: the packets of the round may have come long ago, and the round is void.
+    pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<ClosedRound> {
         let mut open = self.open.take()?;
         let late = now >= open.opened.after(heartbeat.saturating_mul(2));
         if late {
             open.parts.iter_mut().for_each(|sent| sent.back = false);
         }
         let readings = open.answered.into_values().collect();
-        Some(Closed { round: self.last, parts: open.parts, readings })
+        Some(ClosedRound { round: self.last, parts: open.parts, readings })
     }
 }

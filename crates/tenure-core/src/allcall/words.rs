@@ -1,4 +1,4 @@
-//! What a participant says to the bus and to its application, and hears, apart from the machine.
+//! The types of inputs and effects.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -7,8 +7,8 @@ use super::event::Event;
 use super::message::Message;
 use crate::name::ElectionName;
 
-/// The only addressee and the only sender there is: everybody hears everything, and who speaks is
-/// in the [`Header`](super::Header). The kind of packet decides on which subject it is published.
+/// The only addressee and the only sender: all hear everything, and the [`Header`](super::Header)
+/// names the participant that speaks. The kind of packet decides on which subject it is published.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bus;
 
@@ -18,10 +18,10 @@ impl fmt::Display for Bus {
     }
 }
 
-/// With what a process begins: random bits, drawn anew by each process, after any fork.
+/// The first input of a process: random bits, drawn anew by each process, after any fork.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// What tells this run of the process from others of the same name.
+    /// Tells this run of the process from others of the same name.
     pub incarnation: u128,
     /// The tie-break between equal ranks.
     pub tie: u128,
@@ -29,12 +29,13 @@ pub struct Start {
     pub seed: u64,
 }
 
-/// What an application may ask. A campaign's `priority` is not looked at (the
+/// A request of the application. A campaign's `priority` is not looked at (the
 /// [rank](super::Config::rank) decides), nothing is handed over on request, and how often an
 /// observer wants to ask is not looked at: it asks once a heartbeat.
 pub type Command = crate::Command<Infallible>;
 
-/// The types of its inputs and effects. Nothing has to survive the process.
+/// The types of the inputs and effects of [`Allcall`](super::Allcall). No record has to survive the
+/// process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -48,12 +49,12 @@ impl crate::contract::Words for Words {
     type Event = Event;
 }
 
-/// What a driver is asked to do.
+/// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 /// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Tells the application.
+/// Reports an event to the application.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

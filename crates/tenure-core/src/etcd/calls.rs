@@ -1,4 +1,4 @@
-//! What was asked of etcd and is not answered yet.
+//! The calls to etcd that are not answered yet.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
@@ -8,7 +8,7 @@ use super::words::{Effect, Out, Store};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// Who asked.
+/// The part of the process that sent a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Asker {
     Session,
@@ -16,39 +16,48 @@ pub(super) enum Asker {
     Observer(ElectionName),
 }
 
+/// A member of etcd, and the term in which it answered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct MemberTerm {
+    member: u64,
+    term: u64,
+}
+
 /// A call without an answer, or a watch that goes on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Call {
     pub(super) asker: Asker,
-    /// The highest revision known when it was sent: a linearizable answer is not below.
+    /// The highest revision known at the send: a linearizable answer is not below.
     pub(super) floor: Revision,
-    /// Which member had answered last before, and in which term.
-    told: Option<(u64, u64)>,
-    /// Until when it is waited for; `None` for a watch that is open.
+    /// The member that answered last before the send.
+    last: Option<MemberTerm>,
+    /// The latest time of the answer; `None` for a watch that is open.
     due: Option<Time>,
     is_watch: bool,
 }
 
-/// All of them. Bounded by what elections and sessions ask: a few for each.
+/// All calls without an answer: a few for each election and each session.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Calls {
+    /// The number of the last call.
     last: u64,
     open: BTreeMap<CallId, Call>,
     due: BTreeSet<(Time, CallId)>,
     /// The highest revision that etcd has named (ruling 7, E6).
     pub(super) seen: Revision,
-    /// Which member answered last, and in which term.
-    told: Option<(u64, u64)>,
-    /// The latest term that is established (ruling 14, E3b): leaders of earlier ones get nothing
-    /// carried out any more but what they forward to a later one.
+    /// The member that answered last.
+    last_member: Option<MemberTerm>,
+    /// The latest term that is established (ruling 14, E3b): a leader of an earlier term gets no
+    /// entry into the log but through a later leader.
     pub(super) term: Option<u64>,
 }
 
 impl Calls {
-    /// Asks. Time counts from here: the clock was read before anything is sent.
+    /// Sends a call. The time for its answer counts from `now`, which was read before the send.
     pub(super) fn ask(
         &mut self,
-        (now, within): (Time, Duration),
+        now: Time,
+        within: Duration,
         asker: Asker,
         op: Op,
         out: &mut Out,
@@ -59,7 +68,7 @@ impl Calls {
         let is_watch = matches!(op, Op::Watch { .. });
         self.open.insert(
             call,
-            Call { asker, floor: self.seen, told: self.told, due: Some(due), is_watch },
+            Call { asker, floor: self.seen, last: self.last_member, due: Some(due), is_watch },
         );
         self.due.insert((due, call));
         let message = Message::Request(Request { call, within, op });
@@ -67,7 +76,7 @@ impl Calls {
         call
     }
 
-    /// Whose call this is, and that it is answered. `last` when no other answer follows.
+    /// Marks a call as answered, and gives it. `last` when no other answer follows.
     pub(super) fn answered(&mut self, id: CallId, last: bool) -> Option<Call> {
         let call = self.open.get_mut(&id)?;
         if let Some(due) = call.due.take() {
@@ -76,23 +85,24 @@ impl Calls {
         if last || !call.is_watch { self.open.remove(&id) } else { Some(call.clone()) }
     }
 
-    /// What the header of an answer shows. A linearizable one establishes a term if its member had
-    /// answered in that term before it was asked: one header alone proves nothing, for it is filled
-    /// after the read.
+    /// Learns from the header of an answer. A linearizable answer establishes a term if its member
+    /// had answered in that term before the call was sent: one header alone proves nothing, as etcd
+    /// fills it after the read.
     pub(super) fn learn(&mut self, call: &Call, header: Header, linearizable: bool) {
-        let told = Some((header.member, header.term));
-        if linearizable && call.told == told {
+        let member = Some(MemberTerm { member: header.member, term: header.term });
+        if linearizable && call.last == member {
             self.term = self.term.max(Some(header.term));
         }
-        self.told = told;
+        self.last_member = member;
     }
 
-    /// The store went back: nothing that was learned from it counts.
+    /// The store went back: no term counts as established.
     pub(super) fn forget_terms(&mut self) {
-        (self.told, self.term) = (None, None);
+        self.last_member = None;
+        self.term = None;
     }
 
-    /// Nobody waits for this any more.
+    /// Drops a call: its answer is ignored.
     pub(super) fn forget(&mut self, id: CallId) {
         if let Some(Call { due: Some(due), .. }) = self.open.remove(&id) {
             self.due.remove(&(due, id));
@@ -104,13 +114,14 @@ impl Calls {
         if self.open.contains_key(&watch) {
             self.forget(watch);
             self.last += 1;
-            let (call, within) = (CallId(self.last), Duration::ZERO);
+            let call = CallId(self.last);
+            let within = Duration::ZERO;
             let message = Message::Request(Request { call, within, op: Op::Unwatch { watch } });
             out.push(Effect::Send { to: Store, message });
         }
     }
 
-    /// A call that was not answered in time, and who asked. A watch that did not open is ended.
+    /// Takes a call that was not answered in time, with its sender. A watch that did not open ends.
     pub(super) fn overdue(&mut self, now: Time, out: &mut Out) -> Option<(CallId, Asker)> {
         let (_, id) = *self.due.first().filter(|(due, _)| *due <= now)?;
         let Call { asker, is_watch, .. } = self.open.get(&id)?.clone();
@@ -121,7 +132,7 @@ impl Calls {
         Some((id, asker))
     }
 
-    /// When the next one is overdue.
+    /// When the next call is overdue.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }

@@ -1,4 +1,4 @@
-//! What an application may ask of its process.
+//! Requests of an application to its process.
 
 use core::fmt;
 
@@ -9,7 +9,7 @@ use crate::name::Value;
 /// often to ask is not looked at either.
 pub type Command = crate::Command<Extra>;
 
-/// What only elections on etcd offer.
+/// A request that only elections on etcd offer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
     /// Tell others something else, from now on.

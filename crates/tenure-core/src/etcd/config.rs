@@ -31,8 +31,8 @@ pub const BACKOFF: Backoff =
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// What comes before all keys, as `clientv3/namespace` does it; usually ends in a slash, and
-    /// is empty by default. At most 256 bytes without control characters.
+    /// The prefix of all keys, as `clientv3/namespace` makes it; usually ends in a slash, and is
+    /// empty by default. At most 256 bytes without control characters.
     pub namespace: String,
     /// The length of the lease that is asked for, in whole seconds (etcd knows no others), from 1
     /// s to a day. etcd may grant more, and then that counts. Short: fast take-over after a
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_the_last_that_passes() {
+    fn bounds_pass_inclusively() {
         check(|config| config.namespace = "x".repeat(256)).unwrap();
         let refused = check(|config| config.namespace = "x".repeat(257)).unwrap_err();
         assert!(refused.contains("257") && refused.contains("256"), "{refused}");
@@ -219,7 +219,7 @@ mod tests {
 
     /// A third of the lease, the grace and the kill margin fit into what may be counted on.
     #[test]
-    fn a_renewal_must_be_in_time() {
+    fn renewal_fits_into_lease() {
         let room = |lease: u32| {
             let lease = lease * SECOND;
             check(|config| (config.lease, config.grace) = (lease, SECOND * 19 / 10))

@@ -1,4 +1,4 @@
-//! What the parts of an elections node need of it while they handle one input.
+//! The surroundings of a session or an observer while its node handles one input.
 
 use super::calls::Calls;
 use super::config::Checked;
@@ -6,7 +6,7 @@ use super::words::Out;
 use crate::draw::Draw;
 use crate::time::Time;
 
-/// What a session, and an observer, need of their node.
+/// The surroundings of a session or an observer; a candidate has a session beside these.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) config: &'a Checked,

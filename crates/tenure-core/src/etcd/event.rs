@@ -1,4 +1,4 @@
-//! What an application or an operator is told.
+//! Events for an application or an operator.
 
 use alloc::string::ToString;
 use alloc::sync::Arc;
@@ -9,13 +9,14 @@ use super::message::{Refusal, Revision};
 use crate::event::{End, Loss};
 use crate::name::ElectionName;
 
-/// Something that happened.
+/// An event.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// What only elections on etcd tell.
+/// An event that only elections on etcd have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// What a leadership or a campaign that ends stood on was lost. Said just before it.
+    /// The lease or the key of a leadership or a campaign that ends was lost. Comes just before the
+    /// end.
     Lost(Lost),
     /// A candidate that had not won lost its lease or its key, and contends again.
     Again(Lost),
@@ -23,7 +24,7 @@ pub enum OwnEvent {
     Opened {
         /// The lease.
         lease: LeaseId,
-        /// Its length as asked for, in seconds.
+        /// The length as asked for, in seconds.
         asked: u32,
         /// And as granted.
         granted: u32,
@@ -35,7 +36,7 @@ pub enum OwnEvent {
         from: LeaseId,
         /// The lease that carries them from now on.
         to: LeaseId,
-        /// Its length as granted, in seconds.
+        /// The length as granted, in seconds.
         granted: u32,
         /// The term of etcd's leader.
         term: u64,
@@ -44,7 +45,7 @@ pub enum OwnEvent {
     Closed {
         /// The lease.
         lease: LeaseId,
-        /// Why; `None` when nobody needed it any more.
+        /// The reason; `None` when no candidate needed the lease any more.
         lost: Option<Lost>,
     },
     /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its
@@ -57,19 +58,19 @@ pub enum OwnEvent {
     },
     /// etcd refuses something that has to be done; it will be tried again.
     Obstacle {
-        /// What, in words.
+        /// The step, in words.
         doing: &'static str,
         /// Why.
         refusal: Refusal,
     },
     /// A call had no certain outcome. Whatever it may have done is seen to.
     Unsure {
-        /// What, in words.
+        /// The step, in words.
         doing: &'static str,
-        /// What happened.
+        /// The failure, in words.
         why: Arc<str>,
     },
-    /// A key of ours appeared that nobody wanted any more, and is deleted (ruling 5).
+    /// A key of ours appeared after its candidate had left, and is deleted (ruling 5).
     LateKey {
         /// The key.
         key: Bytes,
@@ -78,11 +79,11 @@ pub enum OwnEvent {
     /// becomes leader while it is there. `None` when an observer reads no foreign key as the first
     /// any more.
     Foreign(Option<Foreign>),
-    /// Something had no effect.
+    /// An input had no effect.
     Ignored(Ignored),
 }
 
-/// Why nobody here can lead an election, or observe it.
+/// The reason why this process cannot lead an election, or observe it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Objection {
     /// etcd refuses what is needed.
@@ -106,14 +107,14 @@ pub enum Objection {
     },
 }
 
-/// What was lost.
+/// The loss of a lease or a key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Lost {
     /// The lease was not renewed in time: the network, etcd or this process stalled.
     Expired,
     /// etcd says that there is no such lease: it was revoked, or etcd has ended it.
     LeaseGone,
-    /// The key was deleted by somebody else.
+    /// Another process deleted the key.
     KeyGone,
     /// The store went back to an older state: it was restored from a backup.
     History,
@@ -124,13 +125,13 @@ pub enum Lost {
 /// Why something had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// It answers something that was not asked, or no longer matters.
+    /// The answer is to no call, or no longer matters.
     Unasked,
     /// The answer does not fit the question.
     Misfit,
     /// Another cluster answered.
     OtherCluster,
-    /// It is a request; those go out.
+    /// A request came in; requests go out.
     NotAnAnswer,
     /// The command does not fit the state: a second campaign, or one that needs a campaign.
     Command,

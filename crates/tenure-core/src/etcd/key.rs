@@ -9,8 +9,8 @@ use core::fmt;
 use crate::name::ElectionName;
 use crate::value::LeaderValue;
 
-/// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints
-/// a negative one with its sign, and nobody else would find the key.
+/// A lease of etcd. The server takes any number but zero; ours are positive, because Go prints a
+/// negative one with its sign, and would not find the key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LeaseId(pub i64);
 
@@ -21,8 +21,8 @@ impl fmt::Display for LeaseId {
     }
 }
 
-/// Bytes of etcd, a key or a value: never an error, whatever they are. Printed as text, with
-/// `\x..` for what is none.
+/// Bytes of etcd, a key or a value: never an error. Printed as text, with `\x..` for bytes that are
+/// no text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(Arc<[u8]>);
 
@@ -123,7 +123,7 @@ fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What all keys of `election` begin with: the namespace, the name, and the slash without which
+/// The prefix of all keys of `election`: the namespace, the name, and the slash without which
 /// `test` would see the keys of `testa`.
 pub(super) fn prefix(namespace: &str, election: &ElectionName) -> Bytes {
     format!("{namespace}{election}/").as_str().into()
@@ -134,7 +134,7 @@ pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> B
     format!("{namespace}{election}/{lease}").as_str().into()
 }
 
-/// What names the owner of a key: what comes after the election's name, which is the id of its
+/// The name of the owner of a key: the rest after the election's name, which is the id of its
 /// lease.
 pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<str> {
     let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice());
@@ -167,8 +167,8 @@ impl Foreign {
         &self.key
     }
 
-    /// Whether its maker may lead all the same: a candidate whose key somebody else has taken the
-    /// lease from, or one of a program that names keys in another way.
+    /// Whether its maker may lead all the same: a candidate whose key has lost its lease to another
+    /// program, or a candidate of a program that names keys in another way.
     pub(super) const fn may_lead(&self) -> bool {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
@@ -245,10 +245,7 @@ fn is_id(text: &[u8]) -> bool {
 /// The key as one word of a shell: as it is, or in the quotes of bash that know `\x..`.
 fn shell_word(key: &Bytes) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._:@%+=-".contains(byte);
-    match key.as_slice().iter().all(is_plain) {
-        true => key.to_string(),
-        false => format!("$'{key}'"),
-    }
+    if key.as_slice().iter().all(is_plain) { key.to_string() } else { format!("$'{key}'") }
 }
 
 #[cfg(test)]
@@ -258,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_what_etcdctl_and_go_make() {
+    fn keys_are_named_as_by_etcdctl() {
         let election = "test".parse().unwrap();
         assert_eq!(key("", &election, LeaseId(0x0069_4d0a)).to_string(), "test/694d0a");
         assert_eq!(key("app/", &election, LeaseId(1)).to_string(), "app/test/1");
@@ -267,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_is_called_by_its_lease() {
+    fn leaders_are_named_by_lease() {
         let election = "shop/billing".parse().unwrap();
         assert_eq!(&*id("app/", &election, &"app/shop/billing/694d0a".into()), "694d0a");
         assert_eq!(&*id("", &election, &"elsewhere/1".into()), "elsewhere/1");
@@ -275,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_keys_end_in_ids() {
+    fn candidate_keys_end_in_ids() {
         let election = "shop".parse().unwrap();
         let why = |key: &str, has_lease| {
             foreign("app/", &election, &key.into(), has_lease).map(|found| found.why().to_string())
@@ -315,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_where_etcd_says() {
+    fn prefixes_end_as_in_etcd() {
         let end = |prefix: &[u8]| Keys::Prefix(Bytes::new(prefix)).range().1;
         assert_eq!(end(b"test/"), b"test0");
         assert_eq!(end(b"a\xff\xff"), b"b");
@@ -324,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_bytes_are_printed_on_one_line() {
+    fn foreign_bytes_print_on_one_line() {
         assert_eq!(Bytes::new(b"a\n\xff\x1b\"").to_string(), r#"a\n\xff\x1b\""#);
     }
 }

@@ -1,4 +1,4 @@
-//! What travels between a participant and etcd: requests that go out, answers that come in.
+//! Messages between a participant and etcd: requests that go out, answers that come in.
 //!
 //! Nothing here is etcd's wire format; a driver maps one to the other, field by field.
 
@@ -31,14 +31,14 @@ pub enum Message {
 pub struct Request {
     /// Which one.
     pub call: CallId,
-    /// Nobody waits for the answer longer than this: the driver may give the call up then. For a
-    /// watch: how long it may take until it is open.
+    /// The longest wait for the answer: the driver may give the call up then. For a watch: the
+    /// longest time until it is open.
     pub within: Duration,
-    /// What is asked.
+    /// The operation.
     pub op: Op,
 }
 
-/// What is asked of etcd.
+/// An operation of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// `LeaseGrant` with an id of our choice.
@@ -48,7 +48,7 @@ pub enum Op {
         /// The length asked for, in seconds.
         ttl: u32,
     },
-    /// One request on the `LeaseKeepAlive` stream of this lease.
+    /// A request on the `LeaseKeepAlive` stream of this lease.
     KeepAlive {
         /// The lease.
         lease: LeaseId,
@@ -63,11 +63,11 @@ pub enum Op {
     Txn(Txn),
     /// `Watch` on the one stream of the process, with `require-leader`.
     Watch {
-        /// What is watched.
+        /// The watched keys.
         keys: Keys,
         /// The first revision that is of interest.
         from: Revision,
-        /// Whether only deletions are told (`NOPUT`).
+        /// Whether only deletions are reported (`NOPUT`).
         deletions: bool,
     },
     /// Ends a watch, which is not answered any more.
@@ -80,7 +80,7 @@ pub enum Op {
 /// A transaction: if all comparisons hold, then one branch, else the other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Txn {
-    /// What is compared; without any it holds.
+    /// The comparisons; without any the transaction succeeds.
     pub when: Vec<Compare>,
     /// Done if they hold.
     pub then: Vec<Act>,
@@ -119,14 +119,14 @@ pub enum Compare {
     },
 }
 
-/// One operation of a transaction.
+/// An operation of a transaction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Act {
     /// Writes the key.
     Put {
         /// The key.
         key: Bytes,
-        /// Its value.
+        /// The value of the key.
         value: Bytes,
         /// The lease it goes with.
         lease: LeaseId,
@@ -142,7 +142,7 @@ pub enum Act {
     Proclaim {
         /// The key.
         key: Bytes,
-        /// Its new value.
+        /// The new value of the key.
         value: Bytes,
     },
     /// Deletes the key.
@@ -195,14 +195,14 @@ pub enum Pick {
     LastUpTo(Revision),
 }
 
-/// What came from etcd.
+/// An answer of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
     /// To which call.
     pub call: CallId,
     /// The header of the answer, if etcd itself answered.
     pub header: Option<Header>,
-    /// What it says.
+    /// The content.
     pub reply: Reply,
 }
 
@@ -213,25 +213,26 @@ pub struct Header {
     pub cluster: u64,
     /// The member's id.
     pub member: u64,
-    /// The revision of its store. Of a keep-alive it may be old; of a transaction it is not.
+    /// The revision of the member's store. A keep-alive may show an old one; a transaction does
+    /// not.
     pub revision: Revision,
     /// The term of Raft that the member is in.
     pub term: u64,
 }
 
-/// What an answer says.
+/// The content of an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
     /// The lease was granted.
     Granted {
-        /// Its length as granted, in seconds; may be more than was asked.
+        /// The length as granted, in seconds; may be more than was asked.
         ttl: u32,
     },
     /// There is a lease of this id.
     LeaseExists,
-    /// A keep-alive was answered. That is no proof that the lease was renewed (E3).
+    /// A keep-alive was answered, which does not prove that the lease was renewed (E3).
     Alive {
-        /// Its length; `None` when there is no such lease.
+        /// The length in seconds; `None` when there is no such lease.
         ttl: Option<u32>,
     },
     /// The lease was revoked, and its keys are gone.
@@ -242,24 +243,24 @@ pub enum Reply {
     Txn {
         /// Which branch.
         succeeded: bool,
-        /// What its reads found, in their order.
+        /// The keys that its reads found, in their order.
         found: Vec<Option<KeyValue>>,
     },
-    /// The watch is open; everything from its revision on will be told.
+    /// The watch is open, and reports everything from its revision on.
     Watching,
-    /// Something happened to what is watched. All events of one revision come together.
+    /// Watched keys have changed. All events of one revision come together.
     Changed(Vec<Change>),
     /// The watch began before what etcd still knows, and has ended.
     Compacted {
         /// The first revision that etcd still knows.
         revision: Revision,
     },
-    /// Refused: nothing was carried out, but for [`Refusal::NoSpace`]. Of a watch: it has ended.
+    /// Refused: etcd has carried out nothing, but for [`Refusal::NoSpace`]. A watch has ended.
     Refused(Refusal),
-    /// Whether it was carried out is not known: no answer in time, or a connection lost, or an
-    /// error that does not tell. Of a watch: it has ended.
+    /// The outcome is not known: no answer in time, or a connection lost, or an error that does not
+    /// tell. A watch has ended.
     Unknown {
-        /// What happened, in words.
+        /// The failure, in words.
         why: Arc<str>,
     },
 }
@@ -269,29 +270,29 @@ pub enum Reply {
 pub enum Refusal {
     /// The user may not do this.
     Denied {
-        /// What etcd said.
+        /// The words of etcd.
         said: Arc<str>,
     },
     /// User, password or token are not accepted, also not after a new login.
     Unauthenticated {
-        /// What etcd said.
+        /// The words of etcd.
         said: Arc<str>,
     },
     /// There is no room: the quota is used up (alarm `NOSPACE`), or the server is overloaded. A
     /// grant or a put with which the quota was reached is carried out and answered like this.
     NoSpace {
-        /// What etcd said.
+        /// The words of etcd.
         said: Arc<str>,
     },
     /// A transaction has more comparisons or operations than this server takes
     /// (`--max-txn-ops`).
     TooManyOperations {
-        /// What etcd said.
+        /// The words of etcd.
         said: Arc<str>,
     },
-    /// Anything else that was certainly not carried out.
+    /// Any other refusal that was certainly not carried out.
     Other {
-        /// What etcd said.
+        /// The words of etcd.
         said: Arc<str>,
     },
 }
@@ -303,7 +304,7 @@ impl Refusal {
         matches!(self, Self::Denied { .. } | Self::Unauthenticated { .. })
     }
 
-    /// What kind it is, for programs: one word of lower case and hyphens.
+    /// The kind, for programs: a word of lower case and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -321,7 +322,7 @@ impl Refusal {
 pub struct KeyValue {
     /// The key.
     pub key: Bytes,
-    /// Its value.
+    /// The value of the key.
     pub value: Bytes,
     /// The revision at which it was created: unique, and the order of the candidates.
     pub created: Revision,

@@ -16,7 +16,7 @@
 //! | clocks | ours and those of etcd's servers run at `1 ± ρ` while their machines are up | |
 //! | etcd | linearizable transactions; no restore from a backup | a quorum is in touch |
 //! | its servers | may be cut off, stuck on their disk, suspended; only one that leads ends leases; no `LeaseCheckpoint` | |
-//! | others | nobody else deletes our keys or revokes our lease | they keep to the recipe |
+//! | others | no other program deletes our keys or revokes our lease | they keep to the recipe |
 //! | network, our processes | nothing: loss, delay, pauses, crashes | |
 //!
 //! # Guarantees
@@ -24,24 +24,25 @@
 //! - **At most one**: of one election at most one process leads at any time.
 //! - **Fences** strictly grow from leadership to leadership within one unbroken history of the
 //!   store: `fence_epoch · 2^48 + create revision`.
-//! - A leader stops at E on its own clock, whatever etcd says later, and however long it slept.
-//! - One departure wakes at most one other. A candidate that waits costs etcd one watch.
+//! - A leader stops at E on its own clock, whatever etcd says later, and however long its process
+//!   slept.
+//! - A departure wakes at most one other candidate. A candidate that waits costs etcd one watch.
 //! - No key and no lease of ours stays longer than one lease after its process has gone.
 //!
 //! # What is not guaranteed
 //!
-//! - Anything across a restore from a backup: revisions go back, and so would fences. Restore with
-//!   `--bump-revision … --mark-compacted` or raise [`Config::fence_epoch`], and keep etcd down for
-//!   the longest TTL first. A store that goes back under a running process is noticed
-//!   ([`Lost::History`]), but not by a process that was not there before.
+//! - A restore from a backup: revisions go back, and so would fences. Restore with `--bump-revision
+//!   … --mark-compacted` or raise [`Config::fence_epoch`], and keep etcd down for the longest TTL
+//!   first. A process notices a store that goes back while it runs ([`Lost::History`]), and no
+//!   other one.
 //! - Other programs in the same election: a leader of Go's may lose its lease to a revocation that
 //!   comes late (ruling 14), and does not know that it no longer leads.
-//! - Anything when a member of etcd times leases without leading, or checkpoints them
-//!   (`docs/decisions/etcd-as-it-is.md`).
-//! - That a leadership survives a revocation of the lease that was handed in: leaders of earlier
-//!   terms know it, and may carry one out late.
-//! - That a leadership survives every change of etcd's leader: it does if a lease is granted and
-//!   the key moved before the E that was proven before. A full quota (`NOSPACE`) refuses both.
+//! - Members of etcd that time leases without leading, or checkpoint them
+//!   (`docs/decisions/etcd-as-it-is.md`): nothing holds there.
+//! - A revocation of the lease that was handed in ends leaderships: leaders of earlier terms know
+//!   that lease, and may carry one out late.
+//! - A change of etcd's leader may end a leadership, unless a lease is granted and the key moved
+//!   before the E that was proven before. A full quota (`NOSPACE`) refuses both.
 //! - Priorities, and hand-over to a named candidate: the queue of the recipe knows neither.
 //!
 //! # One session, many elections
@@ -87,22 +88,22 @@
 //! | [`Watch`](Op::Watch) | the one before; a leader's own key; an observed election | until it is open |
 //! | [`Revoke`](Op::Revoke) | lease not needed, over or empty, its grant answered | 2 · TTL, all tries |
 //!
-//! What has no answer in time has an unknown outcome: it is repeated in a way that is right either
-//! way. Pauses after failures double from 50 ms to 2 s, half of each by chance.
+//! A call without an answer in time has an unknown outcome: its repetition is right either way.
+//! Pauses after failures double from 50 ms to 2 s, half of each by chance.
 //!
 //! # Rulings
 //!
-//! 1. After each departure look again; every max(TTL, 10 s) look all the same whether the one
-//!    before is there, and at the whole queue if it is not. Of others only keys are read, and
-//!    only deletions watched: a value may be larger than can be taken.
+//! 1. After each departure look again; every max(TTL, 10 s) look all the same whether the key
+//!    before the own one is there, and at the whole queue if it is not. A candidate reads only the
+//!    names of other keys, and watches only deletions: a value may be larger than can be taken.
 //! 2. (E1) A win is confirmed in one linearizable transaction that reads: the own key is there and
-//!    is the first, and nobody is before it, while `now < E`. Who lacks only a proven E looks again
-//!    as soon as there is one.
+//!    is the first, and no key is before it, while `now < E`. A candidate that lacks only a proven
+//!    E looks again as soon as there is one.
 //! 3. (E2) `E = s + ⌊TTL·(1 − ρ)/(1 + ρ)⌋`, `s` the send of that keep-alive. No TTL in the answer:
 //!    the lease is gone. Nothing revives a lease after E.
-//! 4. (E3) A keep-alive's answer is no proof. It counts when a transaction that began after it
-//!    finds an own key as it should be, in the same term of Raft; and is an entry of the log, so
-//!    that its term is known.
+//! 4. (E3) A keep-alive's answer is no proof. The renewal counts when a transaction that began
+//!    after it finds an own key as it should be, in the same term of Raft; and is an entry of the
+//!    log, so that its term is known.
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
 //!    create of unknown outcome may be carried out after that; its key is watched and swept as
 //!    long as its lease is there.
@@ -114,10 +115,12 @@
 //!    leaderships. Watches are no proof that nothing happened: timers look as well.
 //! 8. (E7) The fence holds an epoch that operators raise after a restore; another cluster's
 //!    answers are refused.
-//! 9. (E8) Observers tell the state first, take all events of one revision as one, and say
+//! 9. (E8) Observers report the state first, take all events of one revision as one, and say
+//!    *unknown* when etcd did not answer, not *vacant*.
 //!    *unknown* when they were not told, not *vacant*.
-//! 10. (E9) One lease for all elections of a process; losing one leaves it alone. One campaign for
-//!     each election. Names of which one and a slash begin the other are refused.
+//! 10. (E9) A process has one lease for all its elections, and the loss of one leaves the others
+//!     alone; each election has at most one campaign. Names of which one and a slash begin the
+//!     other are refused.
 //! 11. (E10) Authentication is the driver's: what a new login does not mend comes as a
 //!     [`Refusal`]. A refused keep-alive renews nothing, and E stands.
 //! 12. The server's own `v3election` is not used.
@@ -135,21 +138,21 @@
 //!   before it was asked. A header alone proves nothing: it is filled after the read. From then on
 //!   no leader of an earlier term gets an entry of its own into the log.
 //! - A lease is asked for under a fresh id, first after that: a leader of an earlier term learns of
-//!   it only from the log of a later one, and has given up leases by then. One that was first asked
-//!   for before is given up, however late its grant is answered.
+//!   it only from the log of a later one, and has given up leases by then. A lease that was first
+//!   asked for before is given up, however late its grant is answered.
 //! - The keys keep their names and create revisions, and are moved: *if CREATE = rev and LEASE =
 //!   old, put with `ignore_value` and the new lease*. A move that comes late finds its key
 //!   elsewhere. A proclamation uses `ignore_lease`, and takes no key back.
 //! - Until its own key is confirmed on the new lease, a leadership counts from the old one, whose E
 //!   stands. The new lease must not end before that: the key may be there already.
-//! - A move that fails has read what each key is, in the same transaction: one that is gone, or
-//!   on a lease of somebody else, is lost alone. A move that is refused is tried in parts, and a
-//!   key that is refused alone is passed over until all others had their turn. One of too many
+//! - A move that fails has read what each key is, in the same transaction: a key that is gone, or
+//!   on a lease of another process, is lost alone. A move that is refused is tried in parts, and a
+//!   key that is refused alone is passed over until all others had their turn. A move with too many
 //!   operations for this server is made smaller, and so is a confirmation.
 //! - The old lease is revoked when every key of ours has been seen on another. A create of unknown
 //!   outcome dies with it.
-//! - A lease that was handed in names the keys and carries none. It is renewed, and when it goes,
-//!   everything ends.
+//! - A lease that was handed in names the keys and carries none. The session renews it, and ends
+//!   when that lease ends.
 //!
 //! In which term a renewal was carried out is known by arithmetic. Let T be the term of the lease,
 //! G that of the entry of its grant, X that of the leader which answered the keep-alive, C that of
@@ -179,6 +182,7 @@ mod key;
 mod message;
 mod node;
 mod observer;
+mod recipe;
 mod session;
 mod timer;
 mod words;

@@ -1,4 +1,6 @@
-//! Following who leads (ruling 9, E8): the state now, then every change, never from memory.
+//! An observer reports the leader (ruling 9, E8): the state now, then every change, never from
+//! memory. "To find out the current leader a client simply queries for all the keys with the given
+//! election name as prefix. Then sort by creation key ascending. Then limit to 1 response."
 
 use alloc::vec;
 use core::time::Duration;
@@ -8,29 +10,32 @@ use super::config::BACKOFF;
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::key::{self, Bytes, Foreign, Keys};
-use super::message::{Act, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn};
+use super::message::{
+    Act, Answer, CallId, Change, Header, KeyValue, Op, Pick, Read, Reply, Revision, Txn,
+};
 use super::words::{Out, emit};
 use crate::deadlines::Booking;
 use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 
-/// One observed election.
+/// An observed election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observer {
     election: ElectionName,
     look: Option<CallId>,
-    /// The revision of an event that only a look at it or later explains.
+    /// The revision of an event that only a look at this revision or later explains.
     unexplained: Revision,
     watch: Option<CallId>,
-    /// The leader as far as it is known, and the revision at which it was read: events of older
-    /// ones, which a watch may tell late, are no news.
+    /// The leader as far as it is known.
     leader: Option<KeyValue>,
+    /// The revision of the last look: an event of an older one, which a watch may report late, is
+    /// no news.
     read: Revision,
-    told: Option<View>,
-    /// The foreign key that was told as the first.
+    reported: Option<View>,
+    /// The foreign key that was reported as the first.
     foreign: Option<Foreign>,
-    /// A new observer gets the next view even if nothing changed.
+    /// A new subscriber gets the next view even if nothing changed.
     owed: bool,
     again: Time,
     failures: u32,
@@ -47,7 +52,7 @@ impl Observer {
             watch: None,
             leader: None,
             read: 0,
-            told: None,
+            reported: None,
             foreign: None,
             owed: false,
             again: now,
@@ -69,7 +74,7 @@ impl Observer {
         }
     }
 
-    /// Asks who leads, in one linearizable read, unless that is asked already.
+    /// Queries the leader, in one linearizable read, unless a query is under way.
     fn look(&mut self, context: &mut Context<'_>) {
         if self.look.is_some() {
             return;
@@ -79,11 +84,11 @@ impl Observer {
         let txn = Txn { when: vec![], then: vec![read], otherwise: vec![] };
         let within = context.config.patience(context.config.ttl());
         let asker = Asker::Observer(self.election.clone());
-        self.look =
-            Some(context.calls.ask((context.now, within), asker, Op::Txn(txn), context.out));
+        let op = Op::Txn(txn);
+        self.look = Some(context.calls.ask(context.now, within, asker, op, context.out));
     }
 
-    /// Somebody else wants to know who leads, and not from before it asked.
+    /// Another subscriber wants to know the leader, as of now.
     pub(super) fn look_anew(&mut self, context: &mut Context<'_>) {
         if let Some(look) = self.look.take() {
             context.calls.forget(look);
@@ -92,12 +97,8 @@ impl Observer {
         self.look(context);
     }
 
-    /// An answer to a call or a watch of this observer's.
-    pub(super) fn on_answer(
-        &mut self,
-        (call, header, reply): (CallId, Option<Header>, Reply),
-        context: &mut Context<'_>,
-    ) {
+    pub(super) fn on_answer(&mut self, answer: Answer, context: &mut Context<'_>) {
+        let Answer { call, header, reply } = answer;
         if self.watch == Some(call) {
             return self.on_watched(reply, context);
         }
@@ -128,8 +129,8 @@ impl Observer {
         }
     }
 
-    /// The watch may have told more than was read at `read`. What it told before is not newer, even
-    /// if its revision is higher than that of the key: a restore brings old revisions back.
+    /// The watch may have reported more than was read at `read`. An earlier report of it is not
+    /// newer, even with a higher revision than the key: a restore brings old revisions back.
     fn newer(&self, found: Option<KeyValue>, read: Revision) -> Option<KeyValue> {
         let known = self.leader.as_ref().filter(|_| self.watch.is_some());
         match (known, found) {
@@ -148,7 +149,7 @@ impl Observer {
             Reply::Watching => self.failures = 0,
             Reply::Changed(changes) => self.on_changes(&changes, context),
             Reply::Compacted { .. } => {
-                // What happened in between is lost; what is now can be read.
+                // The events in between are lost; a look reads the present state.
                 self.watch = None;
                 self.reset(context);
             }
@@ -162,7 +163,7 @@ impl Observer {
 
     /// All events of one revision come together: a revoked lease takes all its keys at once.
     fn on_changes(&mut self, changes: &[Change], context: &mut Context<'_>) {
-        // The answer to a look that is under way may be older, whomever it names.
+        // The answer to a look that is under way may be older.
         if self.look.is_some()
             && let Some(newest) = changes.iter().map(Change::revision).max()
         {
@@ -187,28 +188,28 @@ impl Observer {
                 }
             }
         }
-        // In doubt, or while a look is under way, only its answer tells who leads: what is known
+        // In doubt, or while a look is under way, only its answer names the leader: the known one
         // may be long over.
-        if self.look.is_none() && matches!(self.told, Some(View::Leader(_))) {
+        if self.look.is_none() && matches!(self.reported, Some(View::Leader(_))) {
             self.tell_leader(context);
         }
     }
 
-    /// Nothing is known any more: the history went back, and explains nothing that was told before.
+    /// The history went back, and explains no earlier report.
     pub(super) fn on_reset(&mut self, context: &mut Context<'_>) {
         self.stop(context.calls, context.out);
         self.unexplained = 0;
         self.reset(context);
     }
 
-    /// Something was missed; what is now is told even if it is as before.
+    /// Events were missed: the next view is reported even if it is as before.
     fn reset(&mut self, context: &mut Context<'_>) {
-        self.told = None;
+        self.reported = None;
         emit(Some(&self.election), Event::Gap, context.out);
         self.look(context);
     }
 
-    /// Ends what is under way.
+    /// Drops the look and the watch.
     pub(super) fn stop(&mut self, calls: &mut Calls, out: &mut Out) {
         if let Some(look) = self.look.take() {
             calls.forget(look);
@@ -223,7 +224,7 @@ impl Observer {
             Op::Watch { keys: self.keys(context), from: header.revision + 1, deletions: false };
         let within = context.config.patience(context.config.ttl());
         let asker = Asker::Observer(self.election.clone());
-        self.watch = Some(context.calls.ask((context.now, within), asker, op, context.out));
+        self.watch = Some(context.calls.ask(context.now, within, asker, op, context.out));
     }
 
     fn tell_leader(&mut self, context: &mut Context<'_>) {
@@ -232,8 +233,8 @@ impl Observer {
             key::foreign(namespace, &self.election, key, Some(lease.is_some()))
         });
         let view = match (&self.leader, &foreign) {
-            // A leader of another program does not notice that its key was written without its
-            // lease, and may lead on; and it may name its key in another way.
+            // A leader of another program does not notice that somebody wrote its key without its
+            // lease, and may lead on; it may also name its key in another way.
             (_, Some(foreign)) if foreign.may_lead() => self.unknown(context),
             (None, _) | (_, Some(_)) => View::Vacant,
             (Some(KeyValue { key, value, created, .. }), None) => {
@@ -249,15 +250,15 @@ impl Observer {
         self.tell(view, context.out);
     }
 
-    /// Unknown, since it was told first.
+    /// Unknown, since the first report of that.
     const fn unknown(&self, context: &Context<'_>) -> View {
-        match self.told {
+        match self.reported {
             Some(View::Unknown { since }) => View::Unknown { since },
             _ => View::Unknown { since: context.now },
         }
     }
 
-    /// etcd did not tell: not that there is nobody.
+    /// etcd did not say: that is no vacancy.
     fn doubt(&mut self, doing: &'static str, reply: Reply, context: &mut Context<'_>) {
         let event = match reply {
             Reply::Unknown { why } => OwnEvent::Unsure { doing, why },
@@ -270,8 +271,8 @@ impl Observer {
 
     fn tell(&mut self, view: View, out: &mut Out) {
         let owed = core::mem::take(&mut self.owed);
-        if owed || self.told.as_ref() != Some(&view) {
-            self.told = Some(view.clone());
+        if owed || self.reported.as_ref() != Some(&view) {
+            self.reported = Some(view.clone());
             emit(Some(&self.election), Event::View(view.into()), out);
         }
     }

@@ -1,21 +1,21 @@
-//! What a participant waits for by itself.
+//! The actions for which a participant waits by itself.
 
 use crate::time::{Deadline, Time};
 
-/// What is due at a deadline. The first group is about the lease, the second about one election.
+/// The action that is due at a deadline: first those about leases, then those about one election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
-    /// A lease is asked for, or what is known of it is read again.
+    /// The session reads to see the term, or asks for a lease.
     Establish,
     /// The lease is renewed.
     Renewal,
     /// The lease must be taken for over.
     LeaseEnd,
-    /// A lease of a new term is asked for, or keys are moved to it.
+    /// The session asks for a lease of a new term, or moves keys to it.
     NewTerm,
     /// The lease that was handed in is renewed.
     GivenLease,
-    /// A lease that is not needed any more is revoked again.
+    /// The session revokes a lease that no candidate needs.
     Revoke,
     /// An answer is overdue.
     Answer,
@@ -30,7 +30,7 @@ pub enum Timer {
 }
 
 impl Timer {
-    /// In words.
+    /// The reason of a [`Deadline`], in words.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a process says to etcd and to its application, and hears, apart from the machine.
+//! The types of inputs and effects.
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ impl fmt::Display for Store {
     }
 }
 
-/// Nothing has to survive the process: etcd remembers.
+/// No record has to survive the process: etcd remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NoRecord {}
 
@@ -28,17 +28,17 @@ impl fmt::Display for NoRecord {
     }
 }
 
-/// With what a process begins.
+/// The first input of a process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
     /// For draws, the ids of leases among them: random for each incarnation of a process.
     pub seed: u64,
-    /// A lease that exists already, to be used first. It becomes this process's own: it is
-    /// renewed, and revoked in the end.
+    /// A lease that exists already, to be used first. The process takes it over: it renews the
+    /// lease, and revokes it in the end.
     pub lease: Option<LeaseId>,
 }
 
-/// The types of its inputs and effects.
+/// The types of the inputs and effects of [`Etcd`](super::Etcd).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -52,12 +52,12 @@ impl crate::contract::Words for Words {
     type Event = Event;
 }
 
-/// What a driver is asked to do.
+/// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 /// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Tells the application.
+/// Reports an event to the application.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

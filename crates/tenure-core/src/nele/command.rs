@@ -1,24 +1,24 @@
-//! What an application may ask of its process.
+//! Requests of an application to its process.
 
 use core::fmt;
 
-/// A request of the application, about one role: the election `NAME/j`. Who leads is decided by who
-/// owns a partition: priorities are not looked at, and nothing is handed over to somebody by name.
-/// Others tell of changes by themselves: how often to ask is not looked at either.
+/// A request of the application, about one role: the election `NAME/j`. The owner of a partition
+/// leads its roles: priorities are not looked at, and no role is handed over to a named process.
+/// Others report changes by themselves: how often to ask is not looked at either.
 ///
 /// - The first [`Campaign`](crate::Command::Campaign) joins the group, and every further one stands
 ///   for one role more.
-/// - [`Resign`](crate::Command::Resign) ends that campaign or leadership at once. Its partition
-///   cannot be given back alone: while the process stands for other roles it owns the partition
-///   still, and this role has no leader ([`Unfilled`](super::OwnEvent::Unfilled)). So an operator
-///   who asks for that is refused by the command, and a handle that is dropped is not. The last one
-///   leaves the group.
+/// - [`Resign`](crate::Command::Resign) ends that campaign or leadership at once. The partition
+///   cannot be given back alone: while the process stands for other roles it still owns the
+///   partition, and this role has no leader ([`Unfilled`](super::OwnEvent::Unfilled)). So the
+///   command refuses that to an operator, while a handle that is dropped cannot be refused. The
+///   last resignation leaves the group.
 pub type Command = crate::Command<Extra>;
 
-/// What only this protocol offers. The election is that of any role.
+/// A request that only this protocol offers, under the election of any role.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
-    /// Leave the group, and give all partitions back. Asked twice, it is done once.
+    /// Leave the group, and give all partitions back. A second request changes nothing.
     Leave {
         /// Whether what this process leads is led on until others can have taken over, V + T: no
         /// role is without a leader meanwhile. Only in `at_least_one`; in `at_most_one` all

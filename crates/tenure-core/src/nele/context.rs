@@ -1,41 +1,41 @@
-//! What every part of the machine needs of its surroundings.
+//! The surroundings of a partition while its process handles one input.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::{Checked, Mode};
-use super::heard::Heard;
 use super::identity::{EntryNumber, Partition, Process};
 use super::message::{Entry, Kind, Lead, Message, Request, RoleRange, Target};
-use super::sent::Sent;
+use super::peers::Peers;
+use super::send_times::SendTimes;
 use super::words::{Effect, Ledger, Out};
 use crate::draw::Draw;
 use crate::time::Time;
 
-/// What a partition is given with each of its inputs.
+/// The surroundings of a partition.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
-    /// When it was found last that this process had been stopped.
+    /// When this process noticed last that it had been stopped.
     pub(super) woke: Option<Time>,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Process,
     pub(super) draw: Draw,
-    /// Whether this process is a member of the group, and has heard what is assigned to it.
+    /// Whether this process is a member of the group, and has heard its first rebalance.
     pub(super) member: bool,
-    /// Whether it leaves the group by its own wish: what it leads on ends as resigned.
+    /// Whether it leaves the group by its own wish: its leaderships end as resigned.
     pub(super) leaves: bool,
-    pub(super) heard: &'a Heard,
-    /// Partitions to which the last record was not written, and why.
+    pub(super) peers: &'a Peers,
+    /// Partitions to which the last record was not written, with the reason.
     pub(super) unwritten: &'a BTreeMap<Partition, Arc<str>>,
-    pub(super) sent: &'a mut Sent,
+    pub(super) sent: &'a mut SendTimes,
     /// The number of the last reading.
     pub(super) attempts: &'a mut u64,
     pub(super) out: &'a mut Out,
 }
 
 impl Context<'_> {
-    /// Whether claims decide who leads (ruling 1): that somebody writes says nothing then.
+    /// Whether claims decide (ruling 1), and not records of any process.
     pub(super) fn by_claims(&self) -> bool {
         self.config.mode == Mode::AtMostOne
     }
@@ -44,7 +44,7 @@ impl Context<'_> {
         self.out.push(Effect::Send { to: Ledger, message: Message::Request(request) });
     }
 
-    /// A number for a reading that is given once.
+    /// Draws the number of the next reading.
     pub(super) fn attempt(&mut self) -> u64 {
         *self.attempts = self.attempts.saturating_add(1);
         *self.attempts
@@ -76,13 +76,13 @@ impl Context<'_> {
         number
     }
 
-    /// Claims a partition now. A claim says nothing but that: the next beat says the rest.
+    /// Claims a partition now. A claim carries no roles: the next beat does.
     pub(super) fn claim(&mut self, partition: Partition) -> EntryNumber {
         self.publish(Target::One(partition), Kind::Claim, Vec::new(), Vec::new())
     }
 
-    /// An instant no sooner than `span` from now, and by a draw up to as much again: of two that
-    /// wait one comes first.
+    /// A time from `span` to twice that from now, by a draw: of two processes that wait one comes
+    /// first.
     pub(super) fn spaced(&self, span: core::time::Duration, purpose: &'static str) -> Time {
         let drawn = self.draw.span(span, "", purpose, self.now.as_nanos());
         self.now.after(span).after(drawn)

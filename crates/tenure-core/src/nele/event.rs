@@ -1,4 +1,4 @@
-//! What an application or an operator is told.
+//! Events for an application or an operator.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -7,10 +7,10 @@ use super::config::Terms;
 use super::identity::{Partition, Process, Role};
 use crate::name::ClusterName;
 
-/// Something that happened.
+/// An event.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// What only this protocol tells.
+/// An event that only this protocol has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
     /// The process has started.
@@ -27,7 +27,8 @@ pub enum OwnEvent {
     Unassigned {
         /// Which.
         partition: Partition,
-        /// Whether it was lost: the session had ended, and somebody else may own it already.
+        /// Whether the partition was lost: the session had ended, and another process may own it
+        /// already.
         lost: bool,
     },
     /// A claim of this process is void (`at_most_one`).
@@ -37,22 +38,22 @@ pub enum OwnEvent {
         /// Why.
         why: Void,
     },
-    /// There is no fence for a claim, and so no leadership (ruling 10): the client tells no leader
+    /// There is no fence for a claim, and so no leadership (ruling 10): the client knows no leader
     /// epoch, or a number does not fit.
     NoFence {
-        /// Of which partition.
+        /// The claimed partition.
         partition: Partition,
         /// The leader epoch of the claim's batch.
         epoch: Option<u32>,
         /// Where the claim is.
         offset: u64,
     },
-    /// A partition that belongs to this process could not be read, or something could not be
-    /// written to it. Told of the first in a row.
+    /// A partition that belongs to this process could not be read, or a record not be written to
+    /// it. Reported for the first failure in a row.
     Trouble {
         /// Which.
         partition: Partition,
-        /// What happened.
+        /// The failure.
         why: Arc<str>,
     },
     /// After [`Trouble`](Self::Trouble) in writing a record was written again.
@@ -60,8 +61,8 @@ pub enum OwnEvent {
         /// To which partition.
         partition: Partition,
     },
-    /// Roles for which others stand, of partitions that belong to this process, which does not
-    /// stand for them: they have no leader. Told when it changes; none is over.
+    /// Roles without a leader: others stand for them, and this process, which owns their
+    /// partitions, does not. Reported when they change; without any, every role has a leader.
     Unfilled {
         /// The first of them.
         first: Option<Role>,
@@ -71,37 +72,37 @@ pub enum OwnEvent {
         count: u32,
     },
     /// Another process of this machine leads a role in another group that this one leads: both fail
-    /// with the machine (ruling 9). Told when it begins.
+    /// with the machine (ruling 9). Reported when it begins.
     SameHost {
         /// The role.
         role: Role,
         /// The other.
         who: Process,
-        /// Its group.
+        /// The group of the other process.
         group: ClusterName,
     },
-    /// Another process has the name of this one. Told of the first.
+    /// Another process has the name of this one. Reported for the first.
     SameName {
         /// The other.
         who: Process,
     },
-    /// Another process of the group goes by other terms: nobody can promise anything while both
-    /// lead. Told once of each.
+    /// Another process of the group goes by other terms: no promise holds while both lead. Reported
+    /// once for each.
     Unlike {
         /// The other.
         who: Process,
-        /// Its terms.
+        /// The terms of the other process.
         terms: Terms,
-        /// Those of this process.
+        /// The terms of this process.
         ours: Terms,
     },
     /// Nothing is led from now on, nor ever again by this process: the topic is another one, or has
     /// another number of partitions, or the client cannot go on.
     Halted {
-        /// What happened, and what to do.
+        /// The reason, and a way out.
         why: Arc<str>,
     },
-    /// Something had no effect.
+    /// An input had no effect.
     Ignored(Ignored),
 }
 
@@ -130,9 +131,9 @@ pub enum Void {
 /// Why something had no effect. Each is counted; none is worth a line of a log for each record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// What was read belongs to an earlier reading, or to an earlier assignment (ruling 2).
+    /// The report belongs to an earlier reading, or to an earlier assignment (ruling 2).
     OldReading,
-    /// It was heard before.
+    /// The report came before.
     Repeated,
     /// A rebalance of an earlier membership, or one that was heard before.
     OldRebalance,

@@ -1,16 +1,16 @@
-//! Who takes part, and what is numbered.
+//! Processes, and the numbers of the protocol.
 
 use core::fmt;
 
 use crate::name::NodeName;
 
-/// One run of one process: its name, and what tells it from an earlier run of the same name.
+/// A run of a process: its name, and bits that tell it from an earlier run of the same name.
 ///
 /// A process that is killed and started again is another one: what the earlier one claimed is a
 /// foreign claim to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Process {
-    /// Its name, unique in the group among those that run at the same time.
+    /// The name, unique in the group among processes that run at the same time.
     pub id: NodeName,
     /// 128 random bits, drawn when the process starts.
     pub incarnation: u128,
@@ -34,14 +34,14 @@ pub struct Membership(pub u64);
 pub struct RebalanceId(pub u64);
 
 impl RebalanceId {
-    /// Of no rebalance: a partition that is only looked at, outside the group.
+    /// No rebalance: an observer reads the partition, outside the group.
     pub const NONE: Self = Self(0);
 }
 
-/// One partition read from its end on, from when its end was found: by which assignment, and which
-/// attempt of this process it was. Given by the core, in increasing order.
+/// A reading of a partition, from its end at some time on: by which assignment, and which attempt
+/// of this process it is. Given by the core, in increasing order.
 ///
-/// What was read belongs to a reading, and to no later one (ruling 2).
+/// A record belongs to the reading by which it was read, and to no later one (ruling 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Reading {
     /// The rebalance that assigned the partition, or [`RebalanceId::NONE`].

@@ -1,7 +1,7 @@
-//! What travels between a process and its ledger: requests that go out, reports that come in.
+//! Messages between a process and its ledger: requests that go out, reports that come in.
 //!
-//! Nothing here is Kafka's wire format; a driver maps one to the other. What it owes is in
-//! [the module's document](super#what-a-driver-owes).
+//! Nothing here is Kafka's wire format; a driver maps one to the other. [The module's
+//! document](super#what-a-driver-owes) lists the duties of a driver.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use crate::name::{ClusterName, ElectionName, NodeName, Value};
 
 /// The most ranges of roles of one entry. An entry with more is unreadable.
 pub const RANGES_MAX: usize = 64;
-/// The most leaderships of one entry. One with more is unreadable.
+/// The most leaderships of an entry. An entry with more is unreadable.
 pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 
 /// A request to the ledger, or something that it reports.
@@ -26,11 +26,11 @@ pub enum Message {
     Report(Report),
 }
 
-/// What is asked of the ledger.
+/// A request to the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// Subscribe to the topic as a member of the group. What follows is told as
-    /// [`Rebalance`]s of this membership, the first also if nothing is assigned by it.
+    /// Subscribe to the topic as a member of the group. The driver then reports [`Rebalance`]s of
+    /// this membership, the first also if it assigns nothing.
     Join(Membership),
     /// Leave the group at once, without waiting for a session to end. Answered by
     /// [`Report::Left`], in any case and in bounded time.
@@ -38,9 +38,9 @@ pub enum Request {
     /// The partitions of this rebalance, which were to be revoked, may be given back: nothing is
     /// led by them any more that must not be. A driver that waits for it waits no longer than R.
     GiveBack(RebalanceId),
-    /// Find the end of this partition, read on from there, and say so: [`Report::Position`].
-    /// Whatever is read of it afterwards belongs to this reading. Of a reading without a rebalance
-    /// the partition is read outside the group, and nothing is assigned.
+    /// Find the end of this partition, read on from there, and report that: [`Report::Position`].
+    /// All later records of the partition belong to this reading. For a reading without a rebalance
+    /// the driver reads the partition outside the group, and nothing is assigned.
     Read {
         /// The partition.
         partition: Partition,
@@ -53,7 +53,7 @@ pub enum Request {
     Publish {
         /// Where to.
         to: Target,
-        /// What is said.
+        /// The record's entry.
         entry: Entry,
     },
 }
@@ -61,14 +61,14 @@ pub enum Request {
 /// To which partitions a record is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
-    /// To each of the topic, so that none dries up. What fails is reported, and what succeeds first
-    /// after that.
+    /// To each partition of the topic, so that none dries up. The driver reports failures, and the
+    /// first success after one.
     Every,
     /// To this one. Reported either way.
     One(Partition),
 }
 
-/// What came from the ledger.
+/// A report of the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
     /// The topic as it is now. Said whenever the driver looks, and it looks at least every few
@@ -79,7 +79,7 @@ pub enum Report {
         /// How many partitions it has.
         partitions: u32,
     },
-    /// What belongs to this process has changed.
+    /// The partitions of this process have changed.
     Rebalance(Rebalance),
     /// The group was left, or as good as left.
     Left(Membership),
@@ -92,7 +92,7 @@ pub enum Report {
         /// The offset of the record that is appended next, or what went wrong.
         end: Result<u64, Arc<str>>,
     },
-    /// What was read of a partition since the last such report of the same reading, in its order,
+    /// The records of a partition since the last such report of the same reading, in its order,
     /// with nothing left out.
     Records {
         /// The partition.
@@ -108,32 +108,33 @@ pub enum Report {
         partition: Partition,
         /// Which reading has ended.
         reading: Reading,
-        /// What happened.
+        /// The failure.
         why: Arc<str>,
     },
-    /// What became of a record.
+    /// The outcome of a record.
     Published {
         /// Which one.
         number: EntryNumber,
         /// On which partition.
         partition: Partition,
-        /// Its offset; or why it was not acknowledged. It may have been appended all the same.
+        /// The offset; or the reason why it was not acknowledged. The record may have been appended
+        /// all the same.
         outcome: Result<u64, Arc<str>>,
     },
     /// The client cannot go on as this member of this topic, for a reason that time does not mend:
     /// fenced off by another one of its static id, not authorized any more.
     Fatal {
-        /// What happened, and what to do.
+        /// The reason, and a way out.
         why: Arc<str>,
     },
 }
 
-/// What tells a topic from another one of the same name.
+/// Tells a topic from another one of the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TopicId {
-    /// Of the cluster of brokers.
+    /// The id of the cluster of brokers.
     pub cluster: Arc<str>,
-    /// Of the topic in it.
+    /// The id of the topic in that cluster.
     pub topic: u128,
 }
 
@@ -142,68 +143,69 @@ pub struct TopicId {
 pub struct Rebalance {
     /// As which member.
     pub membership: Membership,
-    /// Its number, greater than those before.
+    /// The number, greater than those before.
     pub id: RebalanceId,
-    /// What happens to the partitions.
+    /// The change of the partitions.
     pub change: Change,
     /// Only those with which something happens; may be empty.
     pub partitions: Vec<Partition>,
 }
 
-/// What happens to partitions.
+/// A change of partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// They belong to this process from now on, beside those that it has. Nothing of them is read
-    /// before [`Request::Read`].
+    /// The partitions belong to this process from now on, beside those that it has. The driver
+    /// reads none of them before [`Request::Read`].
     Assigned,
-    /// They are to be given back, and nobody else gets them before that:
+    /// The partitions are to be given back, and no other process gets them before that:
     /// [`Request::GiveBack`].
     Revoked,
-    /// They may belong to somebody else already: the session is over. Nothing is waited for.
+    /// The partitions may belong to another process already: the session is over, and the driver
+    /// waits for nothing.
     Lost,
 }
 
-/// One record as it was read.
+/// A record as it was read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     /// Where it is in its partition.
     pub offset: u64,
-    /// The leader epoch of its batch, if the client tells one; −1 and less are none.
+    /// The leader epoch of its batch, if the client knows it; −1 and less are none.
     pub epoch: Option<u32>,
-    /// What its headers say.
+    /// The content of the headers.
     pub said: Said,
 }
 
-/// What the headers of a record say.
+/// The content of a record's headers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Said {
     /// Nothing that is ours: a record of some other program.
     Nothing,
-    /// Something of this protocol that cannot be read: of a later version, or damaged. It may be a
-    /// claim.
+    /// A record of this protocol that cannot be read: of a later version, or damaged. The record
+    /// may be a claim.
     Unreadable,
     /// This.
     Entry(Entry),
 }
 
-/// What a process says in a record.
+/// The entry of a process in a record.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
-    /// What is contended for: the part of the elections' names before the role.
+    /// The election: the part of the elections' names before the role.
     pub election: ElectionName,
     /// The group, without the number of partitions.
     pub group: ClusterName,
     /// M, as the sender has it.
     pub partitions: u32,
-    /// What else all of a group must have alike, as the sender has it.
+    /// The other terms that a group must share, as the sender has them.
     pub terms: Terms,
-    /// Who says it.
+    /// The sender.
     pub sender: Process,
     /// The machine on which it runs.
     pub host: NodeName,
     /// Which of the sender's records it is. With the sender it names a claim: its nonce.
     pub number: EntryNumber,
-    /// What it is for.
+    /// The purpose.
     pub kind: Kind,
     /// The roles that the sender stands for, at most [`RANGES_MAX`] ranges.
     pub stands: Vec<RoleRange>,
@@ -211,12 +213,12 @@ pub struct Entry {
     pub leads: Vec<Lead>,
 }
 
-/// What a record is for.
+/// The purpose of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// Its sender is there, and the partition does not dry up.
+    /// The sender is there, and the partition does not dry up.
     Beat,
-    /// Its sender was assigned the partition, and claims it (`at_most_one`).
+    /// The sender was assigned the partition, and claims it (`at_most_one`).
     Claim,
 }
 
@@ -234,9 +236,9 @@ pub struct RoleRange {
 pub struct Lead {
     /// The role.
     pub role: Role,
-    /// Its fence (`at_most_one`).
+    /// The fence (`at_most_one`).
     pub fence: Option<Fence>,
-    /// What the leader wants others to know.
+    /// The value that the leader shows to others.
     pub value: Value,
 }
 

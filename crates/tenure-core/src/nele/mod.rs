@@ -1,9 +1,10 @@
 //! NELE: leaders that emerge from who owns the partitions of a shared ledger.
 //!
 //! Processes are consumers of one topic, in a group whose coordinator gives each partition to at
-//! most one of them. Each writes a short record to every partition again and again, and leads what
-//! it reads: whoever is given a partition reads what all write there, and leads the roles that
-//! belong to that partition. No process needs to know how many others or how many roles there are.
+//! most one of them. Each writes a short record to every partition again and again, and leads by
+//! the records that it reads: the owner of a partition reads what all write there, and leads the
+//! roles that belong to that partition. No process needs to know how many others or how many roles
+//! there are.
 //!
 //! Source: Emil Koutanov, *Non-Exclusive Leader Emergence in Highly Available Systems* (first
 //! revision). "The text" is this one throughout; "the later NELI" is what its author made of it.
@@ -14,42 +15,44 @@
 //! # What is not guaranteed
 //!
 //! - **One leader, in `at_least_one`.** While a partition changes hands its roles have two leaders,
-//!   for up to T after the old one hears of its loss; and one that hears of nothing, as it is cut
-//!   off from its coordinator and not from the partition, leads as long as it reads. No fence.
-//! - **A leader at every moment, in `at_most_one`.** While a partition changes hands nobody leads:
-//!   after a crash for the session timeout, a rebalance, and [G](Config::grace_period).
+//!   for up to T after the old one hears of its loss; and a leader that hears of nothing, as it is
+//!   cut off from its coordinator and not from the partition, leads as long as it reads. There is
+//!   no fence.
+//! - **A leader at every moment, in `at_most_one`.** While a partition changes hands its roles have
+//!   no leader: after a crash for the session timeout, a rebalance, and [G](Config::grace_period).
 //! - **A leader after a crash, in `at_least_one`,** before the partition has a new owner that has
 //!   read something: [`Config::handover`], but for T. While the old owner lives, and reads, there
 //!   is no gap.
-//! - **A leader that works.** It owns a partition, and reads; whether it can do its work nobody
-//!   asks. Two groups are two chances.
-//! - **Anything where acknowledged records are lost.** A log that is truncated (unclean election,
-//!   one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are
-//!   in order all the same.
-//! - **Anything against participants that lie.** Who may write to the topic takes part.
-//! - **A role whose owner cannot read its partition, or not write to it.** It stays the owner as
-//!   long as it reports to its coordinator. It says what it cannot do.
-//! - **A role for which its owner does not stand.** A partition cannot be given back alone. Its
-//!   owner says [which roles are unfilled](OwnEvent::Unfilled).
+//! - **A leader that works.** A leader owns a partition, and reads; no process checks whether it
+//!   can do its work. Two groups are two chances.
+//! - **A log that loses acknowledged records.** A log that is truncated (unclean election, one
+//!   replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are in
+//!   order all the same.
+//! - **Participants that lie.** Each client that may write to the topic takes part.
+//! - **A role whose owner cannot read its partition, or not write to it.** The process stays the
+//!   owner as long as it reports to its coordinator, and reports what it cannot do.
+//! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
+//!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
-//!   nobody leads in either.
+//!   its roles have no leader in either group.
 //!
 //! # Guarantees
 //!
 //! T is [`Config::takeover`], S the [session timeout](Config::session_timeout), R the
 //! [poll interval](Config::max_poll_interval), ρ the [drift](Config::drift).
 //!
-//! - **(a)** `at_most_one`: of one role in one group at most one process leads at any time, however
-//!   long any of them is stopped, whatever the coordinator does, and whatever is late, if clocks
-//!   drift by at most ρ and acknowledged records stay.
+//! - **(a)** `at_most_one`: at most one process of a group leads a role at any time, however long
+//!   any of them is stopped, for any behaviour of the coordinator and any delay, if clocks drift by
+//!   at most ρ and acknowledged records stay.
 //! - **(b)** `at_most_one`: [fences](Config::fence_base) grow in the order in which leaders take
 //!   office, also across a truncation, and each is given once. `fence = (fence_base + leader epoch
 //!   of the claim)·2⁴⁰ + its offset`.
 //! - **(c)** `at_least_one`: a role that has a leader keeps one while a partition moves from a
 //!   process that lives, and reads it until it loses it.
 //! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
-//! - **(e)** Whatever is lost, late or repeated: nobody leads beyond T after the last news of its
-//!   partition by its own clock, whether or not anybody polls; memory stays within [`Limits`].
+//! - **(e)** Even if records are lost, late or repeated: no process leads beyond T after the last
+//!   news of its partition by its own clock, whether or not it is polled; memory stays within
+//!   [`Limits`].
 //!
 //! # Model
 //!
@@ -58,16 +61,16 @@
 //! | log of a partition | append-only, one order for all readers, what was read or acknowledged stays | can be written and read |
 //! | coordinator | nothing: two may be assigned one partition for as long as they like | assigns each partition to one that polls |
 //! | clocks | CLOCK_BOOTTIME runs at 1 ± ρ and counts suspend; no wall time anywhere | |
-//! | processes | may stop at any point and go on, or begin again as somebody else | poll within R |
+//! | processes | may stop at any point and go on, or begin again as another process | poll within R |
 //! | settings | the same group, M and [terms](Terms); of a process that has others, and is heard, the T is waited for | |
 //!
 //! # Roles, partitions, elections
 //!
-//! One machine stands for any number of roles of one [`Config::election`], which is `NAME` here.
-//! Role j is the election `NAME/j`, and is decided on partition j mod M. A campaign for the first
-//! role joins the group, and the process leaves it when the last one was resigned, or was lost and
-//! is not stood for again soon; those in between change nothing at the coordinator. What is known
-//! of a partition holds for all of its roles: they are won together, and lost together.
+//! A process stands for any number of roles of one [`Config::election`], which is `NAME` here. Role
+//! j is the election `NAME/j`, and is decided on partition j mod M. A campaign for the first role
+//! joins the group, and the process leaves it when the last one was resigned, or was lost and is
+//! not stood for again soon; those in between change nothing at the coordinator. The roles of a
+//! partition are won together, and lost together.
 //!
 //! # What a driver owes
 //!
@@ -80,16 +83,16 @@
 //!    number, and report a [`Rebalance`]: first what is revoked or lost, then what is assigned. The
 //!    first time after a join also if nothing is assigned. Nothing is fetched of a new partition
 //!    before step 4: assign it paused.
-//! 3. Of a revocation: wait for [`Request::GiveBack`] with its number before the callback returns,
-//!    and no longer than R leaves; it comes with the effects of that very report. Of a loss: wait
-//!    for nothing. Callbacks never wait for an application.
+//! 3. A revocation: wait for [`Request::GiveBack`] with its number before the callback returns, and
+//!    no longer than R leaves; it comes with the effects of that very report. A loss: wait for
+//!    nothing. Callbacks never wait for an application.
 //! 4. [`Request::Read`]: look up the end of the partition, *after* the request, go there, and
-//!    report the [`Position`](Report::Position). Hand on what is read from there as
+//!    report the [`Position`](Report::Position). Hand on the records from there as
 //!    [`Records`](Report::Records) with that [`Reading`], in order, with nothing left out and
 //!    nothing twice; nothing of it before the position, and nothing with an earlier reading after
-//!    it. Of an assignment that is over the request is dropped. What cannot be read on is
-//!    [`Broken`](Report::Broken): never reset to another offset. Control records and others that
-//!    consumers are not shown are jumps: do not write to the topic in transactions.
+//!    it. Drop the request if the assignment is over. Report a partition that cannot be read on as
+//!    [`Broken`](Report::Broken), and never reset it to another offset. Control records and others
+//!    that consumers are not shown are jumps: do not write to the topic in transactions.
 //! 5. A reading without a rebalance ([`RebalanceId::NONE`]) is for observers: read the partition
 //!    with a consumer outside the group. There is at most one, and the next one replaces it;
 //!    [`Request::Stop`] ends it.
@@ -100,7 +103,7 @@
 //! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when that is done
 //!    or takes too long. No rebalance of that membership comes after it.
 //! 8. [`Topic`](Report::Topic) when metadata are read again, and before each
-//!    [`Position`](Report::Position) of a rebalance: nobody claims a topic that is another one.
+//!    [`Position`](Report::Position) of a rebalance: no process claims a topic that is another one.
 //!
 //! ```text
 //!     application          core                                  driver
@@ -144,11 +147,11 @@
 //! | [`Kind::Beat`] | every member, once a publish interval and as it leaves, until it leads nothing | every partition | who, where, group, M, the roles that it stands for and leads |
 //! | [`Kind::Claim`] | one that was assigned a partition with a role for which it stands (`at_most_one`) | that partition | the same |
 //!
-//! As each member writes to every partition, whoever reads any partition hears of all members and
-//! of all leaders that can write there. So an observer reads one, that of the first role which it
-//! looks at, or the next one that can be read; one that is a member reads what it owns. Of a role
-//! that is decided elsewhere a leader that can write only there is not heard, and the role is shown
-//! as vacant.
+//! As each member writes to every partition, a reader of any partition hears of all members and of
+//! all leaders that can write there. So an observer reads one, that of the first role which it
+//! looks at, or the next one that can be read; an observer that is a member reads the partitions
+//! that it owns. A leader that can write only to another partition is not heard, and its role is
+//! shown as vacant.
 //!
 //! # Timers
 //!
@@ -163,8 +166,8 @@
 //! | grace + publish interval | 1.5 s | one that has lost all that it led, and does not stand again, leaves the group; one that resigned leaves at once |
 //! | R after leaving | 6 s | an answer that does not come is not waited for |
 //! | T without a record, or after a claim | 25 s, 5 s | a partition that brings nothing is read anew |
-//! | [`Config::silence`] | 2.6 s | who is not heard is there no more; if nobody is, the ledger is asked again |
-//! | [`Config::heard_leads`] | 26 s, 6.1 s | who was not heard leads no more |
+//! | [`Config::silence`] | 2.6 s | a silent process is taken for gone; if all are silent, the ledger is asked again |
+//! | [`Config::heard_leads`] | 26 s, 6.1 s | a process that was not heard leads no more |
 //!
 //! # Rulings
 //!
@@ -173,18 +176,19 @@
 //!    assigned or not: one that ended at once would leave a gap at every hand-over. T exceeds
 //!    S + R + 2·heartbeat interval + publish interval + delivery timeout + fetch wait + seek by any
 //!    two clocks, and one S more where the coordinator may fail over.
-//!    *`at_most_one`*: a fresh V proves only that somebody writes, and reading is not fenced off.
-//!    So the log decides, and the group only nominates. An owner publishes a claim and reads on
-//!    from there. It leads ⇔ it is assigned, its claim is not void, now < evidence sent + T, and
-//!    now ≥ claim read back + G. Evidence is an own record of this incarnation, read back after the
-//!    claim, and counts from when it was *sent*. A claim of another process of the group voids it;
-//!    so does whatever may hide one: an offset that is not the next, a reading that is broken, a
-//!    record of ours that cannot be read. One claim is under way at most; another one is made after
-//!    a publish interval and a random part of one; an assignment always needs a new one.
-//! 2. What was read under an earlier assignment is dropped. What is lost is not waited for; what is
-//!    revoked is given back when it is led no more, in the same step.
+//! *`at_most_one`*: a fresh V proves only that a process writes, and reading is not fenced off. So
+//! the log decides, and the group only nominates. An owner publishes a claim and reads on from
+//! there. The owner leads ⇔ the partition is assigned to it, its claim is not void, now < evidence
+//! sent + T, and now ≥ claim read back + G. Evidence is an own record of this incarnation, read
+//! back after the claim, and counts from when it was *sent*. A claim of another process of the
+//! group voids it; so does anything that may hide one: an offset that is not the next, a reading
+//! that is broken, a record of ours that cannot be read. A process has at most one claim under way;
+//! it makes another one after a publish interval and a random part of one; an assignment always
+//! needs a new one.
+//! 2. Records that were read under an earlier assignment are dropped. No process waits for a lost
+//!    partition; a revoked one is given back when it is led no more, in the same step.
 //! 3. Reading begins at the end that was found after the assignment, and a claim is made after
-//!    that: appended before, it would never be read back. What is older refreshes nothing.
+//!    that: appended before, it would never be read back. Older records refresh nothing.
 //! 4. Whether one leads is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
 //!    topic or in a record of its election and group, ends all leaderships for good.
@@ -194,7 +198,7 @@
 //!    keeps a partition is not disturbed. The strategy that deals so is the driver's to set.
 //! 9. Claims are of an election and a group. A record of any group refreshes V. Two groups on one
 //!    host are told.
-//! 10. The fence as above. Without an epoch, or if a number does not fit, nobody leads. A topic
+//! 10. The fence as above. Without an epoch, or if a number does not fit, no role is won. A topic
 //!     that is another one ends all leaderships for good. A fence is used once: a leadership that
 //!     ran out, or was resigned, comes back by a new claim.
 //! 11. To leave is asked for once, and is bounded in time. In `at_most_one` everything ends before
@@ -212,7 +216,7 @@
 //! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N is
 //! void; it took office within T of it, and N' later than that by the same sum. So offices are
 //! taken in the order of claims, and in that order epochs do not fall, nor offsets within an epoch.
-//! Where c was lost in a truncation N' may have claimed before that, too. It claims anew in the
+//! Where c was lost in a truncation N' may have claimed before that, too. N' claims anew in the
 //! later epoch, and the sum counts from that claim.
 //!
 //! # The sentences of the text
@@ -244,10 +248,10 @@
 //!   owner that was stopped for longer than both reads on when it resumes, records of milliseconds
 //!   ago, and leads beside its successor. The later NELI ends leaderships when it hears of a loss,
 //!   which it does not hear of meanwhile.
-//! - *Records say who leads.* The text's have no content; identity, group and leaderships are in
-//!   headers, so that everybody sees who leads, and which roles nobody fills.
-//! - *One who leads nothing, and stands for nothing, is no member.* A partition in its hands would
-//!   have no leader.
+//! - *Records name leaders.* The text's have no content; identity, group and leaderships are in
+//!   headers, so that all processes see the leaders, and the roles without one.
+//! - *A process that leads nothing, and stands for nothing, is no member.* A partition in its hands
+//!   would have no leader.
 //! - *Spans of other clocks* are taken as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, where ruling 1 says (1 + 2ρ)·x:
 //!   that is less by 2ρ²·x.
 //! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
@@ -255,8 +259,8 @@
 //! - *A role that is resigned alone* ends, and its partition stays: the command refuses to do that
 //!   for an operator, and a handle that is dropped cannot be refused.
 //! - *In `at_most_one` a new claim for the sake of a fence alone* (of a leadership that was
-//!   resigned, or ran out, and whose claim is not void) needs no G in the same leader epoch: nobody
-//!   has claimed since the first one, and G counts from that.
+//!   resigned, or ran out, and whose claim is not void) needs no G in the same leader epoch: no
+//!   other process has claimed since the first one, and G counts from that.
 //!
 //! # Invariants
 //!
@@ -283,24 +287,25 @@
 mod command;
 mod config;
 mod context;
+mod emergence;
 mod event;
-mod heard;
 mod identity;
 mod message;
 mod node;
-mod reads;
-mod sent;
+mod peers;
+mod reader;
+mod send_times;
 mod slot;
 mod words;
 
 pub use command::{Command, Extra};
 pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, Terms, TooShort};
 pub use event::{Event, Ignored, OwnEvent, Void};
-pub use heard::Seen;
 pub use identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 pub use message::{
     Change, Entry, Kind, LEADS_MAX, Lead, Message, RANGES_MAX, Rebalance, Record, Report, Request,
     RoleRange, Said, Target, TopicId,
 };
 pub use node::Nele;
+pub use peers::Seen;
 pub use words::{Effect, Ledger, Start, Words};

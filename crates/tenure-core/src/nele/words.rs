@@ -1,4 +1,4 @@
-//! What a process says to its ledger and to its application, and hears, apart from the machine.
+//! The types of inputs and effects.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -8,8 +8,7 @@ use super::event::Event;
 use super::message::{Message, TopicId};
 use crate::name::ElectionName;
 
-/// The only addressee and the only sender there is: the ledger with its coordinator, as the driver
-/// brings it.
+/// The only addressee and the only sender: the ledger with its coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ledger;
 
@@ -19,18 +18,19 @@ impl fmt::Display for Ledger {
     }
 }
 
-/// With what a process begins, once its topic has been created or checked.
+/// The first input of a process, once its topic has been created or checked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
     /// 128 random bits, drawn by each process, after any fork.
     pub incarnation: u128,
     /// For draws: random for each process.
     pub seed: u64,
-    /// The topic as it was found. It must stay that one (ruling 10).
+    /// The topic as it was found. It must stay the same one (ruling 10).
     pub topic: TopicId,
 }
 
-/// The types of its inputs and effects. Nothing has to survive the process.
+/// The types of the inputs and effects of [`Nele`](super::Nele). No record has to survive the
+/// process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -44,12 +44,12 @@ impl crate::contract::Words for Words {
     type Event = Event;
 }
 
-/// What a driver is asked to do.
+/// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 /// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Tells the application.
+/// Reports an event to the application.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

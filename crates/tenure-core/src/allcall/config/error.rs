@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use super::{Config, Limits};
+use super::settings::Config;
 use crate::drift::Drift;
 
 /// A combination of settings that cannot work, with the numbers.
@@ -47,7 +47,7 @@ pub enum ConfigError {
         /// ρ.
         drift: Drift,
     },
-    /// A lease that nobody should wait for.
+    /// A lease that takes too long to wait for.
     #[error("lease is {lease:?}; it must be at most {:?}", Config::LEASE_MAX)]
     LeaseTooLong {
         /// The lease.
@@ -114,46 +114,4 @@ pub struct TooShort {
     pub grace: Duration,
     /// The kill margin.
     pub kill_margin: Duration,
-}
-
-/// Not a known choice of callers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("callers are one of: all, few:K with K from 1 to 65535, such as few:3")]
-pub struct CallersError;
-
-pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    let Config { heartbeat, lease, max_clock_skew, drift, grace, kill_margin, .. } = *config;
-    if let Some(rank) = config.rank.filter(|rank| *rank >= Config::RANK_DRAWN) {
-        return Err(ConfigError::Rank { rank });
-    }
-    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
-        return Err(ConfigError::Heartbeat { heartbeat });
-    }
-    if max_clock_skew < Config::SKEW_MIN {
-        return Err(ConfigError::Skew { max_clock_skew });
-    }
-    if drift > Config::DRIFT_MAX {
-        return Err(ConfigError::Drift { drift });
-    }
-    if lease > Config::LEASE_MAX {
-        return Err(ConfigError::LeaseTooLong { lease });
-    }
-    let needed = config.lease_needed();
-    if lease < needed {
-        return Err(ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed });
-    }
-    if kill_margin > grace {
-        return Err(ConfigError::KillMargin { kill_margin, grace });
-    }
-    let (held, usable) = (config.held(), config.usable());
-    if usable <= grace.saturating_add(kill_margin) {
-        let short = TooShort { lease, held, usable, drift, grace, kill_margin };
-        return Err(ConfigError::TooShort(Box::new(short)));
-    }
-    let Limits { elections, participants, claims } = config.limits;
-    let rooms = [(elections, "election"), (participants, "participant"), (claims, "claim")];
-    match rooms.into_iter().find(|(room, _)| *room == 0) {
-        Some((_, what)) => Err(ConfigError::NoRoom { what }),
-        None => Ok(()),
-    }
 }

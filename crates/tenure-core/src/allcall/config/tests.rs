@@ -1,4 +1,5 @@
 use alloc::string::{String, ToString};
+use core::time::Duration;
 
 use super::*;
 
@@ -11,14 +12,14 @@ fn check(change: impl FnOnce(&mut Config)) -> Result<(), String> {
 }
 
 #[test]
-fn the_defaults_are_those_of_the_text() {
+fn defaults_follow_the_text() {
     let config = Config::new("c".parse().unwrap(), "n".parse().unwrap()).check().unwrap();
     let times = (config.heartbeat, config.lease, config.max_clock_skew);
     assert_eq!(times, (1_000 * MS, 10_000 * MS, 1_000 * MS));
 }
 
 #[test]
-fn each_bound_is_the_last_that_passes() {
+fn bounds_pass_inclusively() {
     check(|config| config.rank = Some(Config::RANK_DRAWN - 1)).unwrap();
     check(|config| config.rank = Some(Config::RANK_DRAWN)).unwrap_err();
     let quick = |config: &mut Config, heartbeat| {
@@ -41,7 +42,7 @@ fn each_bound_is_the_last_that_passes() {
 
 /// 2·(3·1 s + 2·1 s) = 10 s: the defaults are as short as they may be.
 #[test]
-fn a_lease_is_at_least_two_times_three_heartbeats_and_two_skews() {
+fn lease_covers_two_renewals() {
     check(|config| config.lease = 10_000 * MS).unwrap();
     let refused = check(|config| config.lease = 9_999 * MS).unwrap_err();
     assert_eq!(
@@ -53,14 +54,14 @@ fn a_lease_is_at_least_two_times_three_heartbeats_and_two_skews() {
 
 /// 8 s are held (7.992 s with drift), a renewal has taken effect after 6.5 s.
 #[test]
-fn work_is_not_asked_to_stop_before_a_renewal() {
+fn grace_leaves_room_for_renewal() {
     check(|config| config.grace = 1_391 * MS).unwrap();
     let refused = check(|config| config.grace = 1_392 * MS).unwrap_err();
     assert!(refused.contains("1.492s are left") && refused.contains("grace 1.392s"), "{refused}");
 }
 
 #[test]
-fn choices_print_what_they_parse() {
+fn choices_print_as_parsed() {
     for text in ["all", "few:1", "few:65535"] {
         assert_eq!(text.parse::<Callers>().unwrap().to_string(), text);
     }

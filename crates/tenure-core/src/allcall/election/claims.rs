@@ -1,4 +1,4 @@
-//! What is known of others' leaderships.
+//! The claims of other participants, as they were heard.
 
 use alloc::collections::BTreeMap;
 use core::hash::Hasher;
@@ -13,53 +13,72 @@ use crate::time::{Time, WallTime};
 
 /// A claim of another participant, as it was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Heard {
-    pub(super) claim: LeaderClaim,
-    /// From its leader itself. What others relay makes wait, and beats nobody (ruling 4).
-    pub(super) first_hand: bool,
-    /// Its leader has heard it, too. One that has not does not lead yet, and may never.
-    pub(super) holds: bool,
-    /// Until then it is believed: E + K, fixed in CLOCK_BOOTTIME when its leader said so.
-    pub(super) ends: Time,
-    /// Until then its leader leads at least, unless it gives up.
-    pub(super) certain: Time,
+pub(in crate::allcall) struct KnownClaim {
+    pub(in crate::allcall) claim: LeaderClaim,
+    /// From the leader itself. A relayed claim makes others wait, and beats no leader (ruling 4).
+    pub(in crate::allcall) first_hand: bool,
+    /// The leader has heard the claim, too. Before that it does not lead, and may never.
+    pub(in crate::allcall) holds: bool,
+    /// The claim is believed until E + K, fixed in CLOCK_BOOTTIME when its leader said so.
+    pub(in crate::allcall) ends: Time,
+    /// The leader leads until then at least, unless it gives up.
+    pub(in crate::allcall) certain: Time,
     /// When this E was heard first.
     since: Time,
-    /// When it was heard last.
-    pub(super) last: Time,
+    /// When the claim was heard last.
+    pub(in crate::allcall) last: Time,
 }
 
-/// The claims of one election: of each leader its latest term, of all at most so many.
+/// Where a claim comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::allcall) struct ClaimSource {
+    /// From its leader itself.
+    pub(in crate::allcall) first_hand: bool,
+    /// The sender holds the claim for true: a leader that stands has not heard its own claim, and
+    /// may be about to resign it.
+    pub(in crate::allcall) holds: bool,
+}
+
+/// The claims of one election: of each leader its latest term, and no more than the limit.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Claims(BTreeMap<Participant, Heard>);
+pub(in crate::allcall) struct Claims(BTreeMap<Participant, KnownClaim>);
 
-/// In which order claims go: the later end, then the lower rank.
-pub(super) fn is_greater(one: (WallTime, Rank), other: (WallTime, Rank)) -> bool {
-    one.0 > other.0 || (one.0 == other.0 && one.1 < other.1)
+/// The place of a claim among others: the later E is above, then the lower rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::allcall) struct ClaimOrder {
+    pub(in crate::allcall) until: WallTime,
+    pub(in crate::allcall) rank: Rank,
 }
 
-fn key(claim: &LeaderClaim) -> (WallTime, Rank) {
-    (claim.until, claim.rank)
+impl ClaimOrder {
+    pub(in crate::allcall) const fn of(claim: &LeaderClaim) -> Self {
+        Self { until: claim.until, rank: claim.rank }
+    }
+
+    pub(in crate::allcall) fn is_above(self, other: Self) -> bool {
+        self.until > other.until || (self.until == other.until && self.rank < other.rank)
+    }
 }
 
 impl Claims {
-    /// Hears a claim of another; says whether it is believed now.
-    pub(super) fn hear(
+    /// Hears a claim of another participant. Says whether it is believed now.
+    pub(in crate::allcall) fn hear(
         &mut self,
         claim: &LeaderClaim,
-        (first_hand, holds): (bool, bool),
+        source: ClaimSource,
         context: &Context<'_>,
     ) -> Result<bool, Ignored> {
-        let (now, config) = (context.boot(), context.config);
+        let now = context.boot();
+        let config = context.config;
         // No clock within K of true time can have granted it: two are 2K apart at most (ruling 4).
         let longest = config.lease.saturating_add(config.max_clock_skew.saturating_mul(2));
         if claim.until > context.now.wall.after(longest) {
             return Err(Ignored::TooFar);
         }
-        let heard = Heard {
+        let heard = KnownClaim {
             claim: claim.clone(),
-            first_hand,
-            holds,
+            first_hand: source.first_hand,
+            holds: source.holds,
             ends: context.others_wait(claim.until),
             certain: context.certain(claim.until),
             since: now,
@@ -69,7 +88,7 @@ impl Claims {
             return Ok(false);
         }
         if let Some(known) = self.0.get_mut(&claim.leader) {
-            // What others relay revives nothing when a clock is set back.
+            // A relayed claim revives nothing when a clock is set back.
             return Ok(known.renew(heard) && known.ends > now);
         }
         if self.0.len() >= config.limits.claims && !self.drop_least(&heard) {
@@ -80,20 +99,21 @@ impl Claims {
     }
 
     /// Makes room for a greater claim.
-    fn drop_least(&mut self, heard: &Heard) -> bool {
-        let least = self.0.values().map(|known| &known.claim);
-        let least = least.reduce(|least, claim| match is_greater(key(least), key(claim)) {
-            true => claim,
-            false => least,
+    fn drop_least(&mut self, heard: &KnownClaim) -> bool {
+        let claims = self.0.values().map(|known| &known.claim);
+        let least = claims.reduce(|least, claim| {
+            if ClaimOrder::of(least).is_above(ClaimOrder::of(claim)) { claim } else { least }
         });
-        match least.filter(|least| is_greater(key(&heard.claim), key(least))).cloned() {
+        let order = ClaimOrder::of(&heard.claim);
+        match least.filter(|least| order.is_above(ClaimOrder::of(least))).cloned() {
             Some(least) => self.0.remove(&least.leader).is_some(),
             None => false,
         }
     }
 
-    /// What a tombstone has ended is believed no more. Says whether its very term was.
-    pub(super) fn bury(&mut self, dead: &Tombstone, now: Time) -> bool {
+    /// A tombstone ends the terms of its leader up to its own. Says whether that very term was
+    /// believed.
+    pub(in crate::allcall) fn bury(&mut self, dead: &Tombstone, now: Time) -> bool {
         let Some(known) = self.0.get(&dead.leader) else { return false };
         let current = known.claim.term == dead.term && known.ends > now;
         if known.claim.term <= dead.term {
@@ -102,42 +122,42 @@ impl Claims {
         current
     }
 
-    /// The ones that are believed at `now`.
-    pub(super) fn live(&self, now: Time) -> impl Iterator<Item = &Heard> {
+    /// The claims that are believed at `now`.
+    pub(in crate::allcall) fn live(&self, now: Time) -> impl Iterator<Item = &KnownClaim> {
         self.0.values().filter(move |known| known.ends > now)
     }
 
-    /// The greatest of them, which a participant follows that does not lead.
-    pub(super) fn followed(&self, now: Time) -> Option<&Heard> {
+    /// The greatest live claim: a participant that does not lead follows it.
+    pub(in crate::allcall) fn followed(&self, now: Time) -> Option<&KnownClaim> {
         self.live(now).reduce(|followed, known| {
-            match is_greater(key(&known.claim), key(&followed.claim)) {
-                true => known,
-                false => followed,
-            }
+            let order = ClaimOrder::of(&known.claim);
+            if order.is_above(ClaimOrder::of(&followed.claim)) { known } else { followed }
         })
     }
 
-    /// Forgets those that have ended. Says whether there were any.
-    pub(super) fn expire(&mut self, now: Time) -> bool {
+    /// Forgets the claims that have ended. Says whether there were any.
+    pub(in crate::allcall) fn expire(&mut self, now: Time) -> bool {
         let before = self.0.len();
         self.0.retain(|_, known| known.ends > now);
         self.0.len() < before
     }
 
-    /// When the first of them ends.
-    pub(super) fn due(&self) -> Option<Time> {
+    /// When the first claim ends.
+    pub(in crate::allcall) fn due(&self) -> Option<Time> {
         self.0.values().map(|known| known.ends).min()
     }
 }
 
-impl Heard {
-    /// The same leader is heard again: a later E or term replaces what was known, unless that was
+impl KnownClaim {
+    /// The same leader is heard again: a later E or term replaces the known one, unless that was
     /// heard first-hand and this was not. An E that its leader repeats is believed at least as long
-    /// as the wall clock says now: it may have been wrong when that E was heard first.
+    /// as the wall clock says now: the clock may have been wrong when that E was heard first.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
-        let (known, new) = (order(self), order(&heard));
-        let (heard_itself, heard_holds) = (heard.first_hand, heard.holds);
+        let known = order(self);
+        let new = order(&heard);
+        let heard_itself = heard.first_hand;
+        let heard_holds = heard.holds;
         let told = heard.first_hand || !self.first_hand;
         if new > known && told {
             let holds = heard.holds || (self.holds && self.claim.term == heard.claim.term);
@@ -154,33 +174,33 @@ impl Heard {
                 self.last = heard.last;
             }
         }
-        // What others relay of it hides nothing that its leader says itself (ruling 4).
+        // A relayed claim hides nothing that its leader says itself (ruling 4).
         let itself = heard_itself && new.0 == known.0;
         self.holds |= itself && heard_holds;
         told && (new >= known || itself)
     }
 
     /// Whether this E has been known for so long that others have heard it, too.
-    pub(super) fn is_settled(&self, context: &Context<'_>) -> bool {
+    pub(in crate::allcall) fn is_settled(&self, context: &Context<'_>) -> bool {
         context.boot() >= self.since.after(context.config.heartbeat.saturating_mul(2))
     }
 }
 
 impl LeaderClaim {
-    /// What stands for it where it is not repeated.
-    pub(super) fn digest(&self) -> Digest {
+    /// Stands for the claim where it is not repeated.
+    pub(in crate::allcall) fn digest(&self) -> Digest {
         digest(&self.leader, self.term, self.until)
     }
 }
 
-/// What stands for a claim of `leader`.
-pub(super) fn digest(leader: &Participant, term: u64, until: WallTime) -> Digest {
+/// Stands for a claim of `leader`.
+pub(in crate::allcall) fn digest(leader: &Participant, term: u64, until: WallTime) -> Digest {
     let mut hasher = SipHasher13::new();
     hasher.write(leader.id.as_str().as_bytes());
     hasher.write(&leader.incarnation.to_le_bytes());
     hasher.write(&term.to_le_bytes());
     hasher.write(&until.as_nanos().to_le_bytes());
     let hash = hasher.finish();
-    // Zero is nobody.
+    // Zero stands for no leader.
     Digest(u32::try_from(hash >> 32).unwrap_or(u32::MAX).max(1))
 }

@@ -1,4 +1,4 @@
-//! Who says that somebody leads, also where no claim of that is believed any more.
+//! Statements of others that there is a leader, also where its claim is not believed any more.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -10,32 +10,44 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
 use crate::time::{Time, WallTime};
 
-/// What others have said last, if it was that somebody leads: of as many as claims are remembered.
+/// The last statement of each participant that says that there is a leader, as many as claims are
+/// remembered.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Doubts(BTreeMap<Participant, Doubt>);
+pub(in crate::allcall) struct Doubts(BTreeMap<Participant, Doubt>);
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Doubt {
-    /// When it was said, by the clock of the one that did.
+    /// When the statement was made, by the clock of its sender.
     sent: WallTime,
-    /// Until when it is not forgotten: it is said again before, or it is over.
+    /// The statement is repeated before this, or is over.
     until: Time,
-    /// What stands for the claim, and whose it is, in which term, if that was said.
+    /// Stands for the claim.
     digest: Digest,
+    /// The leader and the term, if they are known.
     leader: Option<(Participant, u64)>,
 }
 
+/// The view of another participant: which claim it follows, if any.
+pub(in crate::allcall) struct Statement<'a> {
+    /// By its own clock.
+    pub(in crate::allcall) sent: WallTime,
+    /// The longest time between two of its calls.
+    pub(in crate::allcall) beat: Duration,
+    pub(in crate::allcall) digest: Digest,
+    /// The claim itself, if it is known.
+    pub(in crate::allcall) claim: Option<&'a LeaderClaim>,
+}
+
 impl Doubts {
-    /// Somebody says this, by what stands for a claim or by the claim itself, and calls as often as
-    /// every `beat`. That nobody leads takes back what
-    /// the same one has said before, and not what it says later and is heard first.
-    pub(super) fn hear(
+    /// Keeps a statement that there is a leader. The opposite takes back the earlier statements of
+    /// the same participant, and no later one that was heard first.
+    pub(in crate::allcall) fn hear(
         &mut self,
         from: &Participant,
-        (sent, beat): (WallTime, Duration),
-        (digest, claim): (Digest, Option<&LeaderClaim>),
+        statement: &Statement<'_>,
         context: &Context<'_>,
     ) {
+        let Statement { sent, beat, digest, claim } = *statement;
         if digest == Digest::default() && claim.is_none() {
             self.0.retain(|who, doubt| who != from || doubt.sent > sent);
             return;
@@ -51,13 +63,13 @@ impl Doubts {
         self.0.insert(from.clone(), Doubt { sent, until, digest, leader });
     }
 
-    /// What somebody has said is known to be over.
-    pub(super) fn drop_of(&mut self, from: &Participant) {
+    /// The leader that a participant has named is over.
+    pub(in crate::allcall) fn drop_of(&mut self, from: &Participant) {
         self.0.remove(from);
     }
 
-    /// A leadership has ended: of its leader a later one may have begun.
-    pub(super) fn bury(&mut self, dead: &Tombstone) {
+    /// A leadership has ended. A later one of the same leader may have begun.
+    pub(in crate::allcall) fn bury(&mut self, dead: &Tombstone) {
         let ended = digest(&dead.leader, dead.term, dead.until);
         let is_over = |doubt: &Doubt| match &doubt.leader {
             Some((leader, term)) => *leader == dead.leader && *term <= dead.term,
@@ -66,13 +78,13 @@ impl Doubts {
         self.0.retain(|_, doubt| !is_over(doubt));
     }
 
-    /// Whether somebody has said lately that somebody leads.
-    pub(super) fn are_there(&self, now: Time) -> bool {
+    /// Whether a participant has said lately that there is a leader.
+    pub(in crate::allcall) fn are_there(&self, now: Time) -> bool {
         self.0.values().any(|doubt| now <= doubt.until)
     }
 
-    /// Forgets what was not said again.
-    pub(super) fn expire(&mut self, now: Time) {
+    /// Forgets statements that were not repeated.
+    pub(in crate::allcall) fn expire(&mut self, now: Time) {
         self.0.retain(|_, doubt| now <= doubt.until);
     }
 }

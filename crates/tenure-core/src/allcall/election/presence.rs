@@ -1,4 +1,4 @@
-//! Which other candidates were heard lately.
+//! The other candidates that were heard lately.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -10,58 +10,63 @@ use crate::time::Time;
 
 /// The candidates of one election, this process apart.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Presence(BTreeMap<Participant, Seen>);
+pub(in crate::allcall) struct Presence(BTreeMap<Participant, Signs>);
 
+/// The signs of one candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Seen {
+struct Signs {
     rank: Rank,
-    /// When it was heard last to be eligible, unless it has said since that it is not.
+    /// When it said last that it is eligible, unless it has said since that it is not.
     eligible: Option<Time>,
-    /// When its call was heard last, and since when it has called without a pause.
+    /// When its call was heard last.
     called: Option<Time>,
+    /// Since when it has called without a pause.
     calls_since: Time,
     last: Time,
 }
 
-/// How a packet shows that its sender is there.
+/// A packet shows that its sender is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct Sign {
     pub(in crate::allcall) rank: Rank,
-    /// By a call, not by a reply.
+    /// The packet is a call, not a reply.
     pub(in crate::allcall) calls: bool,
 }
 
-/// Two calls in a row may be lost.
-pub(super) fn present_for(heartbeat: Duration) -> Duration {
+/// How long a participant counts as present: two calls in a row may be lost.
+pub(in crate::allcall) fn present_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(5) / 2
 }
 
-/// For how long one that has called is taken for a caller, and one that has spoken for one that
+/// How long a participant that has called counts as a caller, and one that has spoken as one that
 /// answers.
-pub(super) fn speaks_for(heartbeat: Duration) -> Duration {
+pub(in crate::allcall) fn speaks_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(3)
 }
 
 impl Presence {
     /// A packet names the election, and shows that its sender is there.
-    pub(super) fn hear(
+    pub(in crate::allcall) fn hear(
         &mut self,
         who: &Participant,
         sign: Sign,
         eligible: bool,
         context: &Context<'_>,
     ) -> Result<(), Ignored> {
-        let (now, room) = (context.boot(), context.config.limits.participants);
+        let now = context.boot();
+        let room = context.config.limits.participants;
         if self.0.len() >= room && !self.0.contains_key(who) {
             self.forget(context);
             if self.0.len() >= room {
                 return Err(Ignored::Full);
             }
         }
-        let seen =
-            Seen { rank: sign.rank, eligible: None, called: None, calls_since: now, last: now };
-        let seen = self.0.entry(who.clone()).or_insert(seen);
-        (seen.rank, seen.eligible, seen.last) = (sign.rank, eligible.then_some(now), now);
+        let rank = sign.rank;
+        let new = Signs { rank, eligible: None, called: None, calls_since: now, last: now };
+        let seen = self.0.entry(who.clone()).or_insert(new);
+        seen.rank = rank;
+        seen.eligible = eligible.then_some(now);
+        seen.last = now;
         if sign.calls {
             let span = speaks_for(context.config.heartbeat);
             if seen.called.is_none_or(|called| now.since(called) > span) {
@@ -72,54 +77,58 @@ impl Presence {
         Ok(())
     }
 
-    /// How many there are.
-    pub(super) fn others(&self) -> usize {
+    /// The number of other candidates.
+    pub(in crate::allcall) fn others(&self) -> usize {
         self.0.len()
     }
 
-    /// One of them has stopped leading.
-    pub(super) fn leave(&mut self, who: &Participant) {
+    /// A candidate has stopped leading.
+    pub(in crate::allcall) fn leave(&mut self, who: &Participant) {
         if let Some(seen) = self.0.get_mut(who) {
             seen.eligible = None;
         }
     }
 
-    /// The eligible ones heard in the last 2.5 H.
-    pub(super) fn eligible(
+    /// The candidates that said in the last 2.5 H that they are eligible.
+    pub(in crate::allcall) fn eligible(
         &self,
         context: &Context<'_>,
     ) -> impl Iterator<Item = (Rank, &Participant)> {
-        let (now, span) = (context.boot(), present_for(context.config.heartbeat));
-        let heard = move |seen: &Seen| seen.eligible.is_some_and(|last| now.since(last) <= span);
+        let now = context.boot();
+        let span = present_for(context.config.heartbeat);
+        let heard = move |seen: &Signs| seen.eligible.is_some_and(|last| now.since(last) <= span);
         self.0.iter().filter(move |(_, seen)| heard(seen)).map(|(who, seen)| (seen.rank, who))
     }
 
-    /// How many that go before this process called in the last 3 H. Of those that are `able` only:
-    /// that could lead, or have called for so short a time that nobody knows yet.
-    pub(super) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+    /// The number of candidates before this process that called in the last 3 H. With `able` it
+    /// counts only candidates that could lead, or have called for less than that.
+    pub(in crate::allcall) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         let recent = |last: Time| now.since(last) <= span;
-        let calls = |seen: &Seen| seen.called.is_some_and(recent);
-        let new = |seen: &Seen| now.since(seen.calls_since) <= span;
-        let is_able = |seen: &Seen| seen.eligible.is_some() || new(seen);
+        let calls = |seen: &Signs| seen.called.is_some_and(recent);
+        let new = |seen: &Signs| now.since(seen.calls_since) <= span;
+        let is_able = |seen: &Signs| seen.eligible.is_some() || new(seen);
         let better = self.better(context);
         better.filter(|seen| calls(seen) && (!able || is_able(seen))).count()
     }
 
-    /// How many that go before this process called or answered in the last 3 H.
-    pub(super) fn better_ones(&self, context: &Context<'_>) -> usize {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+    /// The number of candidates before this process that called or answered in the last 3 H.
+    pub(in crate::allcall) fn better_ones(&self, context: &Context<'_>) -> usize {
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         self.better(context).filter(|seen| now.since(seen.last) <= span).count()
     }
 
-    fn better(&self, context: &Context<'_>) -> impl Iterator<Item = &Seen> {
-        let better = |(who, seen): &(&Participant, &Seen)| !context.me.goes_before(seen.rank, who);
+    fn better(&self, context: &Context<'_>) -> impl Iterator<Item = &Signs> {
+        let better = |(who, seen): &(&Participant, &Signs)| !context.me.goes_before(seen.rank, who);
         self.0.iter().filter(better).map(|(_, seen)| seen)
     }
 
-    /// Forgets those that have not been heard for longer than anything asks about.
-    pub(super) fn forget(&mut self, context: &Context<'_>) {
-        let (now, span) = (context.boot(), speaks_for(context.config.heartbeat));
+    /// Forgets candidates that were not heard for so long that no question is about them.
+    pub(in crate::allcall) fn forget(&mut self, context: &Context<'_>) {
+        let now = context.boot();
+        let span = speaks_for(context.config.heartbeat);
         self.0.retain(|_, seen| now.since(seen.last) <= span);
     }
 }

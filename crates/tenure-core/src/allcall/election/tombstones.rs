@@ -1,4 +1,4 @@
-//! Leaderships that ended before their leases, so that a claim that is heard late revives none.
+//! Leaderships that ended before their leases: a claim that is heard late does not revive them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,19 +10,20 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Entry, LeaderClaim, TOMBSTONES_MAX, Tombstone};
 use crate::time::Time;
 
-/// Of each leader the latest of its terms that ended, with when it can be forgotten.
+/// The tombstone of the latest ended term of each leader, and when that can be forgotten.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Tombstones(BTreeMap<Participant, (Time, Tombstone)>);
+pub(in crate::allcall) struct Tombstones(BTreeMap<Participant, (Time, Tombstone)>);
 
 impl Tombstones {
-    /// Keeps one until E + 2K: then no claim of that term is believed any more, by any clock
-    /// (ruling 7). Says whether it is news.
-    pub(super) fn hear(
+    /// Keeps a tombstone until E + 2K: then no claim of that term is believed any more, by any
+    /// clock (ruling 7). Says whether the tombstone is news.
+    pub(in crate::allcall) fn hear(
         &mut self,
         dead: &Tombstone,
         context: &Context<'_>,
     ) -> Result<bool, Ignored> {
-        let (now, config) = (context.boot(), context.config);
+        let now = context.boot();
+        let config = context.config;
         let twice = config.max_clock_skew.saturating_mul(2);
         if dead.until > context.now.wall.after(config.lease.saturating_add(twice)) {
             return Err(Ignored::TooFar);
@@ -47,7 +48,7 @@ impl Tombstones {
         Ok(true)
     }
 
-    /// Makes room for one that is needed longer.
+    /// Makes room for a tombstone that is needed longer.
     fn drop_soonest(&mut self, ends: Time) -> bool {
         let soonest = self.0.iter().map(|(who, (ends, _))| (*ends, who)).min();
         match soonest.filter(|(soonest, _)| *soonest < ends) {
@@ -60,12 +61,12 @@ impl Tombstones {
     }
 
     /// Whether a claim is of a term that has ended.
-    pub(super) fn bury(&self, claim: &LeaderClaim) -> bool {
+    pub(in crate::allcall) fn bury(&self, claim: &LeaderClaim) -> bool {
         self.0.get(&claim.leader).is_some_and(|(_, dead)| claim.term <= dead.term)
     }
 
-    /// Whether what this says of who leads has ended.
-    pub(super) fn has_ended(&self, entry: &Entry) -> bool {
+    /// Whether the leadership that this entry names has ended.
+    pub(in crate::allcall) fn has_ended(&self, entry: &Entry) -> bool {
         let digest = |dead: &Tombstone| digest(&dead.leader, dead.term, dead.until);
         match &entry.claim {
             Some(claim) => self.bury(claim),
@@ -73,20 +74,20 @@ impl Tombstones {
         }
     }
 
-    /// Whether there is one of a term of `who`.
-    pub(super) fn is_of(&self, who: &Participant) -> bool {
+    /// Whether a term of `who` has a tombstone.
+    pub(in crate::allcall) fn is_of(&self, who: &Participant) -> bool {
         self.0.contains_key(who)
     }
 
-    /// Those that are still carried, the ones that are carried longest first.
-    pub(super) fn carried(&self, now: Time) -> Vec<Tombstone> {
+    /// The tombstones that calls and replies carry, the longest first.
+    pub(in crate::allcall) fn carried(&self, now: Time) -> Vec<Tombstone> {
         let mut carried: Vec<_> = self.0.values().filter(|(ends, _)| *ends > now).collect();
         carried.sort_by_key(|(ends, _)| core::cmp::Reverse(*ends));
         carried.into_iter().take(TOMBSTONES_MAX).map(|(_, dead)| dead.clone()).collect()
     }
 
-    /// Forgets those that no claim can match any more.
-    pub(super) fn expire(&mut self, now: Time) {
+    /// Forgets tombstones that no claim can match any more.
+    pub(in crate::allcall) fn expire(&mut self, now: Time) {
         self.0.retain(|_, (ends, _)| *ends > now);
     }
 }

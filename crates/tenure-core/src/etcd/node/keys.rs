@@ -1,22 +1,24 @@
-//! The keys of all candidates: what confirms a renewal, and what moves to the lease of a new term.
+//! The keys of all candidates: which ones confirm a renewal, and which ones move to the lease of a
+//! new term.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Bound;
 use core::time::Duration;
 
-use super::super::candidate::Candidate;
-use super::super::context::Context;
-use super::super::key::{self, LeaseId};
-use super::super::message::{KeyValue, Revision};
-use super::super::session::{Found, Own, Placed, Shifted};
-use super::{Etcd, Out};
+use super::state::Etcd;
+use crate::etcd::candidate::Candidate;
+use crate::etcd::context::Context;
+use crate::etcd::key::{self, LeaseId};
+use crate::etcd::message::{KeyValue, Revision};
+use crate::etcd::session::{FoundKey, MoveReport, OwnKey, PlacedKey};
+use crate::etcd::words::Out;
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, being on its lease; in rotation, so that each
-    /// comes up.
-    pub(super) fn own_keys(&self) -> Vec<Own> {
+    /// The next keys that can confirm a renewal, as they are on its lease; in rotation, so that
+    /// each comes up.
+    pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();
         };
@@ -28,13 +30,14 @@ impl Etcd {
         let own = all.filter(|(_, candidate)| candidate.home() == Some(lease));
         let own = own.filter_map(|(election, candidate)| {
             let key = key::key(&self.config.namespace, election, name);
-            Some((election.clone(), key, candidate.revision()?))
+            let election = election.clone();
+            Some(OwnKey { election, key, revision: candidate.revision()? })
         });
         own.take(self.session.operations()).collect()
     }
 
-    /// If there was no key to confirm the last keep-alive, and this election has one now, made or
-    /// moved, all do: one that is lost would be claimed again with the rest.
+    /// If there was no key to confirm the last keep-alive, and this election has a key now, made or
+    /// moved, all keys confirm it: a lost one would be claimed again with the rest.
     pub(super) fn confirm_late(&mut self, election: &ElectionName, out: &mut Out) {
         let home = self.candidates.get(election).and_then(Candidate::home);
         if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
@@ -45,19 +48,19 @@ impl Etcd {
         session.confirm_late(own, &mut context);
     }
 
-    /// What a confirmation found: one key that is as it was shows that the lease is, even if its
+    /// A confirmation has found these keys: one key as it was made proves the lease, even if its
     /// candidate leaves now.
-    pub(super) fn on_found(&mut self, found: Vec<Found>, out: &mut Out) {
+    pub(super) fn on_found(&mut self, found: Vec<FoundKey>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
         // As it was made: a restored store may be at the same revision (E7). A key proves the lease
         // that it is on, and no other (E3).
-        let is_right = |found: &Found| {
+        let is_right = |found: &FoundKey| {
             let kv = found.kv.as_ref();
             kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
-        // What is lost is not claimed again with the rest.
-        for Found { election, asked, .. } in wrong {
+        // A lost key is not claimed again with the rest.
+        for FoundKey { election, asked, .. } in wrong {
             if self.still_has(&election, asked) {
                 self.with_candidate(&election, out, Candidate::on_key_lost);
             }
@@ -72,12 +75,12 @@ impl Etcd {
             let length = Duration::from_secs(ttl.into());
             let all = self.candidates.values_mut();
             let here = all.filter(|candidate| candidate.home() == Some(lease));
-            here.for_each(|candidate| candidate.renew(until, (now, length), out));
+            here.for_each(|candidate| candidate.renew(until, now, length, out));
             if is_first_proof {
                 self.each_candidate(out, Candidate::on_proven);
             }
         }
-        for Found { election, kv, .. } in right {
+        for FoundKey { election, kv, .. } in right {
             if let Some(kv) = kv {
                 self.with_candidate(&election, out, |candidate, context| {
                     candidate.on_confirmed(&kv, context);
@@ -86,8 +89,8 @@ impl Etcd {
         }
     }
 
-    /// Keys that are on leases of earlier terms are moved, those of leaders first; and when none
-    /// is left, those leases go.
+    /// Moves keys that are on leases of earlier terms, those of leaders first, and gives those
+    /// leases back when they carry none.
     pub(super) fn shift(&mut self, out: &mut Out) {
         if self.lease().is_none() || !self.session.can_shift(self.now) {
             return;
@@ -111,7 +114,7 @@ impl Etcd {
     }
 
     /// The next keys of this round that are still to be moved, as many as one transaction takes.
-    fn next_to_move(&mut self) -> Vec<Placed> {
+    fn next_to_move(&mut self) -> Vec<PlacedKey> {
         let most = self.session.moved_at_once();
         let mut keys = Vec::new();
         while keys.len() < most
@@ -122,33 +125,35 @@ impl Etcd {
         keys
     }
 
-    /// All whose keys are to be moved, those of leaders first.
+    /// All elections whose keys are to be moved, those of leaders first.
     fn all_to_move(&self) -> VecDeque<ElectionName> {
         let of = |leads: bool| {
-            let those = self.candidates.iter();
-            let those = those.filter(move |(_, candidate)| candidate.fence().is_some() == leads);
-            let those = those.filter(|(_, candidate)| self.is_to_move(candidate));
-            those.map(|(election, _)| election.clone())
+            let candidates = self.candidates.iter().filter(move |(_, candidate)| {
+                candidate.fence().is_some() == leads && self.is_to_move(candidate)
+            });
+            candidates.map(|(election, _)| election.clone())
         };
         of(true).chain(of(false)).collect()
     }
 
-    /// Whether it leads or waits: who waits keeps its place.
+    /// Whether the key of a candidate, which leads or keeps its place in the queue, is to be moved.
     fn is_to_move(&self, candidate: &Candidate) -> bool {
         candidate.home().is_some_and(|home| Some(home) != self.lease())
     }
 
-    fn to_move(&self, election: &ElectionName) -> Option<Placed> {
+    fn to_move(&self, election: &ElectionName) -> Option<PlacedKey> {
         let candidate = self.candidates.get(election)?;
         if !self.is_to_move(candidate) {
             return None;
         }
         let key = key::key(&self.config.namespace, election, self.session.name()?);
-        Some(((election.clone(), key, candidate.revision()?), candidate.home()?))
+        let election = election.clone();
+        let revision = candidate.revision()?;
+        Some(PlacedKey { own: OwnKey { election, key, revision }, home: candidate.home()? })
     }
 
-    /// The leases of earlier terms on which no key is left are to go, and with each of them
-    /// whatever a create of unknown outcome may still make on it.
+    /// Gives back the leases of earlier terms that carry no key, and with each of them the key that
+    /// a create of unknown outcome may still make.
     fn leave_old(&mut self, out: &mut Out) {
         let Self { config, draw, session, calls, candidates, now, .. } = self;
         let mut context = Context { now: *now, config, draw: *draw, calls, out };
@@ -168,13 +173,13 @@ impl Etcd {
     }
 
     /// Keys were moved, or at least one was not where it was thought to be.
-    pub(super) fn on_shifted(&mut self, shifted: Shifted, out: &mut Out) {
-        let all: Vec<(ElectionName, Revision, Option<LeaseId>)> = match shifted {
-            Shifted::All(to, asked) => {
+    pub(super) fn on_moved(&mut self, report: MoveReport, out: &mut Out) {
+        let all: Vec<(ElectionName, Revision, Option<LeaseId>)> = match report {
+            MoveReport::All { to, asked } => {
                 asked.into_iter().map(|(election, asked)| (election, asked, Some(to))).collect()
             }
-            Shifted::Found(found) => {
-                let home = |Found { election, asked, kv }| {
+            MoveReport::Found(found) => {
+                let home = |FoundKey { election, asked, kv }| {
                     let kv = kv.filter(|kv: &KeyValue| kv.created == asked);
                     let lease = kv.and_then(|kv| kv.lease);
                     (election, asked, lease.filter(|_| self.session.owns(lease)))
@@ -194,7 +199,7 @@ impl Etcd {
         all.iter().for_each(|(election, ..)| self.confirm_late(election, out));
     }
 
-    /// Whether its candidate still has that key. It may have got a newer one, or given it up, while
+    /// Whether the candidate still has that key: it may have got a newer one, or given it up, while
     /// an answer was on its way.
     fn still_has(&self, election: &ElectionName, asked: Revision) -> bool {
         self.candidates.get(election).and_then(Candidate::revision) == Some(asked)

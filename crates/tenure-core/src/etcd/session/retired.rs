@@ -3,119 +3,113 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::super::context::Context;
-use super::super::event::OwnEvent;
-use super::super::key::LeaseId;
-use super::super::message::{CallId, Op, Reply};
-use super::super::words::emit;
 use super::grant::{Grant, is_certain};
-use super::{Old, Session};
+use crate::etcd::context::Context;
+use crate::etcd::event::OwnEvent;
+use crate::etcd::key::LeaseId;
+use crate::etcd::message::{CallId, Op, Reply};
+use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most that are remembered until etcd has revoked them.
+/// The most leases of which the session waits for the revocation.
 const RETIRED_MAX: usize = 16;
 
 /// A lease that is to be revoked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Retired {
+struct RetiredLease {
     lease: LeaseId,
-    /// Its grant, as long as that is not answered: what is revoked before may be granted after.
+    /// The grant, until it is answered: it might come after a revocation that is sent before.
     grant: Option<CallId>,
-    /// Whether it may exist, whatever the answer to that is.
+    /// Whether the lease may exist even if the grant fails.
     made: bool,
     call: Option<CallId>,
     again: Time,
-    /// etcd has ended it by itself by then.
+    /// etcd has ended the lease by itself by then.
     until: Time,
     failures: u32,
 }
 
-impl Retired {
+/// The leases that are to be revoked, in the order in which they were given up.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(in crate::etcd) struct RetiredLeases(Vec<RetiredLease>);
+
+impl RetiredLease {
     /// Whether no call about it is under way.
     const fn is_resting(&self) -> bool {
         self.grant.is_none() && self.call.is_none()
     }
 }
 
-impl Session {
-    /// A lease that exists is to go.
-    pub(super) fn give_back(&mut self, lease: LeaseId, ttl: u32, context: &mut Context<'_>) {
-        self.remember((lease, ttl), None, true, context);
+impl RetiredLeases {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// A lease that was asked for is to go, if it was granted.
-    pub(super) fn retire_grant(&mut self, asked: Grant, context: &mut Context<'_>) {
+    /// Revokes a lease that exists.
+    pub(super) fn give_back(&mut self, lease: LeaseId, ttl: u32, context: &mut Context<'_>) {
+        self.remember(lease, ttl, None, true, context);
+    }
+
+    /// Revokes a lease that was asked for, if etcd grants it.
+    pub(in crate::etcd) fn give_up(&mut self, asked: Grant, context: &mut Context<'_>) {
         let ttl = context.config.ttl();
         if asked.is_joining() {
             asked.call().into_iter().for_each(|call| context.calls.forget(call));
             return self.give_back(asked.lease, ttl, context);
         }
-        let (grant, made) = (asked.call(), asked.may_exist());
+        let grant = asked.call();
+        let made = asked.may_exist();
         if made || grant.is_some() {
-            self.remember((asked.lease, ttl), grant, made, context);
+            self.remember(asked.lease, ttl, grant, made, context);
         }
     }
 
     fn remember(
         &mut self,
-        (lease, ttl): (LeaseId, u32),
+        lease: LeaseId,
+        ttl: u32,
         grant: Option<CallId>,
         made: bool,
         context: &mut Context<'_>,
     ) {
         let until = context.now.after(Duration::from_secs(u64::from(ttl)) * 2);
         let again = context.now;
-        if self.retired.len() >= RETIRED_MAX {
+        if self.0.len() >= RETIRED_MAX {
             // etcd ends it by itself.
-            let Retired { grant, call, .. } = self.retired.remove(0);
+            let RetiredLease { grant, call, .. } = self.0.remove(0);
             grant.into_iter().chain(call).for_each(|call| context.calls.forget(call));
         }
-        self.retired.push(Retired { lease, grant, made, call: None, again, until, failures: 0 });
+        self.0.push(RetiredLease { lease, grant, made, call: None, again, until, failures: 0 });
     }
 
-    /// The leases of earlier terms on which no key is left are to go: a create of unknown outcome
-    /// dies with them. Which ones they are.
-    pub(in crate::etcd) fn leave_old(
-        &mut self,
-        carries: impl Fn(LeaseId) -> bool,
-        context: &mut Context<'_>,
-    ) -> Vec<LeaseId> {
-        let is_left = |old: &mut Old| !carries(old.id);
-        let left: Vec<Old> = self.old.extract_if(.., is_left).collect();
-        for Old { id, ttl, .. } in &left {
-            self.give_back(*id, *ttl, context);
-        }
-        if !left.is_empty() {
-            self.work_off(context);
-        }
-        left.into_iter().map(|old| old.id).collect()
+    /// When the next revocation is due.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.0.iter().filter(|retired| retired.is_resting()).map(|retired| retired.again).min()
     }
 
-    pub(super) fn retired_due(&self) -> Option<Time> {
-        self.retired.iter().filter(|old| old.is_resting()).map(|old| old.again).min()
-    }
-
-    /// Revokes what is due.
-    pub(super) fn work_off(&mut self, context: &mut Context<'_>) {
-        let (now, within) = (context.now, context.patience());
-        self.retired.retain(|old| now < old.until || !old.is_resting());
-        for old in &mut self.retired {
-            if old.is_resting() && old.again <= now {
-                old.call = Some(context.ask(within, Op::Revoke { lease: old.lease }));
+    /// Sends each revocation that is due.
+    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+        let now = context.now;
+        let within = context.patience();
+        self.0.retain(|retired| now < retired.until || !retired.is_resting());
+        for retired in &mut self.0 {
+            if retired.is_resting() && retired.again <= now {
+                let op = Op::Revoke { lease: retired.lease };
+                retired.call = Some(context.ask(within, op));
             }
         }
     }
 
-    /// An answer. Whether it is about one of these.
-    pub(super) fn on_retired_answer(
+    /// Takes the answer to a call about one of these leases. Says whether it is one.
+    pub(super) fn on_answer(
         &mut self,
         call: CallId,
         reply: &Reply,
         context: &mut Context<'_>,
     ) -> bool {
-        if let Some(nth) = self.retired.iter().position(|old| old.call == Some(call)) {
+        if let Some(nth) = self.0.iter().position(|retired| retired.call == Some(call)) {
             self.on_revoked(nth, reply, context);
-        } else if let Some(nth) = self.retired.iter().position(|old| old.grant == Some(call)) {
+        } else if let Some(nth) = self.0.iter().position(|retired| retired.grant == Some(call)) {
             self.on_late_grant(nth, reply, context);
         } else {
             return false;
@@ -123,37 +117,39 @@ impl Session {
         true
     }
 
-    /// What has become of the grant of a lease that was given up meanwhile.
+    /// etcd has answered the grant of a lease that was given up meanwhile.
     fn on_late_grant(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
-        let old = &mut self.retired[nth];
-        (old.grant, old.again) = (None, context.now);
-        let made = old.made;
+        let retired = &mut self.0[nth];
+        retired.grant = None;
+        retired.again = context.now;
+        let made = retired.made;
         match reply {
             Reply::Refused(refusal) if !made && is_certain(refusal) => {
-                self.retired.remove(nth);
+                self.0.remove(nth);
             }
-            // Somebody else's.
+            // Another process has a lease of this id.
             Reply::LeaseExists if !made => {
-                self.retired.remove(nth);
+                self.0.remove(nth);
             }
-            _ => self.work_off(context),
+            _ => self.work(context),
         }
     }
 
     fn on_revoked(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
+        let doing = "revoking a lease";
         match reply {
             Reply::Revoked | Reply::LeaseGone => {
-                self.retired.remove(nth);
+                self.0.remove(nth);
                 return;
             }
             Reply::Refused(refusal) => {
-                let (doing, refusal) = ("revoking a lease", refusal.clone());
+                let refusal = refusal.clone();
                 emit(None, OwnEvent::Obstacle { doing, refusal }, context.out);
             }
-            reply => context.unsure("revoking a lease", reply.clone()),
+            reply => context.unsure(doing, reply.clone()),
         }
-        let old = &mut self.retired[nth];
-        old.call = None;
-        old.again = context.again(&mut old.failures, "revoke");
+        let retired = &mut self.0[nth];
+        retired.call = None;
+        retired.again = context.again(&mut retired.failures, "revoke");
     }
 }

@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
-use super::sums::FENCE_EPOCHS;
-use super::{Config, Limits, Mode, Sum};
+use super::settings::{Config, Mode};
+use super::sums::{FENCE_EPOCHS, Sum};
 use crate::drift::Drift;
 
 /// A combination of settings that cannot work, with the numbers.
@@ -70,7 +70,7 @@ pub enum ConfigError {
         /// ρ.
         drift: Drift,
     },
-    /// A leadership that nobody should wait for.
+    /// A leadership that takes too long to wait for.
     #[error("T is {takeover:?}; it must be at most {:?}", Config::TAKEOVER_MAX)]
     TakeoverTooLong {
         /// T.
@@ -146,7 +146,7 @@ pub struct TooShort {
     pub needed: Duration,
     /// For which promise.
     pub mode: Mode,
-    /// What it must hold.
+    /// The sum that it must hold.
     pub sum: Sum,
 }
 
@@ -163,64 +163,5 @@ impl Mode {
             Self::AtLeastOne => "",
             Self::AtMostOne => ", and two delivery timeouts",
         }
-    }
-}
-
-pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
-    shape(config)?;
-    let Config { takeover, mode, grace, kill_margin, .. } = *config;
-    if takeover > Config::TAKEOVER_MAX {
-        return Err(ConfigError::TakeoverTooLong { takeover });
-    }
-    let (sum, needed) = config.needed();
-    if takeover < needed {
-        let short = TooShort { takeover, needed, mode, sum };
-        return Err(ConfigError::TooShort(Box::new(short)));
-    }
-    if kill_margin > grace {
-        return Err(ConfigError::KillMargin { kill_margin, grace });
-    }
-    let usable = config.usable();
-    if usable <= grace.saturating_add(kill_margin) {
-        return Err(ConfigError::Grace { takeover, usable, grace, kill_margin });
-    }
-    Ok(())
-}
-
-/// What is wrong by itself.
-fn shape(config: &Config) -> Result<(), ConfigError> {
-    let bytes = config.election.as_str().len();
-    if bytes > Config::ELECTION_MAX {
-        return Err(ConfigError::Election { bytes });
-    }
-    let partitions = config.partitions;
-    if !(1..=Config::PARTITIONS_MAX).contains(&partitions) {
-        return Err(ConfigError::Partitions { partitions });
-    }
-    let interval = config.publish_interval;
-    if interval < Config::INTERVAL_MIN {
-        return Err(ConfigError::Interval { interval });
-    }
-    let (heartbeat, session) = (config.heartbeat_interval, config.session_timeout);
-    if heartbeat.is_zero() || heartbeat.saturating_mul(3) > session {
-        return Err(ConfigError::Heartbeat { heartbeat, session });
-    }
-    let poll = config.max_poll_interval;
-    if poll < session {
-        return Err(ConfigError::Poll { poll, session });
-    }
-    let drift = config.drift;
-    if drift > Config::DRIFT_MAX {
-        return Err(ConfigError::Drift { drift });
-    }
-    let base = config.fence_base;
-    if u64::from(base) >= FENCE_EPOCHS {
-        return Err(ConfigError::FenceBase { base });
-    }
-    let Limits { roles, processes } = config.limits;
-    let rooms = [("roles", roles, Limits::ROLES_MAX), ("processes", processes, usize::MAX)];
-    match rooms.into_iter().find(|(_, room, most)| !(1..=*most).contains(room)) {
-        Some((what, room, most)) => Err(ConfigError::Room { what, room, most }),
-        None => Ok(()),
     }
 }

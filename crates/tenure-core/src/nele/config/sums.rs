@@ -4,11 +4,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use super::{Config, Mode, Terms};
+use super::settings::{Config, Mode};
+use super::terms::Terms;
 use crate::fence::Fence;
 use crate::name::ClusterName;
 
-/// One part of a sum.
+/// A part of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// The setting, by the name under which operators know it.
@@ -28,7 +29,7 @@ const fn part(name: &'static str, times: u32, span: Duration) -> Part {
 }
 
 impl Sum {
-    /// Its value.
+    /// The value of the sum.
     #[must_use]
     pub fn total(&self) -> Duration {
         let parts = self.0.iter().map(|part| part.span.saturating_mul(part.times));
@@ -37,10 +38,17 @@ impl Sum {
 }
 
 impl Config {
-    /// How long a partition can be without somebody who reads it, and reads something, after its
+    /// The terms that the others of its group must share.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        let Self { mode, takeover, drift, fence_base, .. } = *self;
+        Terms { mode, takeover: Terms::in_ms(takeover), drift, fence_base }
+    }
+
+    /// How long a partition can be without a process that reads it, and reads a record, after its
     /// owner has failed: the session ends, the other members answer the rebalance, hear of it and
-    /// of its outcome with their reports, find the end of the partition, and read a record that
-    /// was published after that (ruling 1).
+    /// of its outcome with their reports, find the end of the partition, and read a record that was
+    /// published after that (ruling 1).
     #[must_use]
     pub fn handover_parts(&self) -> Sum {
         let sessions = if self.failover { 2 } else { 1 };
@@ -61,8 +69,8 @@ impl Config {
         self.by_any_clock(self.handover_parts().total())
     }
 
-    /// What T must be at least in `at_most_one`: of three records in a row two may be lost, and the
-    /// third is read back.
+    /// The least T in `at_most_one`: of three records in a row two may be lost, and the third is
+    /// read back.
     #[must_use]
     pub fn evidence_parts(&self) -> Sum {
         Sum(alloc::vec![
@@ -78,18 +86,18 @@ impl Config {
     /// that claim was appended leads no more.
     #[must_use]
     pub fn grace_period(&self) -> Duration {
-        // Those whose T is as long in records are not told from this process.
+        // Two processes whose T is as long in records cannot be distinguished.
         let takeover = Terms::in_ms(self.takeover);
         self.by_any_clock(takeover)
     }
 
-    /// The longest that `span` of one clock can be on another: `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`. It is a
-    /// little more than `(1 + 2ρ)·span`.
+    /// The longest that `span` of one clock can be on another: `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a little
+    /// more than `(1 + 2ρ)·span`.
     pub(crate) fn by_any_clock(&self, span: Duration) -> Duration {
         self.drift.stretch(self.drift.real_at_most(span))
     }
 
-    /// What is left at least of T when the news of a leadership were lost once, and come again.
+    /// The least rest of T when the news of a leadership were lost once, and come again.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let news = [self.publish_interval, self.publish_interval, self.delivery_timeout];
@@ -97,8 +105,8 @@ impl Config {
         self.takeover.saturating_sub(late)
     }
 
-    /// Who has done nothing for longer than this, though it writes each interval, was stopped, and
-    /// may have lost partitions meanwhile.
+    /// A process that has done nothing for longer than this, though it writes each interval, was
+    /// stopped, and may have lost partitions meanwhile.
     #[must_use]
     pub(crate) fn slept(&self) -> Duration {
         (self.session_timeout / 2).max(self.publish_interval.saturating_mul(2))
@@ -119,8 +127,8 @@ impl Config {
         self.by_any_clock(told).saturating_add(self.fetch_wait)
     }
 
-    /// `retention.ms` of the topic, at least: what was claimed must not be deleted while anybody
-    /// could still read it (ruling 6).
+    /// `retention.ms` of the topic, at least: the ledger must not delete a claim that a process
+    /// could still read (ruling 6).
     #[must_use]
     pub fn retention(&self) -> Duration {
         self.takeover.saturating_mul(10).max(Duration::from_secs(600))
@@ -146,7 +154,7 @@ impl Config {
         u32::try_from(fence.number() / FENCE_OFFSETS).unwrap_or(u32::MAX)
     }
 
-    /// What T must hold in this mode, and how long it must be at least.
+    /// The parts that T must hold in this mode, and its least length.
     pub(super) fn needed(&self) -> (Sum, Duration) {
         match self.mode {
             Mode::AtLeastOne => {
@@ -160,6 +168,30 @@ impl Config {
                 (parts, needed)
             }
         }
+    }
+}
+
+impl Terms {
+    /// Until when one with these terms may lead at most, counted by a clock of `config`: from when
+    /// it wrote what it leads by.
+    pub(crate) fn leads_for(&self, config: &Config) -> Duration {
+        self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
+    }
+
+    /// How long one with these terms that was heard to lead may lead after that, by a clock of
+    /// `config`. How long its records are on their way it does not say: no longer than its T.
+    pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
+        let ours = config.heard_leads();
+        if *self == config.terms() {
+            return ours;
+        }
+        let told = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
+        self.by_any_clock(told, config).saturating_add(config.fetch_wait).max(ours)
+    }
+
+    fn by_any_clock(&self, span: Duration, config: &Config) -> Duration {
+        let drift = self.drift.max(config.drift).min(Config::DRIFT_MAX);
+        drift.stretch(drift.real_at_most(span))
     }
 }
 

@@ -1,13 +1,18 @@
+use alloc::format;
 use alloc::string::{String, ToString};
+use core::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::drift::Drift;
+use crate::nele::identity::{Partition, Role};
 
 const MS: Duration = Duration::from_millis(1);
 
 fn config(mode: Mode) -> Config {
-    let (election, group) = ("prices".parse().unwrap(), "blue".parse().unwrap());
+    let election = "prices".parse().unwrap();
+    let group = "blue".parse().unwrap();
     Config::new(election, group, "n".parse().unwrap(), 16, mode)
 }
 
@@ -18,14 +23,14 @@ fn check(mode: Mode, change: impl FnOnce(&mut Config)) -> Result<(), String> {
 }
 
 #[test]
-fn the_defaults_of_both_modes_work_together() {
+fn defaults_of_both_modes_fit() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         check(mode, |_| {}).unwrap();
     }
 }
 
 #[test]
-fn each_bound_is_the_last_that_passes() {
+fn bounds_pass_inclusively() {
     let check = |change: &dyn Fn(&mut Config)| check(Mode::AtMostOne, change);
     check(&|config| config.election = "x".repeat(53).parse().unwrap()).unwrap();
     check(&|config| config.election = "x".repeat(54).parse().unwrap()).unwrap_err();
@@ -53,7 +58,7 @@ fn each_bound_is_the_last_that_passes() {
 
 /// 2·6 + 6 + 2·1.5 + 0.5 + 1 + 0.1 + 1 = 23.6 s, by any clock 23.647248… s, and more than that.
 #[test]
-fn at_least_one_takes_longer_than_a_partition_takes_to_change_hands() {
+fn takeover_outlasts_a_handover() {
     let of = config(Mode::AtLeastOne);
     assert_eq!(of.handover_parts().total(), 23_600 * MS);
     let needed = of.handover() + Duration::from_nanos(1);
@@ -77,7 +82,7 @@ fn at_least_one_takes_longer_than_a_partition_takes_to_change_hands() {
 
 /// 3·0.5 + 1 + 0.1 = 2.6 s, and twice the delivery timeout.
 #[test]
-fn at_most_one_holds_three_records_and_a_round_trip() {
+fn takeover_holds_three_records() {
     let shorter = |config: &mut Config, takeover| {
         (config.takeover, config.grace, config.kill_margin) = (takeover, 10 * MS, MS);
     };
@@ -97,7 +102,7 @@ fn at_most_one_holds_three_records_and_a_round_trip() {
 
 /// 5 s less 2·0.5 + 1 + 0.1 s.
 #[test]
-fn work_is_not_asked_to_stop_because_one_record_is_lost() {
+fn grace_survives_a_lost_record() {
     check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
     let refused = check(Mode::AtMostOne, |config| config.grace = 2_800 * MS).unwrap_err();
     assert!(refused.contains("2.9s are left") && refused.contains("grace 2.8s"), "{refused}");
@@ -106,7 +111,7 @@ fn work_is_not_asked_to_stop_because_one_record_is_lost() {
 proptest! {
     /// A claimant by the fastest clock waits no less than a leader by the slowest goes on.
     #[test]
-    fn a_grace_period_outlasts_t_by_any_two_clocks(
+    fn grace_period_outlasts_takeover(
         nanos in 1_u64..1 << 46,
         parts in 0_u32..100_000_000,
     ) {
@@ -114,7 +119,7 @@ proptest! {
         let drift = Drift::from_parts_per_billion(parts).unwrap();
         let config = Config { takeover, drift, ..config(Mode::AtMostOne) };
         let waits = drift.real_at_least(config.grace_period());
-        // One whose T has as many milliseconds, rounded up, is not told from this one.
+        // Two processes whose T has as many milliseconds, rounded up, cannot be distinguished.
         let longest = Terms::in_ms(takeover);
         prop_assert!(waits >= drift.real_at_most(longest), "{waits:?}");
         // And no more than it must, but for the rounding.
@@ -125,7 +130,7 @@ proptest! {
 }
 
 #[test]
-fn a_fence_has_room_for_an_epoch_and_an_offset() {
+fn fence_holds_epoch_and_offset() {
     let mut config = config(Mode::AtMostOne);
     let number = |fence: Option<crate::Fence>| fence.map(crate::Fence::number);
     assert_eq!(number(config.fence(Some(3), 7)), Some(3 * (1 << 40) + 7));
@@ -139,7 +144,7 @@ fn a_fence_has_room_for_an_epoch_and_an_offset() {
 }
 
 #[test]
-fn a_role_is_the_election_of_its_number() {
+fn role_numbers_name_elections() {
     let config = config(Mode::AtLeastOne);
     let role = |name: &str| config.role(&name.parse().unwrap());
     assert_eq!(role("prices/0"), Some(Role(0)));
@@ -155,7 +160,7 @@ fn a_role_is_the_election_of_its_number() {
 }
 
 #[test]
-fn modes_print_what_they_parse() {
+fn modes_print_as_parsed() {
     for text in ["at-least-one", "at-most-one"] {
         assert_eq!(text.parse::<Mode>().unwrap().to_string(), text);
     }

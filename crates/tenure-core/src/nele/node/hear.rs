@@ -1,17 +1,19 @@
-//! What the ledger reports.
+//! Reports of the ledger, each to its place in the protocol.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::Nele;
-use crate::event::Loss;
+use super::state::Nele;
+use crate::event::{End, Loss};
 use crate::nele::config::{Config, Mode};
-use crate::nele::event::{Ignored, OwnEvent};
+use crate::nele::context::Context;
+use crate::nele::event::{Event, Ignored, OwnEvent};
 use crate::nele::identity::{EntryNumber, Partition, Reading, RebalanceId};
 use crate::nele::message::{Entry, Kind, Record, Report, Said, TopicId};
-use crate::nele::reads::Reads;
+use crate::nele::reader::Reader;
+use crate::nele::slot::Slot;
 use crate::nele::words::{Out, emit};
 
 impl Nele {
@@ -47,16 +49,17 @@ impl Nele {
         }
     }
 
-    /// Something about a partition that is known here.
+    /// Gives a report to a partition of this process.
     fn in_slot(
         &mut self,
         partition: Partition,
         out: &mut Out,
-        act: impl FnOnce(&mut super::Slot, &mut super::Context<'_>),
+        act: impl FnOnce(&mut Slot, &mut Context<'_>),
     ) {
-        match self.slots.contains_key(&partition) {
-            true => self.with_slot(partition, out, act),
-            false => emit(None, OwnEvent::Ignored(Ignored::OldReading), out),
+        if self.slots.contains(partition) {
+            self.with_slot(partition, out, act);
+        } else {
+            emit(None, OwnEvent::Ignored(Ignored::OldReading), out);
         }
     }
 
@@ -95,7 +98,7 @@ impl Nele {
 
     /// The first base with which every fence is above all that this process had, or heard of.
     fn next_fence_base(&self) -> u32 {
-        self.based.max(self.config.fence_base).saturating_add(1)
+        self.log.based.max(self.config.fence_base).saturating_add(1)
     }
 
     fn on_records(
@@ -105,24 +108,22 @@ impl Nele {
         records: &Vec<Record>,
         out: &mut Out,
     ) {
-        // What was written before the end that was found says nothing of who is there now.
+        // Records from before the end that was found show no process that is there now.
         let plain = reading.rebalance == RebalanceId::NONE;
-        let reads = match plain {
-            true => self.sight.reads(),
-            false => self.slots.get(&partition).and_then(super::Slot::reads),
-        };
+        let slot = self.slots.get(partition);
+        let reads = if plain { self.sight.reads() } else { slot.and_then(Slot::reads) };
         let current = reads.filter(|reads| reads.reading == reading && reads.is_open());
-        let start = current.map_or(u64::MAX, Reads::start);
+        let start = current.map_or(u64::MAX, Reader::start);
         let fresh = || records.iter().filter(|record| record.offset >= start);
         let fences = fresh().filter_map(|record| self.config.fence(record.epoch, record.offset));
-        self.based = fences.map(Config::base_of).fold(self.based, u32::max);
+        self.log.based = fences.map(Config::base_of).fold(self.log.based, u32::max);
         let entries = || {
             fresh().filter_map(|record| match &record.said {
                 Said::Entry(entry) if entry.is_formed() => Some(entry),
                 Said::Entry(_) | Said::Nothing | Said::Unreadable => None,
             })
         };
-        // It may have said who leads.
+        // A record that cannot be read may name a leader.
         let hidden = || {
             fresh().any(|record| match &record.said {
                 Said::Entry(entry) => !entry.is_formed(),
@@ -143,8 +144,8 @@ impl Nele {
             }
             return;
         }
-        // One who counts partitions in another way ends everything before its record counts, and
-        // for one with another T is waited.
+        // A process with another number of partitions ends all leaderships before its record
+        // counts. Claims wait for one with another T.
         for entry in entries() {
             self.hear_partitions(entry, out);
             self.hear_terms(entry, out);
@@ -154,7 +155,7 @@ impl Nele {
             counts = slot.on_records(reading, records, context);
         });
         if counts {
-            self.is_there();
+            self.on_ledger_heard();
             if hidden() {
                 self.misses();
             }
@@ -163,7 +164,8 @@ impl Nele {
     }
 
     fn hear_partitions(&mut self, entry: &Entry, out: &mut Out) {
-        let (ours, theirs) = (self.config.partitions, entry.partitions);
+        let ours = self.config.partitions;
+        let theirs = entry.partitions;
         let same_group = entry.election == self.config.election && entry.group == self.config.group;
         if ours == theirs || !same_group {
             return;
@@ -176,29 +178,30 @@ impl Nele {
         self.halt(why.into(), Loss::Reset, out);
     }
 
-    /// Another of this group may go by other terms.
+    /// Another process of this group may go by other terms.
     fn hear_terms(&mut self, entry: &Entry, out: &mut Out) {
         let Entry { election, group, sender, terms, .. } = entry;
         let same = *group == self.config.group && *election == self.config.election;
         if !same || *sender == self.me {
             return;
         }
-        if self.heard.hear_terms(entry, self.now, &self.config) {
-            let (who, ours) = (sender.clone(), self.config.terms());
+        if self.peers.hear_terms(entry, self.now, &self.config) {
+            let who = sender.clone();
+            let ours = self.config.terms();
             emit(None, OwnEvent::Unlike { who, terms: *terms, ours }, out);
         }
     }
 
-    /// What another says of itself.
+    /// Another process says this of itself.
     fn hear_entry(&mut self, entry: &Entry, out: &mut Out) {
         if entry.sender == self.me || entry.kind == Kind::Claim {
             return;
         }
         if entry.election == self.config.election && entry.group == self.config.group {
             let fences = entry.leads.iter().filter_map(|lead| lead.fence);
-            self.based = fences.map(Config::base_of).fold(self.based, u32::max);
+            self.log.based = fences.map(Config::base_of).fold(self.log.based, u32::max);
         }
-        match self.heard.hear(entry, self.now, &self.config) {
+        match self.peers.hear(entry, self.now, &self.config) {
             Ok(true) => emit(None, OwnEvent::SameName { who: entry.sender.clone() }, out),
             Ok(false) => {}
             Err(reason) => {
@@ -219,8 +222,29 @@ impl Nele {
     ) {
         let offset = outcome.as_ref().ok().copied();
         if partition.0 < self.config.partitions {
-            self.told.trouble(partition, outcome.err(), out);
+            self.reports.trouble(partition, outcome.err(), out);
         }
         self.with_slot(partition, out, |slot, context| slot.on_published(number, offset, context));
+    }
+
+    /// Ends all leaderships, and lets no role be won again.
+    fn halt(&mut self, why: Arc<str>, loss: Loss, out: &mut Out) {
+        if self.halted.is_some() {
+            return;
+        }
+        self.halted = Some(why.clone());
+        let roles: Vec<_> =
+            self.campaigns().map(|(role, campaign)| (role, campaign.leads())).collect();
+        for (role, leads) in roles {
+            let end = if leads { End::Lost(loss) } else { End::Refused { why: why.clone() } };
+            self.finish(role, Some(end), out);
+        }
+        for role in self.sight.close() {
+            let election = self.config.election_of(role);
+            emit(Some(&election), Event::NotObserved { why: why.clone() }, out);
+        }
+        self.group.quits = true;
+        self.changed = true;
+        emit(None, OwnEvent::Halted { why }, out);
     }
 }

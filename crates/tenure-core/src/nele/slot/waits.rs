@@ -1,12 +1,12 @@
-//! What a campaign waits for.
+//! The reason why a campaign waits.
 
 use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::Slot;
-use super::claim::{Bid, Held};
+use super::claim::Bid;
+use super::state::Slot;
 use crate::nele::config::{Mode, Terms};
 use crate::nele::context::Context;
 use crate::nele::event::Event;
@@ -14,8 +14,8 @@ use crate::nele::identity::{Process, Role};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Slot {
-    /// Says what campaigns wait for, where that has changed.
-    pub(super) fn tell_waiting(&mut self, context: &mut Context<'_>) {
+    /// Reports the reason why each campaign waits, where that has changed.
+    pub(in crate::nele) fn tell_waiting(&mut self, context: &mut Context<'_>) {
         let waiting = self.campaigns.iter().filter(|(_, campaign)| !campaign.leads());
         let roles: Vec<Role> = waiting.map(|(role, _)| *role).collect();
         for role in roles {
@@ -35,17 +35,17 @@ impl Slot {
         }
         if self.assigned.is_none() {
             if let Some(why) = context.unwritten.get(&self.partition) {
-                // It reads nothing either, and whoever led may be gone.
+                // The process reads no record either, and the last leader may be gone.
                 let obstacles = [self.obstacle("unwritten", why.clone())].into();
                 return Waiting::Connecting { obstacles };
             }
-            let leaders = context.heard.leaders(role, |group| *group == context.config.group);
+            let leaders = context.peers.leaders(role, |group| *group == context.config.group);
             return match leaders.first() {
                 Some(seen) => Waiting::Behind { who: seen.who.id.clone().into(), leading: true },
                 None => Waiting::Behind { who: "another member".into(), leading: false },
             };
         }
-        if let Some((epoch, offset)) = self.fenceless {
+        if let Some((epoch, offset)) = self.claim.fenceless {
             let epoch = epoch.map_or("unknown".to_string(), |epoch| epoch.to_string());
             let why = format!(
                 "no fence fits the claim at offset {offset} of leader epoch {epoch}: use a client \
@@ -55,17 +55,17 @@ impl Slot {
             return Waiting::Refused { obstacles, missing: Vec::new() };
         }
         let read = self.reads.as_ref().is_some_and(|reads| reads.is_open());
-        let begins = self.held.as_ref().map(Held::begins);
+        let begins = self.claim.held.map(|held| held.begins);
         let (label, why) = match (context.config.mode, begins) {
             _ if !read => ("position", "its end is looked for"),
             (Mode::AtLeastOne, _) => ("silent", "nothing was read of it yet"),
             (Mode::AtMostOne, Some(until)) if until > context.now => {
-                return match context.heard.without_claims() {
+                return match context.peers.without_claims() {
                     Some((who, terms)) => unlike(who, terms),
                     None => Waiting::Listening { until },
                 };
             }
-            (Mode::AtMostOne, None) if !matches!(self.bid, Bid::Asked { .. }) => {
+            (Mode::AtMostOne, None) if !matches!(self.claim.bid, Bid::UnderWay { .. }) => {
                 ("claim", "it is to be claimed")
             }
             (Mode::AtMostOne, None) => ("claim", "its claim is not read back yet"),
@@ -79,7 +79,7 @@ impl Slot {
     }
 }
 
-/// Another of the group goes by a mode without claims.
+/// Another process of the group goes by a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
         "it goes by {}, and is waited for as long as it is heard: give all of a group the same \

@@ -1,4 +1,4 @@
-//! Reading one partition from its end on.
+//! A reader of one partition, from its end on.
 
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -16,42 +16,49 @@ use crate::time::Time;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// A partition that is read, or is about to be.
+/// The reader of a partition, which may still look for the end of that.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Reads {
+pub(super) struct Reader {
     pub(super) partition: Partition,
     pub(super) reading: Reading,
     pub(super) place: Place,
-    /// How often in a row its end was not found.
+    /// How often in a row the end was not found.
     failures: u32,
 }
 
-/// Where reading is.
+/// The place of a reader.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
-    /// The end is looked for, or will be at this time again.
+    /// The ledger looks for the end, and is asked again at this time.
     Seeking {
         again: Time,
-        /// It was looked for, and not found: it may be that nobody can.
+        /// The ledger has looked for the end, and not found it: perhaps it cannot.
         missed: bool,
     },
-    /// It is read.
     At {
-        /// Where the end was when it was found.
+        /// The offset of the end when it was found.
         start: u64,
         /// The offset that comes next.
         next: u64,
-        /// When it was found.
+        /// When the end was found.
         found: Time,
-        /// What was read last, to know it if it comes twice.
+        /// A hash of the last records, by which a repetition shows.
         last: Option<u64>,
-        /// When something was read last, or the end was found.
+        /// When a record was read last, or the end was found.
         heard: Time,
     },
 }
 
-impl Reads {
-    /// The end of the partition is looked for, now.
+/// The state of a reading since some time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Hearing {
+    reading: Reading,
+    found: Option<Time>,
+    heard: bool,
+}
+
+impl Reader {
+    /// Looks for the end of the partition.
     pub(super) fn begin(
         partition: Partition,
         rebalance: RebalanceId,
@@ -64,18 +71,19 @@ impl Reads {
         reads
     }
 
-    /// It is looked for anew: what was read up to now belongs to an earlier reading.
+    /// Looks for the end anew: records up to now belong to an earlier reading.
     pub(super) fn seek(&mut self, context: &mut Context<'_>) {
         self.reading.attempt = context.attempt();
         // Longer each time, so that a slow answer is not late for ever.
         let patience = context.config.seek.saturating_mul(1 << self.failures.min(5));
-        // It is not found if that is over.
+        // Without an answer by then the end was not found.
         self.place = Place::Seeking { again: context.now.after(patience), missed: true };
-        let (partition, reading) = (self.partition, self.reading);
+        let partition = self.partition;
+        let reading = self.reading;
         context.request(Request::Read { partition, reading });
     }
 
-    /// It is looked for again, if that is due.
+    /// Looks for the end again, if that is due.
     pub(super) fn work(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.failures = self.failures.saturating_add(1);
@@ -83,7 +91,7 @@ impl Reads {
         }
     }
 
-    /// When its end is to be looked for again.
+    /// When to look for the end again.
     pub(super) const fn due(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { again, .. } => Some(again),
@@ -91,7 +99,7 @@ impl Reads {
         }
     }
 
-    /// When something was read last, or the end was found, where it is read.
+    /// When a record was read last, or the end was found.
     pub(super) const fn heard(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { .. } => None,
@@ -99,7 +107,7 @@ impl Reads {
         }
     }
 
-    /// From when on it is read, and when something was read last, where it is.
+    /// When the end was found, and when a record was read last.
     pub(super) const fn heard_within(&self) -> Option<(Time, Time)> {
         match self.place {
             Place::Seeking { .. } => None,
@@ -107,14 +115,15 @@ impl Reads {
         }
     }
 
-    /// Whether something was read since then, by which reading, and from when on it goes.
-    pub(super) fn is_heard(&self, since: Time) -> (Reading, Option<Time>, bool) {
+    /// Whether a record was read since then, and by which reading.
+    pub(super) fn hearing(&self, since: Time) -> Hearing {
         let within = self.heard_within();
         let found = within.map(|(found, _)| found);
-        (self.reading, found, within.is_some_and(|(_, heard)| heard >= since))
+        let heard = within.is_some_and(|(_, heard)| heard >= since);
+        Hearing { reading: self.reading, found, heard }
     }
 
-    /// Something was read now.
+    /// Records were read now.
     pub(super) const fn hears(&mut self, now: Time) {
         if let Place::At { heard, .. } = &mut self.place {
             *heard = now;
@@ -125,7 +134,7 @@ impl Reads {
         matches!(self.place, Place::At { .. })
     }
 
-    /// Where its end was found, once it was.
+    /// The offset of the end when it was found.
     pub(super) const fn start(&self) -> u64 {
         match self.place {
             Place::At { start, .. } => start,
@@ -133,7 +142,7 @@ impl Reads {
         }
     }
 
-    /// The offset that comes next, where it is read.
+    /// The offset that comes next, once the end was found.
     pub(super) const fn next(&self) -> Option<u64> {
         match self.place {
             Place::At { next, .. } => Some(next),
@@ -141,18 +150,18 @@ impl Reads {
         }
     }
 
-    /// Reading goes on after this offset. Says where it was before.
+    /// Reads on after this offset. Gives the offset that had to come next.
     pub(super) fn pass(&mut self, offset: u64) -> u64 {
         let Place::At { next, .. } = &mut self.place else { return 0 };
         core::mem::replace(next, offset.saturating_add(1).max(*next))
     }
 
-    /// Whether its end was looked for, and not found in time.
+    /// Whether the ledger has not found the end in time.
     pub(super) fn is_missed(&self, now: Time) -> bool {
         matches!(self.place, Place::Seeking { again, missed: true } if again <= now)
     }
 
-    /// The end was found. Says whether that was waited for.
+    /// The end was found. Says whether this reader waited for that.
     pub(super) fn found(&mut self, reading: Reading, end: u64, now: Time) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
@@ -162,7 +171,7 @@ impl Reads {
         waited
     }
 
-    /// It was not found. Says whether that was waited for.
+    /// The end was not found. Says whether this reader waited for it.
     pub(super) fn missed(&mut self, reading: Reading, context: &Context<'_>) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
@@ -171,7 +180,7 @@ impl Reads {
         waited
     }
 
-    /// It is looked for again after a pause.
+    /// Looks for the end again after a pause.
     pub(super) fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
         let draw = |bound| context.draw.span(bound, "", "seek", self.reading.attempt);
@@ -180,7 +189,7 @@ impl Reads {
         self.place = Place::Seeking { again, missed };
     }
 
-    /// Whether just this was read last.
+    /// Whether these are the last records once more.
     pub(super) fn repeats(&mut self, records: &Vec<Record>) -> bool {
         let Place::At { last, .. } = &mut self.place else { return false };
         let mut hasher = SipHasher13::new();

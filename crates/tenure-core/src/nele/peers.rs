@@ -1,8 +1,7 @@
-//! What others say of themselves: who is there, what they stand for, and what they lead.
+//! The other processes, as they say themselves: the roles that they stand for and lead.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-
 use core::time::Duration;
 
 use super::config::{Checked, Mode, Terms};
@@ -13,80 +12,81 @@ use crate::fence::Fence;
 use crate::name::{ClusterName, NodeName, Value};
 use crate::time::Time;
 
-/// All others of this election that were heard, in whichever group.
+/// The other processes of this election that were heard, in whichever group.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Heard {
+pub(super) struct Peers {
     members: BTreeMap<Process, Member>,
-    /// Others of the group of this process that go by other terms, and until when what they lead
-    /// now may last.
+    /// Processes of this group that go by other terms, and the end of their present leaderships at
+    /// the latest.
     unlike: BTreeMap<Process, (Time, Terms)>,
-    /// All those for which there was no room.
+    /// Processes of this group that go by other terms, beyond the limit.
     crowd: Crowd,
-    /// When somebody may have been silent for too long.
+    /// When a process may have been silent for too long.
     check: Option<Time>,
-    /// How long any of those that are remembered may lead after it was heard.
+    /// The longest time that a remembered process may lead after it was heard.
     longest: Duration,
-    /// Until then somebody may lead who is forgotten, unless that was heard not to be so.
+    /// A process that is forgotten may lead until then.
     forgot: Time,
-    /// Something that others are told of has changed since this was asked last.
+    /// There is a change to report since the last question.
     changed: bool,
 }
 
-/// Others of the group of this process that go by other terms, all as one.
+/// Processes of this group that go by other terms, all taken together.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Crowd {
-    /// Until when the last one may lead.
+    /// The end of their leaderships at the latest.
     until: Time,
-    /// How long one of them that makes claims may lead after it was heard.
+    /// The longest time that one with claims may lead after it was heard.
     longest: Duration,
-    /// Until when one that makes none may lead.
+    /// The end of the leaderships of those without claims at the latest.
     claimless: Time,
 }
 
-/// One of them.
+/// A process that was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Member {
+    /// When the process was heard last.
     at: Time,
     number: EntryNumber,
     host: NodeName,
     group: ClusterName,
     stands: Vec<RoleRange>,
     leads: Vec<Lead>,
-    /// How long it may lead after it was heard.
+    /// The longest time that it may lead after it was heard.
     leads_for: Duration,
-    /// Whether it was silent for so long that it is there no more, as far as that is known.
+    /// Whether it was silent for so long that it is taken for gone.
     silent: bool,
-    /// How many of its records were read, up to a few.
+    /// The number of its records that were read, up to a few.
     records: u8,
 }
 
 /// A leader as it says itself, for the table of all roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// What it leads.
+    /// The role that it leads.
     pub role: Role,
-    /// Who it is.
+    /// The process.
     pub who: Process,
-    /// On which machine.
+    /// The machine on which it runs.
     pub host: NodeName,
-    /// In which group.
+    /// The group of the process.
     pub group: ClusterName,
-    /// What it wants others to know.
+    /// The value of its campaign.
     pub value: Value,
-    /// Its fence (`at_most_one`).
+    /// The fence (`at_most_one`).
     pub fence: Option<Fence>,
-    /// When it was heard last.
+    /// When the process was heard last.
     pub heard: Time,
-    /// Whether it has been silent for longer than [`Config::silence`](super::Config::silence): it
-    /// may lead still.
+    /// Whether the process has been silent for longer than
+    /// [`Config::silence`](super::Config::silence): it may still lead.
     pub silent: bool,
 }
 
-/// So many records of a process of the same name are not the last ones of an earlier run.
+/// So many records of a process with the name of this one are not leftovers of an earlier run.
 const SURELY_THERE: u8 = 4;
 
-impl Heard {
-    /// What a process says of itself in a beat. Says whether it has the name of this one.
+impl Peers {
+    /// Hears a beat. Says whether its sender has the name of this process.
     pub(super) fn hear(
         &mut self,
         entry: &Entry,
@@ -129,7 +129,9 @@ impl Heard {
             member.leads.clear();
             member.leads.extend_from_slice(leads);
         }
-        (member.at, member.number, member.silent) = (now, *number, false);
+        member.at = now;
+        member.number = *number;
+        member.silent = false;
         member.leads_for = entry.terms.heard_leads(config).max(config.silence());
         if config.shows(group) {
             self.longest = self.longest.max(member.leads_for);
@@ -144,8 +146,8 @@ impl Heard {
         Ok(same && records == SURELY_THERE)
     }
 
-    /// The terms of another process of this election and group. Says whether they are others than
-    /// those of this process, and that was not known.
+    /// Hears the terms of another process of this election and group. Says whether they differ from
+    /// those of this process, and that is news.
     pub(super) fn hear_terms(&mut self, entry: &Entry, now: Time, config: &Checked) -> bool {
         let Entry { sender, terms, .. } = entry;
         if *terms == config.terms() {
@@ -171,8 +173,8 @@ impl Heard {
         known.is_none_or(|(_, known)| known != *terms)
     }
 
-    /// How long one that claimed at `since` waits for others of its group with other terms: for as
-    /// long as they may lead after that, or, where they make no claims, after they were heard.
+    /// How long a process that claimed at `since` waits for others of its group with other terms:
+    /// as long as they may lead after that, or, where they make no claims, after they were heard.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),
@@ -182,7 +184,7 @@ impl Heard {
         spans.max().unwrap_or_default().max(crowd)
     }
 
-    /// One of the group that makes no claims, and so is waited for as long as it is heard.
+    /// A process of the group without claims: others wait for it as long as it is heard.
     pub(super) fn without_claims(&self) -> Option<(&Process, &Terms)> {
         let mut unlike = self.unlike.iter().map(|(who, (_, terms))| (who, terms));
         unlike.find(|(_, terms)| terms.mode == Mode::AtLeastOne)
@@ -196,7 +198,7 @@ impl Heard {
         self.check
     }
 
-    /// Marks those that are silent, and forgets those that lead no more by any clock.
+    /// Marks silent processes, and forgets those that lead no more by any clock.
     pub(super) fn work(&mut self, now: Time, config: &Checked) {
         if self.check.is_none_or(|check| check > now) {
             return;
@@ -217,34 +219,33 @@ impl Heard {
         }
         for member in self.members.values_mut() {
             if !member.silent && now.since(member.at) >= silence {
-                (member.silent, self.changed) = (true, true);
+                member.silent = true;
+                self.changed = true;
             }
         }
-        let dues = self
-            .members
-            .values()
-            .map(|member| member.at.after(if member.silent { member.leads_for } else { silence }));
-        let dues =
-            dues.chain(self.unlike.values().map(|(until, _)| *until)).chain([self.crowd.until]);
+        let next = |member: &Member| if member.silent { member.leads_for } else { silence };
+        let of_members = self.members.values().map(|member| member.at.after(next(member)));
+        let of_unlike = self.unlike.values().map(|(until, _)| *until);
+        let dues = of_members.chain(of_unlike).chain([self.crowd.until]);
         self.check = dues.filter(|due| *due > now).min();
         let shown = self.members.values().filter(shown);
         self.longest = shown.map(|one| one.leads_for).max().unwrap_or_default();
     }
 
-    /// Whether one that has listened from then on until then knows of all who may lead, as far as
-    /// it was heard by what terms they go.
-    pub(super) fn is_whole(&self, (since, until): (Time, Time), config: &Checked) -> bool {
+    /// Whether a process that has listened from `since` to `until` knows of each one that may lead,
+    /// by the terms that were heard.
+    pub(super) fn is_whole(&self, since: Time, until: Time, config: &Checked) -> bool {
         let longest = self.longest.max(config.heard_leads());
         until.since(since) >= longest && until >= self.forgot
     }
 
-    /// Whether something has changed since this was asked last.
+    /// Whether there is a change to report since the last question.
     pub(super) fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.changed)
     }
 
-    /// All leaders of a role in groups of which some are asked for: those that are heard now, or if
-    /// there are none, those that may lead still.
+    /// The leaders of a role in the groups that `of` picks: those that are heard now, or if there
+    /// are none, those that may still lead.
     pub(super) fn leaders(&self, role: Role, of: impl Fn(&ClusterName) -> bool) -> Vec<Seen> {
         let members = self.members.iter().filter(|(_, member)| of(&member.group));
         let all = members.filter_map(|(who, member)| {
@@ -258,14 +259,14 @@ impl Heard {
         seen
     }
 
-    /// All that anybody says to lead.
+    /// All leaders of all roles.
     pub(super) fn all(&self) -> impl Iterator<Item = Seen> {
         self.members
             .iter()
             .flat_map(|(who, member)| member.leads.iter().map(|lead| member.seen(who, lead)))
     }
 
-    /// What the members of a group stand for that are heard now.
+    /// The roles for which members of a group stand that are heard now.
     pub(super) fn stands(&self, group: &ClusterName) -> impl Iterator<Item = RoleRange> {
         let there = self.members.values().filter(move |one| !one.silent && one.group == *group);
         there.flat_map(|member| member.stands.iter().copied())

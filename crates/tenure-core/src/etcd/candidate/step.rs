@@ -1,8 +1,8 @@
-//! What a candidate has asked etcd for.
+//! The steps of a candidate for which it asks etcd.
 
-/// What a call is about.
+/// The purpose of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Doing {
+pub(in crate::etcd) enum Step {
     Create,
     Clear,
     Look,
@@ -16,7 +16,7 @@ pub(super) enum Doing {
     Sweep,
 }
 
-impl Doing {
+impl Step {
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Create => "making the key",

@@ -1,4 +1,4 @@
-//! When this process sent what it published: evidence counts from then.
+//! The send times of own records: evidence counts from them.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -6,20 +6,20 @@ use core::time::Duration;
 use super::identity::EntryNumber;
 use crate::time::Time;
 
-/// The most records of which it is known. Those before count as nothing.
+/// The most records whose send time is kept. Earlier records count as nothing.
 const KEPT: usize = 16_384;
 
-/// When each of the last records was sent, by their numbers, which are given here.
+/// The send time of each of the last records, by the numbers that are given here.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Sent {
-    /// The number of the last one.
+pub(super) struct SendTimes {
+    /// The number of the last record.
     last: EntryNumber,
-    /// When the last ones were sent, in their order.
+    /// The send times of the last records, in their order.
     times: VecDeque<Time>,
 }
 
-impl Sent {
-    /// Numbers a record that is sent now. What was sent more than `keep` ago is forgotten.
+impl SendTimes {
+    /// Numbers a record that is sent now. Send times more than `keep` ago are forgotten.
     pub(super) fn send(&mut self, now: Time, keep: Duration) -> EntryNumber {
         while self.times.front().is_some_and(|sent| now.since(*sent) > keep)
             || self.times.len() >= KEPT
@@ -31,7 +31,7 @@ impl Sent {
         self.last
     }
 
-    /// When the record with this number was sent, if it is one of the last ones.
+    /// The send time of the record with this number, if that is one of the last ones.
     pub(super) fn at(&self, number: EntryNumber) -> Option<Time> {
         let back = usize::try_from(self.last.0.checked_sub(number.0)?).ok()?;
         let place = self.times.len().checked_sub(back.checked_add(1)?)?;
@@ -44,9 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_are_known_by_their_numbers() {
+    fn last_send_times_are_kept() {
         let at = Time::from_nanos;
-        let mut sent = Sent::default();
+        let mut sent = SendTimes::default();
         let keep = Duration::from_nanos(10);
         assert_eq!(sent.at(EntryNumber(0)), None);
         for now in [1, 2, 2, 12] {

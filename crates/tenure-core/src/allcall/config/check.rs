@@ -1,0 +1,96 @@
+//! The rules that settings must keep together, and the texts of choices.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::ops::Deref;
+use core::str::FromStr;
+
+use super::error::{ConfigError, TooShort};
+use super::settings::{Callers, Config, Limits, OnConflict};
+
+/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Checked(Arc<Config>);
+
+impl Deref for Checked {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.0
+    }
+}
+
+impl Config {
+    /// Lets settings pass that work together, or says which do not, with the numbers.
+    pub fn check(self) -> Result<Checked, ConfigError> {
+        check(&self)?;
+        Ok(Checked(Arc::new(self)))
+    }
+}
+
+fn check(config: &Config) -> Result<(), ConfigError> {
+    let Config { heartbeat, lease, max_clock_skew, drift, grace, kill_margin, .. } = *config;
+    if let Some(rank) = config.rank.filter(|rank| *rank >= Config::RANK_DRAWN) {
+        return Err(ConfigError::Rank { rank });
+    }
+    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
+        return Err(ConfigError::Heartbeat { heartbeat });
+    }
+    if max_clock_skew < Config::SKEW_MIN {
+        return Err(ConfigError::Skew { max_clock_skew });
+    }
+    if drift > Config::DRIFT_MAX {
+        return Err(ConfigError::Drift { drift });
+    }
+    if lease > Config::LEASE_MAX {
+        return Err(ConfigError::LeaseTooLong { lease });
+    }
+    let needed = config.lease_needed();
+    if lease < needed {
+        return Err(ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed });
+    }
+    if kill_margin > grace {
+        return Err(ConfigError::KillMargin { kill_margin, grace });
+    }
+    let held = config.held();
+    let usable = config.usable();
+    if usable <= grace.saturating_add(kill_margin) {
+        let short = TooShort { lease, held, usable, drift, grace, kill_margin };
+        return Err(ConfigError::TooShort(Box::new(short)));
+    }
+    let Limits { elections, participants, claims } = config.limits;
+    let rooms = [(elections, "election"), (participants, "participant"), (claims, "claim")];
+    match rooms.into_iter().find(|(room, _)| *room == 0) {
+        Some((_, what)) => Err(ConfigError::NoRoom { what }),
+        None => Ok(()),
+    }
+}
+
+/// Not a known choice of callers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("callers are one of: all, few:K with K from 1 to 65535, such as few:3")]
+pub struct CallersError;
+
+impl FromStr for OnConflict {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        match text {
+            "yield" => Ok(Self::Yield),
+            "serve-out" => Ok(Self::ServeOut),
+            _ => Err(ConfigError::OnConflict),
+        }
+    }
+}
+
+impl FromStr for Callers {
+    type Err = CallersError;
+
+    fn from_str(text: &str) -> Result<Self, CallersError> {
+        match text.split_once(':') {
+            None if text == "all" => Ok(Self::All),
+            Some(("few", few)) => few.parse().map(Self::Few).map_err(|_| CallersError),
+            _ => Err(CallersError),
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! `Election`: its parts, and the questions that need several of them.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+
+use super::campaign::{Campaign, Phase, Release};
+use super::claims::{Claims, digest};
+use super::doubts::{Doubts, Statement};
+use super::presence::Presence;
+use super::tombstones::Tombstones;
+use crate::allcall::context::Context;
+use crate::allcall::event::{Event, Ignored, OwnEvent};
+use crate::allcall::identity::{Participant, Rank};
+use crate::allcall::message::{Digest, Entry, Header};
+use crate::allcall::words::emit;
+use crate::deadlines::Booking;
+use crate::event::End;
+use crate::name::{ElectionName, Value};
+use crate::standing::Standing;
+use crate::time::Time;
+use crate::view::View;
+
+/// The part of this process in one election.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::allcall) struct Election {
+    pub(in crate::allcall) name: ElectionName,
+    pub(in crate::allcall) wait: Wait,
+    pub(in crate::allcall) campaign: Option<Campaign>,
+    /// The last leadership, until others know that it is over.
+    pub(in crate::allcall) release: Option<Release>,
+    pub(in crate::allcall) observation: Option<Observation>,
+    pub(in crate::allcall) others: Others,
+    pub(in crate::allcall) round: ElectionRound,
+    pub(in crate::allcall) vacancy: Vacancy,
+    /// Another participant follows another leader than this process: the next entry repeats the
+    /// claim that this process follows.
+    pub(in crate::allcall) relays: bool,
+    /// The election is kept until then, with neither campaign nor observer, as others may still
+    /// believe its last term.
+    pub(in crate::allcall) kept: Time,
+    pub(in crate::allcall) booking: Booking,
+}
+
+/// The waits before this process may call or stand.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::allcall) struct Wait {
+    /// The end of the initial wait. `None` while there is no connection.
+    pub(in crate::allcall) listens: Option<Time>,
+    /// The process does not stand before this, after a void round (ruling 8).
+    pub(in crate::allcall) held_off: Time,
+}
+
+/// The last round and the open one, as far as this election has a part in them.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::allcall) struct ElectionRound {
+    /// Whether the last round was valid.
+    pub(in crate::allcall) valid: bool,
+    /// When the last round ended.
+    pub(in crate::allcall) closed: Time,
+    /// Whether the open round has an entry of the election.
+    pub(in crate::allcall) called: bool,
+    /// Whether that entry says that this process is eligible.
+    pub(in crate::allcall) announced: bool,
+}
+
+/// The other candidates, as far as they were heard.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::allcall) struct Others {
+    pub(in crate::allcall) claims: Claims,
+    pub(in crate::allcall) doubts: Doubts,
+    /// When a candidate that could lead has said last that it follows no leader.
+    pub(in crate::allcall) vouched: Option<Time>,
+    pub(in crate::allcall) tombstones: Tombstones,
+    pub(in crate::allcall) presence: Presence,
+    likeness: Likeness,
+}
+
+/// Whether another candidate with a trait of this one was reported.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+struct Likeness {
+    name: bool,
+    rank: bool,
+}
+
+/// A seat that no leader is known to hold.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::allcall) struct Vacancy {
+    /// The successor that the last leader has named.
+    pub(in crate::allcall) named: Option<Participant>,
+    /// Since when this process waits for just these, which go before it.
+    pub(in crate::allcall) waits: Option<(Time, Vec<Participant>)>,
+}
+
+/// An observer of the election.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::allcall) struct Observation {
+    /// The view that was reported last.
+    pub(in crate::allcall) shown: Option<View>,
+    /// Whether a round has ended, valid or void, so that there is something to report.
+    pub(in crate::allcall) rounds: bool,
+}
+
+/// The part of an election in a round that this process opens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(in crate::allcall) enum Voice {
+    /// The process calls.
+    Call(Entry),
+    /// The process is no candidate, and only asks.
+    Ask,
+    Silent,
+}
+
+impl Election {
+    /// An election that listens once there is a connection.
+    pub(in crate::allcall) fn new(name: ElectionName) -> Self {
+        Self {
+            name,
+            wait: Wait::default(),
+            campaign: None,
+            release: None,
+            observation: None,
+            others: Others::default(),
+            round: ElectionRound::default(),
+            vacancy: Vacancy::default(),
+            relays: false,
+            kept: Time::ZERO,
+            booking: Booking::default(),
+        }
+    }
+
+    /// The connection is lost, or replaced: an initial wait that is not over begins anew with the
+    /// next connection.
+    pub(in crate::allcall) fn on_interrupted(&mut self, context: &Context<'_>) {
+        self.wait.listens = self.wait.listens.filter(|listens| *listens <= context.boot());
+    }
+
+    /// Whether it has a campaign, or had one not long ago: only then does this process answer.
+    pub(in crate::allcall) fn takes_part(&self, now: Time) -> bool {
+        self.campaign.is_some() || self.kept > now
+    }
+
+    /// Whether this process leads or stands, or has ended a leadership not long ago.
+    pub(in crate::allcall) fn speaks(&self) -> bool {
+        self.campaign.as_ref().is_none_or(|campaign| campaign.phase != Phase::Waiting)
+    }
+
+    /// Whether nothing is left of it.
+    pub(in crate::allcall) fn is_over(&self, now: Time) -> bool {
+        let ended = self.campaign.is_none() && self.release.is_none();
+        ended && self.observation.is_none() && self.kept <= now
+    }
+
+    /// The application contends.
+    pub(in crate::allcall) fn campaign(&mut self, value: Value, context: &mut Context<'_>) {
+        match self.campaign {
+            Some(_) => self.emit(OwnEvent::Ignored(Ignored::Command), context),
+            None => self.campaign = Some(Campaign::new(value)),
+        }
+    }
+
+    /// The application wants to know the leader, or wants the next view once more.
+    pub(in crate::allcall) fn observe(&mut self) {
+        self.observation = Some(Observation { shown: None, rounds: self.round.valid });
+    }
+
+    pub(in crate::allcall) fn unobserve(&mut self) {
+        self.observation = None;
+    }
+
+    /// Whether the sender says that there is a leader, also by a claim that this process believes:
+    /// the next call may come after that claim has ended by a wrong clock.
+    pub(in crate::allcall) fn doubt(
+        &mut self,
+        header: &Header,
+        entry: &Entry,
+        context: &Context<'_>,
+    ) {
+        let from = &header.sender;
+        let config = context.config;
+        if self.others.tombstones.has_ended(entry) {
+            return self.others.doubts.drop_of(from);
+        }
+        let followed = self.others.claims.followed(context.boot());
+        let known = followed.filter(|known| known.claim.digest() == entry.digest);
+        // A participant that goes by other times may call less often.
+        let beat = header.times.heartbeat.min(config.lease).max(config.heartbeat);
+        let claim = entry.claim.as_ref().or(known.map(|known| &known.claim));
+        let statement = Statement { sent: header.sent, beat, digest: entry.digest, claim };
+        self.others.doubts.hear(from, &statement, context);
+    }
+
+    /// Two candidates with one name or rank break nothing, but an operator hardly means it.
+    pub(in crate::allcall) fn compare(
+        &mut self,
+        from: &Participant,
+        rank: Rank,
+        context: &mut Context<'_>,
+    ) {
+        let me = context.me;
+        let same_name = me.who.id == from.id;
+        let same_rank = me.rank.number == rank.number;
+        if self.campaign.is_none() {
+            return;
+        }
+        let who = from.clone();
+        let likeness = &mut self.others.likeness;
+        if same_name && !mem::replace(&mut likeness.name, true) {
+            self.emit(OwnEvent::SameName { who }, context);
+        } else if same_rank && !same_name && !mem::replace(&mut likeness.rank, true) {
+            self.emit(OwnEvent::SameRank { who }, context);
+        }
+    }
+
+    /// Forgets the claims that have ended. The last one leaves the seat vacant.
+    pub(in crate::allcall) fn expire_claims(&mut self, now: Time) {
+        let claims = &mut self.others.claims;
+        if claims.expire(now) && claims.live(now).next().is_none() {
+            self.vacancy = Vacancy::default();
+        }
+    }
+
+    /// When something is due.
+    pub(in crate::allcall) fn due(&self, now: Time) -> Option<Time> {
+        let lapses = self.campaign.as_ref().and_then(Campaign::ends);
+        let kept = Some(self.kept).filter(|kept| *kept > now);
+        let release = self.release.map(|release| release.ends);
+        [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
+    }
+
+    /// Whether a reply has to name the election. A process that has called in this round has said
+    /// it to all, and repeats it to participants that do not follow the same claim. An observer
+    /// does not say which claim it follows.
+    pub(in crate::allcall) fn has_news_for(
+        &self,
+        follows: Option<Digest>,
+        context: &Context<'_>,
+    ) -> bool {
+        let stands = self.campaign.as_ref().is_some_and(Campaign::stands);
+        let same = follows == Some(self.digest(context));
+        !self.round.called || !same || stands
+    }
+
+    /// An observer asks for the leader. A leader that is there answers itself; the claim of one
+    /// that is not heard any more is passed on.
+    pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
+        let now = context.boot();
+        let beat = context.config.heartbeat;
+        let followed = self.others.claims.followed(now);
+        self.relays |= followed.is_some_and(|known| now.since(known.last) > beat);
+    }
+
+    /// Stands for the claim that this process holds for true.
+    pub(in crate::allcall) fn digest(&self, context: &Context<'_>) -> Digest {
+        match self.campaign.as_ref().and_then(Campaign::claimed) {
+            Some(_) if self.campaign.as_ref().is_some_and(Campaign::stands) => Digest::default(),
+            Some((term, until)) => digest(&context.me.who, term, until),
+            None => {
+                let followed = self.others.claims.followed(context.boot());
+                followed.map_or(Digest::default(), |known| known.claim.digest())
+            }
+        }
+    }
+
+    /// Others have heard the own resignation, as it was heard here, or the lease has run out.
+    pub(in crate::allcall) fn tell_released(&mut self, context: &mut Context<'_>) {
+        self.release = None;
+        self.emit(Event::Released, context);
+    }
+
+    /// The own resignation of this term has come back.
+    pub(in crate::allcall) fn on_own_resignation(&mut self, term: u64, context: &mut Context<'_>) {
+        if self.release.is_some_and(|release| release.term <= term) {
+            self.tell_released(context);
+        }
+    }
+
+    /// The own resignation has not come back, and the lease has run out.
+    pub(in crate::allcall) fn outlast(&mut self, context: &mut Context<'_>) {
+        if self.release.is_some_and(|release| release.ends <= context.boot()) {
+            self.tell_released(context);
+        }
+    }
+
+    /// This process takes no part: campaigns cannot be won.
+    pub(in crate::allcall) fn refuse(&mut self, why: &Arc<str>, context: &mut Context<'_>) {
+        if self.campaign.take().is_some() {
+            self.emit(Event::Ended(End::Refused { why: why.clone() }), context);
+            self.emit(Event::Released, context);
+        }
+        if self.observation.take().is_some() {
+            self.emit(Event::NotObserved { why: why.clone() }, context);
+        }
+    }
+
+    /// Listens on, as long as others could believe the last term.
+    pub(in crate::allcall) fn keep_listening(&mut self, context: &Context<'_>) {
+        let config = context.config;
+        let span = config.lease + 4 * (config.max_clock_skew + config.heartbeat);
+        self.kept = context.boot().after(span);
+    }
+
+    /// Whether this process leads.
+    pub(in crate::allcall) fn standing(&self, now: Time) -> Standing {
+        match self.campaign.as_ref().map(|campaign| &campaign.phase) {
+            Some(Phase::Leading { lease, .. }) if now < lease.ends => {
+                Standing::Leading { until: lease.ends, fence: None }
+            }
+            _ => Standing::NotLeading,
+        }
+    }
+
+    pub(in crate::allcall) fn emit(&self, event: impl Into<Event>, context: &mut Context<'_>) {
+        emit(Some(&self.name), event, context.out);
+    }
+}

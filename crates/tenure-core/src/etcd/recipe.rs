@@ -1,0 +1,590 @@
+//! The election recipe of etcd, from top to bottom. Each section begins with the sentences of the
+//! notes that it carries out; the rulings are in the [module document](super).
+//!
+//! A process gets a lease, and a candidate puts a key on it. The candidate looks which keys were
+//! created before its own, and waits until the one just before has gone. The first candidate leads
+//! while the lease is proven, and each confirmed renewal proves it for longer. A candidate that
+//! leaves deletes its key, and a lease that no candidate needs is revoked.
+//!
+//! Around this file, `session/` keeps the leases of a process, `candidate/` hears the answers to a
+//! candidate, and `node/` chooses the keys that confirm a renewal or move to another lease.
+//! `observer.rs` queries the leader.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::candidate::{Candidate, CandidateContext, Phase, Step};
+use super::context::Context;
+use super::event::{Event, Ignored, Lost, Objection, OwnEvent};
+use super::key::{self, Keys};
+use super::message::{Act, Compare, Header, KeyValue, Op, Pick, Read, Revision, Txn};
+use super::session::{
+    Alive, GivenLease, Grant, Lease, OwnKey, Renewal, Session, SessionEvent, SessionPhase,
+};
+use super::words::{Effect, emit};
+use crate::event::{End, Loss};
+use crate::name::Value;
+
+/// A candidate that waits looks again after this time at least. A watch from a revision that a
+/// restored store has not reached is silent (ruling 7, E6).
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+
+// # Leases
+//
+// "Each participant in leader election requests a lease, that will serve as the session." A lease
+// counts only in the term of etcd's leader in which it was granted (ruling 14, E3b).
+impl Session {
+    /// A candidate needs a lease. A lease that was handed in is looked at first.
+    pub(super) fn want(&mut self, context: &mut Context<'_>) {
+        if !matches!(self.phase, SessionPhase::Idle) {
+            return;
+        }
+        self.failures = 0;
+        self.phase = match self.handed_in.take() {
+            Some(lease) => {
+                self.given = Some(GivenLease::new(lease, context));
+                SessionPhase::Checking
+            }
+            None => SessionPhase::Establishing { call: None, again: context.now },
+        };
+        self.work(context);
+    }
+
+    /// Sends each request that is due: a read that shows the term, a grant, a keep-alive, a
+    /// revocation.
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        match &mut self.phase {
+            SessionPhase::Establishing { call: None, again } if *again <= context.now => {
+                self.establish(context);
+            }
+            SessionPhase::Granting(grant) => grant.work(context),
+            SessionPhase::Open(lease) => lease.work(context),
+            SessionPhase::Idle | SessionPhase::Checking | SessionPhase::Establishing { .. } => {}
+        }
+        if let Some(next) = &mut self.next {
+            next.work(context);
+        }
+        if let Some(given) = &mut self.given {
+            given.work(context);
+        }
+        self.retired.work(context);
+    }
+
+    /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
+    /// nothing, as etcd fills it after the read; a second header of the same member does.
+    fn establish(&mut self, context: &mut Context<'_>) {
+        let Some((_, key)) = &self.probe else { return };
+        let read = Act::read(key.clone());
+        let txn = Txn { when: [].into(), then: [read].into(), otherwise: [].into() };
+        let asked = context.ask(context.patience(), Op::Txn(txn));
+        if let SessionPhase::Establishing { call, .. } = &mut self.phase {
+            *call = Some(asked);
+        }
+    }
+
+    /// A term may have been established. A leader of an earlier term may know a lease that was
+    /// first asked for before that, so another lease takes its place (ruling 14, E3b).
+    pub(super) fn on_term(&mut self, context: &mut Context<'_>) {
+        let Some(term) = context.calls.term else { return };
+        match &self.phase {
+            SessionPhase::Establishing { call, .. } => {
+                call.iter().for_each(|call| context.calls.forget(*call));
+                self.ask_for_first(term, context);
+            }
+            SessionPhase::Granting(grant) if grant.term != term => {
+                if let SessionPhase::Granting(grant) = core::mem::take(&mut self.phase) {
+                    self.retired.give_up(grant, context);
+                }
+                self.ask_for_first(term, context);
+            }
+            SessionPhase::Open(lease) if lease.term != term => {
+                if self.next.as_ref().is_some_and(|next| next.term == term) {
+                    return;
+                }
+                if let Some(earlier) = self.next.take() {
+                    self.retired.give_up(earlier, context);
+                }
+                let lease = self.draws.lease_id(context.draw);
+                self.next = Some(Grant::new(lease, term, context.now));
+            }
+            _ => return,
+        }
+        self.work(context);
+    }
+
+    fn ask_for_first(&mut self, term: u64, context: &Context<'_>) {
+        let lease = self.draws.lease_id(context.draw);
+        self.phase = SessionPhase::Granting(Grant::new(lease, term, context.now));
+    }
+
+    /// etcd has granted the first lease: candidates can make keys on it.
+    pub(super) fn open(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
+        let Lease { id, ttl, .. } = lease;
+        self.name = Some(self.name.unwrap_or(id));
+        self.phase = SessionPhase::Open(lease);
+        self.failures = 0;
+        if let Some(given) = &mut self.given {
+            given.look_within_third_of(ttl, context.now);
+        }
+        let asked = context.config.ttl();
+        emit(None, OwnEvent::Opened { lease: id, asked, granted: ttl }, context.out);
+        SessionEvent::Opened
+    }
+}
+
+// # Keys
+//
+// "The key for each participant is constructed by joining the election name and the session id.
+// The key-value pair is associated with the lease, so it is automatically deleted by etcd when the
+// lease expires."
+impl Candidate {
+    /// A campaign begins, unless the election has one (ruling 10, E9). A campaign during the
+    /// departure of the last one waits for its end.
+    pub(super) fn contend(&mut self, value: Value, context: &mut CandidateContext<'_>) {
+        if self.is_active() {
+            return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
+        }
+        if matches!(self.phase, Phase::Leaving { .. }) {
+            self.next = Some(value);
+            return;
+        }
+        self.begin(value, context);
+    }
+
+    fn begin(&mut self, value: Value, context: &mut CandidateContext<'_>) {
+        self.before = None;
+        self.drop_call(context);
+        self.unwatch(context);
+        self.value.begin(value);
+        self.phase = Phase::Creating { unsure: false };
+        self.since = context.calls.seen;
+        self.failures = 0;
+        self.again = Some(context.now);
+        self.work(context);
+    }
+
+    /// Sends the transaction that the phase calls for, once it is due. Each one compares the create
+    /// revision of the own key, so that a late one does no harm.
+    pub(super) fn work(&mut self, context: &mut CandidateContext<'_>) {
+        if self.due().is_none_or(|due| context.now < due) {
+            return;
+        }
+        let Some(lease) = context.lease() else {
+            // The session wakes its candidates when it has a lease, or has lost one.
+            self.again = None;
+            return;
+        };
+        let key = self.key(context);
+        let read = || Act::read(key.clone());
+        let only = |revision: Revision, then: Act| Txn {
+            when: vec![Compare::Created { key: key.clone(), revision }],
+            then: vec![then],
+            otherwise: vec![read()],
+        };
+        let value = || self.value.as_str().into();
+        let put = || Act::Put { key: key.clone(), value: value(), lease };
+        // A late one may find the key on another lease: the key stays there (E3b).
+        let proclaim = || Act::Proclaim { key: key.clone(), value: value() };
+        let delete = || Act::Delete { key: key.clone() };
+        let (step, txn) = match self.phase {
+            Phase::Creating { .. } => {
+                self.home = Some(lease);
+                (Step::Create, only(0, put()))
+            }
+            Phase::Clearing { revision } => (Step::Clear, only(revision, delete())),
+            Phase::Queued { revision, .. } => self.look_for(revision, context),
+            Phase::Leading { revision, .. } if self.value.may_write(context.now) => {
+                let txn = only(revision, proclaim());
+                self.value.mark_written();
+                (Step::Proclaim, txn)
+            }
+            // The watch has ended: a read shows what the watch would have reported meanwhile.
+            Phase::Leading { revision, .. } if self.watch.is_none() => {
+                (Step::Check, only(revision, read()))
+            }
+            Phase::Leading { .. } => {
+                self.again = self.value.due();
+                return;
+            }
+            Phase::Leaving { revision: Some(revision) } => (Step::Leave, only(revision, delete())),
+            Phase::Leaving { revision: None } => (Step::Leave, only(0, read())),
+            Phase::Over if self.late_on.is_some() => (Step::Sweep, only(0, read())),
+            Phase::Over => return,
+        };
+        self.again = None;
+        self.ask(step, txn, context);
+    }
+
+    /// A create found a key. The candidate takes it over only if this campaign made it: a key of an
+    /// earlier process or campaign has a fence that is used up (ruling 6, E5), and may be there
+    /// again in a restored store (E7). On a lease that was handed in the maker is not known.
+    pub(super) fn on_found(&mut self, found: &KeyValue, context: &mut CandidateContext<'_>) {
+        let made_here = !context.session.is_given();
+        let ours = self.phase == (Phase::Creating { unsure: true })
+            && made_here
+            && found.lease == context.lease()
+            && found.created > self.since
+            && found.value == self.value.as_str().into();
+        if ours {
+            self.home = found.lease;
+            return self.queue(found.created, context);
+        }
+        self.phase = Phase::Clearing { revision: found.created };
+        self.again = Some(context.now);
+        self.work(context);
+    }
+
+    /// The own key is made: its create revision is the place in the queue, and the fence.
+    pub(super) fn queue(&mut self, revision: Revision, context: &mut CandidateContext<'_>) {
+        self.phase = Phase::Queued { revision, first: false };
+        if context.config.fence(revision).is_none() {
+            return self.leave(Objection::RevisionTooHigh { revision }.into(), context);
+        }
+        self.look(context);
+    }
+}
+
+// # The queue
+//
+// "The participants find the key with the highest creation revision that is still lower than their
+// own. They only wait until that one key is deleted." After each departure a candidate looks
+// again, as that key may have been in the middle of the queue (ruling 1).
+impl Candidate {
+    pub(super) fn look(&mut self, context: &mut CandidateContext<'_>) {
+        self.again = Some(context.now);
+        self.work(context);
+    }
+
+    /// While the key before the own one is known, the candidate asks only whether that is there:
+    /// etcd sorts the whole queue for each look at it.
+    fn look_for(&self, revision: Revision, context: &CandidateContext<'_>) -> (Step, Txn) {
+        match self.before.clone() {
+            Some((before, created)) => {
+                let key = self.key(context);
+                let is_there = |key, revision| Compare::Created { key, revision };
+                let when = vec![is_there(key.clone(), revision), is_there(before, created)];
+                let own = Act::read(key);
+                (Step::Wait, Txn { when, then: vec![own.clone()], otherwise: vec![own] })
+            }
+            None => (Step::Look, self.first(revision, context)),
+        }
+    }
+
+    /// Ruling 2, E1: whether the own key is there, is the first, and has none before it, in one
+    /// linearizable transaction. Reads only the names of other keys: a value may be too large to be
+    /// taken. As etcd 3.7 leaves the lease out of such a read, the transaction compares that of the
+    /// own key. Each branch reads a key: a transaction without operations is not linearizable.
+    pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
+        let key = self.key(context);
+        let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
+        let of_all = |pick| Act::Read(Read { keys: keys.clone(), pick, keys_only: true });
+        let before = Pick::LastUpTo(revision.saturating_sub(1));
+        let then = vec![of_all(Pick::First), of_all(before)];
+        let otherwise = vec![Act::read(key.clone())];
+        let mut when = vec![Compare::Created { key: key.clone(), revision }];
+        when.extend(self.home.map(|lease| Compare::Lease { key, lease }));
+        Txn { when, then, otherwise }
+    }
+
+    /// The look shows the first key of all, and the key just before the own one.
+    pub(super) fn on_first(
+        &mut self,
+        first: Option<KeyValue>,
+        before: Option<KeyValue>,
+        header: Header,
+        context: &mut CandidateContext<'_>,
+    ) {
+        let Some(before) = before else {
+            self.before = None;
+            let key = self.key(context);
+            // The name counts as well: two puts of one transaction share a create revision (E9).
+            let is_own =
+                |first: &KeyValue| Some(first.created) == self.revision() && first.key == key;
+            if first.as_ref().is_some_and(is_own) {
+                return self.win(header, context);
+            }
+            return self.on_key_lost(context);
+        };
+        self.before = Some((before.key.clone(), before.created));
+        if self.watch.as_ref().is_none_or(|watch| watch.key != before.key) {
+            self.say_behind(&before.key, context);
+            self.unwatch(context);
+            self.watch(before.key, header.revision + 1, context);
+        }
+        self.look_later(context);
+    }
+
+    /// The key before the own one is as it was made: no key comes in between, and a key that is
+    /// made anew is behind.
+    pub(super) fn wait_on(&mut self, header: Header, context: &mut CandidateContext<'_>) {
+        if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
+            // The end of the watch was reported as the reason to wait.
+            self.say_behind(&before, context);
+            self.watch(before, header.revision + 1, context);
+        }
+        self.look_later(context);
+    }
+
+    /// The key before the own one has gone, or the own one has.
+    pub(super) fn wait_no_longer(
+        &mut self,
+        own: Option<&KeyValue>,
+        context: &mut CandidateContext<'_>,
+    ) {
+        self.before = None;
+        if own.is_some_and(|own| Some(own.created) == self.revision()) {
+            return self.look(context);
+        }
+        self.on_key_lost(context);
+    }
+
+    /// The watched key before the own one has gone.
+    pub(super) fn on_departure(&mut self, context: &mut CandidateContext<'_>) {
+        self.before = None;
+        self.unwatch(context);
+        self.drop_call(context);
+        // The key that has gone may have been in the middle of the queue (ruling 1).
+        self.look(context);
+    }
+
+    /// Ruling 1: a candidate that waits looks again, whatever its watch reports.
+    fn look_later(&mut self, context: &CandidateContext<'_>) {
+        let least = context.length().max(LOOK_AGAIN);
+        let jitter = self.draw(least / 8, "look", context);
+        self.again = Some(context.now.after(least + jitter));
+    }
+}
+
+// # The leader
+//
+// "The participant whose key-value pair has the *lowest* creation revision is the leader." It
+// leads until E of the lease that its key is on (ruling 2, E1).
+impl Candidate {
+    /// No key is before the own one.
+    pub(super) fn win(&mut self, header: Header, context: &mut CandidateContext<'_>) {
+        let Some(revision) = self.revision() else { return };
+        let Some(fence) = context.config.fence(revision) else { return };
+        let Some(until) = context.session.until(self.home, context.now) else {
+            // The lease exists, and no renewal has proven it yet: that comes first.
+            context.session.hurry(context.now);
+            self.phase = Phase::Queued { revision, first: true };
+            return self.look_later(context);
+        };
+        self.unwatch(context);
+        let key = self.key(context);
+        self.watch(key.clone(), header.revision + 1, context);
+        self.phase = Phase::Leading { revision, fence, settled: false };
+        self.again = self.value.is_stale().then_some(context.now);
+        let election = self.election.clone();
+        context.out.push(Effect::Raise { election, until, fence: Some(fence) });
+        let id = key::id(&context.config.namespace, &self.election, &key);
+        self.tell(Event::Elected { id, fence: Some(fence) }, context.out);
+        self.settle(until, context.now, context.length(), context.out);
+        if self.home != context.lease() {
+            context.session.moves_first(&self.election);
+        }
+        self.work(context);
+    }
+}
+
+// # Renewal
+//
+// "Leases […] need to be refreshed or they expire." E counts from the send of a keep-alive (ruling
+// 3, E2), once an entry of the log has found an own key as it should be, in the same term (ruling
+// 4, E3). `Lease::work` sends the keep-alive, a third of the TTL after the one before, and
+// `Session::on_alive` takes the answer.
+impl Session {
+    /// Confirms the keep-alive by these own keys: a member that is cut off or stuck answers the
+    /// keep-alive as well (ruling 4, E3).
+    pub(super) fn confirm(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
+        let Self { phase, old, .. } = self;
+        let SessionPhase::Open(Lease { proven, promised, renewal, .. }) = phase else { return };
+        let Renewal::Confirming { alive, .. } = *renewal else { return };
+        let end = alive.sent.after(context.config.proven(alive.ttl));
+        if !own.is_empty() {
+            return self.read_own(alive, own, context);
+        }
+        // Keys can be made by it, and no candidate can lead. An earlier proof bears no claim any
+        // more, unless a leader comes from the lease before: the first key proves the lease anew.
+        *promised = end.max(*promised);
+        let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
+        if !leads_elsewhere {
+            *proven = None;
+        }
+        self.rest(false, context);
+        self.keep_bare(alive);
+    }
+
+    /// A key that confirms the last keep-alive is there now.
+    pub(super) fn confirm_late(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
+        let SessionPhase::Open(Lease { renewal, .. }) = &self.phase else { return };
+        if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
+            self.read_own(alive, own, context);
+        }
+    }
+
+    /// Reads own keys, in a transaction that deletes one of them if there is none: a transaction
+    /// that may write goes through the log, whatever it does, and a deletion needs no room. The
+    /// term of a plain read can be hidden: after a snapshot a member names an earlier one.
+    fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
+        // A key that may not be written stands in the way for one attempt only.
+        let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
+        let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
+        let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };
+        if let Some(OwnKey { key, .. }) = own.get(witness) {
+            txn.when.push(Compare::Created { key: key.clone(), revision: 0 });
+            txn.otherwise.clone_from(&txn.then);
+            txn.then.remove(witness);
+            txn.then.insert(0, Act::Delete { key: key.clone() });
+        }
+        let asked: Vec<_> = own.into_iter().map(|own| (own.election, own.revision)).collect();
+        self.transactions.last = asked.last().map(|(election, _)| election.clone());
+        let within = context.config.patience(alive.ttl);
+        let call = context.ask(within, Op::Txn(txn));
+        if let SessionPhase::Open(Lease { renewal, .. }) = &mut self.phase {
+            *renewal = Renewal::Confirming { call, alive, asked, witness };
+        }
+    }
+
+    /// The confirmation has found an own key as it should be, if `alive`. Says whether E moved.
+    pub(super) fn confirmed(&mut self, alive: bool, context: &mut Context<'_>) -> bool {
+        let SessionPhase::Open(Lease { term, proven, promised, renewal, .. }) = &mut self.phase
+        else {
+            return false;
+        };
+        let Renewal::Confirming { alive: Alive { sent, ttl, term: renewed }, .. } = renewal else {
+            return false;
+        };
+        // Leaders of earlier terms know the lease, and may revoke it late (ruling 14, E3b).
+        let counts = renewed == term;
+        let end = sent.after(context.config.proven(*ttl));
+        let moved =
+            alive && counts && context.now < end && proven.is_none_or(|proven| proven < end);
+        if moved {
+            *proven = Some(end);
+            *promised = end.max(*promised);
+        }
+        self.rest(!alive, context);
+        moved
+    }
+}
+
+// # Losses
+//
+// "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
+// E (ruling 3, E2).
+impl Candidate {
+    /// The lease is over, and so are all keys on it.
+    pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
+        self.drop_call(context);
+        self.unwatch(context);
+        self.late_on = None;
+        self.again = None;
+        match self.phase {
+            Phase::Over => {}
+            Phase::Leaving { .. } => self.left(context),
+            Phase::Leading { .. } => {
+                self.lower(context);
+                self.lose(lost, context);
+            }
+            Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
+                self.contend_again(lost, context);
+            }
+        }
+    }
+
+    fn lose(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
+        self.tell(OwnEvent::Lost(lost), context.out);
+        self.tell(Event::Ended(lost.into()), context.out);
+        self.left(context);
+    }
+
+    /// The own key is gone, or another key has its name. The loss of one election leaves the lease
+    /// and all other elections alone (ruling 10, E9).
+    pub(super) fn on_key_lost(&mut self, context: &mut CandidateContext<'_>) {
+        match self.phase {
+            Phase::Leading { .. } => {
+                self.tell(OwnEvent::Lost(Lost::KeyGone), context.out);
+                self.leave(Lost::KeyGone.into(), context);
+            }
+            Phase::Queued { .. } => self.contend_again(Lost::KeyGone, context),
+            _ => {}
+        }
+    }
+
+    /// Ruling 13: by default a candidate that has not won goes on.
+    fn contend_again(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
+        if !context.config.contend_again {
+            self.drop_call(context);
+            self.unwatch(context);
+            return self.lose(lost, context);
+        }
+        self.tell(OwnEvent::Again(lost), context.out);
+        let value = self.value.get();
+        self.begin(value, context);
+    }
+}
+
+// # Departure
+//
+// "When the participant terminates (or asks for the lease to be revoked) the protocol can assume
+// the participant is really dead." A candidate deletes its key by revision, again and again until
+// the lease would have ended (ruling 5, E4).
+impl Candidate {
+    /// Stops to contend or to lead.
+    pub(super) fn resign(&mut self, context: &mut CandidateContext<'_>) {
+        if self.next.take().is_some() {
+            return self.tell(Event::Ended(End::Withdrawn), context.out);
+        }
+        let end = match self.phase {
+            Phase::Over | Phase::Leaving { .. } => {
+                return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
+            }
+            Phase::Leading { .. } => End::Lost(Loss::Resigned),
+            Phase::Creating { .. } | Phase::Clearing { .. } | Phase::Queued { .. } => {
+                End::Withdrawn
+            }
+        };
+        self.leave(end, context);
+    }
+
+    /// Ends the campaign or the leadership, and deletes the key that it made or may have made.
+    pub(super) fn leave(&mut self, end: End, context: &mut CandidateContext<'_>) {
+        if self.fence().is_some() {
+            self.lower(context);
+        }
+        // etcd may still carry out a create that is under way.
+        let creating = self.is_creating();
+        self.late_on = self.home.filter(|_| creating).or(self.late_on);
+        let nothing = !creating && self.phase == (Phase::Creating { unsure: false });
+        let revision = self.revision();
+        self.drop_call(context);
+        self.unwatch(context);
+        self.tell(Event::Ended(end), context.out);
+        self.phase = Phase::Leaving { revision };
+        self.failures = 0;
+        self.again = Some(context.now);
+        if nothing {
+            return self.left(context);
+        }
+        self.work(context);
+    }
+
+    /// The own key is gone, or its lease is.
+    pub(super) fn left(&mut self, context: &mut CandidateContext<'_>) {
+        self.tell(Event::Released, context.out);
+        self.phase = Phase::Over;
+        self.denied = false;
+        self.again = None;
+        if let Some(next) = self.next.take() {
+            return self.begin(next, context);
+        }
+        if self.late_on.is_some() {
+            let key = self.key(context);
+            self.watch(key, context.calls.seen + 1, context);
+            self.again = Some(context.now);
+            self.work(context);
+        }
+    }
+}

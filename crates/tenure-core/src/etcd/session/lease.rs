@@ -1,0 +1,160 @@
+//! Leases of a session: the one that carries new keys, those of earlier terms, and the one that was
+//! handed in.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::draw::Draw;
+use crate::etcd::calls::Calls;
+use crate::etcd::context::Context;
+use crate::etcd::key::LeaseId;
+use crate::etcd::message::{CallId, Op, Revision};
+use crate::name::ElectionName;
+use crate::time::Time;
+
+/// The lease on which candidates make keys.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::etcd) struct Lease {
+    pub(in crate::etcd) id: LeaseId,
+    /// The length as granted, in seconds.
+    pub(in crate::etcd) ttl: u32,
+    /// The term of etcd's leader in which the lease was asked for: only in that do renewals count.
+    /// A leader of an earlier term may carry out a revocation late, but not of a lease that it has
+    /// never heard of (ruling 14, E3b).
+    pub(in crate::etcd) term: u64,
+    /// E: the lease lasts until then, by a grant or by a keep-alive that a read of an own key has
+    /// confirmed. `None` before the first of these, and when no key is left to claim by it.
+    pub(in crate::etcd) proven: Option<Time>,
+    /// E by the last keep-alive, without confirmation: no candidate leads by this.
+    pub(in crate::etcd) promised: Time,
+    pub(in crate::etcd) renewal: Renewal,
+}
+
+/// The state of the renewal.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::etcd) enum Renewal {
+    Idle {
+        until: Time,
+        /// The last keep-alive, if no key was there to confirm it.
+        bare: Option<Alive>,
+    },
+    KeepAliveSent {
+        call: CallId,
+        sent: Time,
+    },
+    Confirming {
+        call: CallId,
+        alive: Alive,
+        asked: Vec<(ElectionName, Revision)>,
+        /// The index of the key that the transaction deletes if it is not there.
+        witness: usize,
+    },
+}
+
+/// A keep-alive that etcd has answered: E counts from its send (ruling 3, E2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(in crate::etcd) struct Alive {
+    pub(in crate::etcd) sent: Time,
+    /// In seconds.
+    pub(in crate::etcd) ttl: u32,
+    /// By the header of the answer.
+    pub(in crate::etcd) term: u64,
+}
+
+/// A lease of an earlier term: the session no longer renews it, and its E stands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::etcd) struct OldLease {
+    pub(in crate::etcd) id: LeaseId,
+    pub(in crate::etcd) ttl: u32,
+    pub(in crate::etcd) proven: Option<Time>,
+}
+
+/// A lease that was handed in: it names the keys, and carries none. The session renews it as long
+/// as there are candidates, and ends when this lease ends.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::etcd) struct GivenLease {
+    pub(in crate::etcd) lease: LeaseId,
+    pub(in crate::etcd) ttl: u32,
+    pub(in crate::etcd) call: Option<CallId>,
+    pub(super) again: Time,
+}
+
+/// How many draws of each kind there were: each draw has a number of its own.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(in crate::etcd) struct Draws {
+    leases: u64,
+    renewals: u64,
+}
+
+impl Lease {
+    /// Sends a keep-alive, if that is due.
+    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+        if let Renewal::Idle { until, .. } = self.renewal
+            && until <= context.now
+        {
+            let within = context.config.patience(self.ttl);
+            let call = context.ask(within, Op::KeepAlive { lease: self.id });
+            self.renewal = Renewal::KeepAliveSent { call, sent: context.now };
+        }
+    }
+}
+
+impl Renewal {
+    /// The keep-alive was answered, and no confirmation is sent yet.
+    pub(super) fn answered(alive: Alive) -> Self {
+        Self::Confirming { call: CallId::default(), alive, asked: Vec::new(), witness: 0 }
+    }
+
+    /// Drops the call that is under way.
+    pub(super) fn forget_call(&self, calls: &mut Calls) {
+        if let Self::KeepAliveSent { call, .. } | Self::Confirming { call, .. } = self {
+            calls.forget(*call);
+        }
+    }
+}
+
+impl GivenLease {
+    pub(in crate::etcd) fn new(lease: LeaseId, context: &Context<'_>) -> Self {
+        Self { lease, ttl: context.config.ttl(), call: None, again: context.now }
+    }
+
+    pub(super) fn due(&self) -> Option<Time> {
+        self.call.is_none().then_some(self.again)
+    }
+
+    /// Sends a keep-alive, if that is due.
+    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+        if self.call.is_none() && self.again <= context.now {
+            let within = context.config.patience(self.ttl.min(context.config.ttl()));
+            self.call = Some(context.ask(within, Op::KeepAlive { lease: self.lease }));
+        }
+    }
+
+    /// The session has a lease of `ttl` seconds. Within a third of that it looks at the lease that
+    /// was handed in, and so hears of a revocation in time.
+    pub(in crate::etcd) fn look_within_third_of(&mut self, ttl: u32, now: Time) {
+        self.again = self.again.min(now.after(third(ttl)));
+    }
+}
+
+impl Draws {
+    /// An id in [1, 2⁶³ − 1]: Go would print another number with a sign (ruling 6).
+    pub(in crate::etcd) fn lease_id(&mut self, draw: Draw) -> LeaseId {
+        self.leases += 1;
+        let number = draw.number("session", "lease", self.leases);
+        LeaseId((number >> 1).max(1).cast_signed())
+    }
+
+    /// From one keep-alive to the next: a third of the lease, less a random part of that, so that
+    /// processes that started together do not end together.
+    pub(super) fn renewal_interval(&mut self, ttl: u32, draw: Draw) -> Duration {
+        self.renewals += 1;
+        let third = third(ttl);
+        third.saturating_sub(draw.span(third / 8, "session", "renewal", self.renewals))
+    }
+}
+
+/// A third of a lease of `ttl` seconds.
+pub(super) fn third(ttl: u32) -> Duration {
+    Duration::from_secs(u64::from(ttl)) / 3
+}

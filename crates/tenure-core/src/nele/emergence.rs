@@ -1,0 +1,593 @@
+//! How leaders emerge, from top to bottom. Each section begins with the sentences of the text that
+//! it carries out; rulings, N1 to N7, T and G are in the [module document](super).
+//!
+//! A process joins the group of its topic, and is assigned partitions. The process writes to every
+//! partition again and again, and reads its own from their ends. In `at_least_one` it leads a
+//! partition for T after the last record that it read. In `at_most_one` it claims the partition
+//! first, and leads by own records that it reads back after the claim. The roles of a partition are
+//! won and lost together.
+//!
+//! Beside this file, `node/` hears the ledger and looks for observers, and `slot/` keeps what is
+//! known of a partition.
+
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::config::Config;
+use super::context::Context;
+use super::event::{Event, Ignored, OwnEvent, Void};
+use super::identity::{Membership, Partition, Reading, RebalanceId, Role};
+use super::message::{Change, Entry, Kind, Rebalance, Record, Request, Said, Target};
+use super::node::{Group, GroupPhase, Nele};
+use super::reader::Reader;
+use super::slot::{Bid, Campaign, HeldClaim, Hold, Phase, Slot};
+use super::words::{Effect, Out, emit};
+use crate::event::{End, Loss};
+use crate::time::Time;
+
+// # Partitions and roles
+//
+// "To determine whether p is a leader for role Rj, p will compute k = j mod size(M)": the campaign
+// for a role is kept with its partition.
+impl Nele {
+    /// Gives an input to a partition, then handles its consequences and keeps its deadline. No
+    /// other way leads to a partition.
+    pub(super) fn with_slot(
+        &mut self,
+        partition: Partition,
+        out: &mut Out,
+        act: impl FnOnce(&mut Slot, &mut Context<'_>),
+    ) {
+        let (slots, mut context) = self.context(out);
+        let Some(slot) = slots.get_mut(&partition) else { return };
+        let lately = context.now.before(context.config.silence());
+        let read = slot.reads().map(|reads| reads.hearing(lately));
+        let effects = context.out.len();
+        act(slot, &mut context);
+        slot.work(&mut context);
+        let over = slot.is_idle();
+        let based = slot.fence().map_or(0, Config::base_of);
+        let due = slot.due(&context).filter(|_| !over);
+        // A claim that only moves its end is no news for others.
+        let news = |effect: &Effect| matches!(effect, Effect::Emit { .. });
+        let changed = context.out.get(effects..).is_some_and(|new| new.iter().any(news));
+        let booked = core::mem::replace(&mut slot.booked, due);
+        let reads_on = slot.reads().map(|reads| reads.hearing(lately)) == read;
+        if over {
+            slots.remove(&partition);
+        }
+        if !reads_on {
+            self.sight.look_for_gaps();
+        }
+        self.changed |= changed;
+        self.log.based = self.log.based.max(based);
+        self.slots.book(partition, booked, due);
+    }
+
+    pub(super) fn each_slot(
+        &mut self,
+        out: &mut Out,
+        mut act: impl FnMut(&mut Slot, &mut Context<'_>),
+    ) {
+        let partitions: Vec<_> = self.slots.all.keys().copied().collect();
+        for partition in partitions {
+            self.with_slot(partition, out, &mut act);
+        }
+    }
+
+    /// Ends a campaign or a leadership. Others know of the end once the group is left, if that was
+    /// the last one, and at once otherwise, as the partition stays.
+    pub(super) fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
+        let partition = self.config.partition_of(role);
+        let mut led = false;
+        self.with_slot(partition, out, |slot, context| {
+            let Some(campaign) = slot.campaigns.get(&role) else { return };
+            let own = if campaign.leads() { End::Lost(Loss::Resigned) } else { End::Withdrawn };
+            let end = end.unwrap_or(own);
+            led = slot.finish(role, end, context);
+            if !led {
+                emit(Some(&context.config.election_of(role)), Event::Released, context.out);
+            }
+        });
+        if led {
+            self.releases.insert(role);
+        }
+    }
+}
+
+// # The group
+//
+// "Each process p in P subscribes to C within a common, predefined consumer group. As per Kafka's
+// partition assignment rules, a partition will be assigned to at most one consumer." (ruling 2)
+impl Nele {
+    /// Joins the group if there is a role to win, and leaves it if there is no campaign.
+    pub(super) fn group_work(&mut self, out: &mut Out) {
+        if let GroupPhase::Leaving { until } = self.group.phase
+            && until <= self.now
+        {
+            self.has_left(out);
+        }
+        let waiting = self.campaigns().any(|(_, campaign)| !campaign.leads());
+        let none = self.campaigns().next().is_none();
+        // An application that has lost a role stands for it again as soon as its work has ended.
+        let linger = self.config.grace.saturating_add(self.config.publish_interval);
+        let idle = none.then(|| self.group.idle.unwrap_or(self.now.after(linger)));
+        self.group.idle = idle;
+        match self.group.phase {
+            GroupPhase::Out if waiting => self.join(out),
+            GroupPhase::In { .. } if self.group.quits && none => self.go(out),
+            GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.go(out),
+            // A role that ends alone is over at once: its partition stays, and no other process
+            // gets it. A process that is no member has no partition to wait for.
+            GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
+            GroupPhase::Leaving { .. } => {}
+        }
+    }
+
+    fn join(&mut self, out: &mut Out) {
+        let membership = Membership(self.group.membership.0.saturating_add(1));
+        self.group = Group {
+            membership,
+            phase: GroupPhase::In { heard: false },
+            rebalance: self.group.rebalance,
+            leaves: false,
+            quits: false,
+            idle: None,
+        };
+        self.log.beat.get_or_insert(self.now);
+        self.context(out).1.request(Request::Join(membership));
+    }
+
+    /// The coordinator assigns partitions, or takes them.
+    pub(super) fn on_rebalance(&mut self, rebalance: Rebalance, out: &mut Out) {
+        let Rebalance { membership, id, change, partitions } = rebalance;
+        let ours = membership == self.group.membership && self.group.has_joined();
+        if id <= self.group.rebalance || !ours {
+            // Partitions of another membership are given back, too: no role is led by them.
+            if change == Change::Revoked && id > self.group.rebalance {
+                self.context(out).1.request(Request::GiveBack(id));
+            }
+            return emit(None, OwnEvent::Ignored(Ignored::OldRebalance), out);
+        }
+        self.group.rebalance = id;
+        if let GroupPhase::In { heard } = &mut self.group.phase {
+            *heard = true;
+        }
+        self.changed = true;
+        for partition in partitions {
+            self.change(partition, change, id, out);
+        }
+        // By now no role is led by them that must not be (rulings 2 and 11).
+        if change == Change::Revoked {
+            self.context(out).1.request(Request::GiveBack(id));
+        }
+    }
+
+    fn change(&mut self, partition: Partition, change: Change, id: RebalanceId, out: &mut Out) {
+        if partition.0 >= self.config.partitions {
+            return emit(None, OwnEvent::Ignored(Ignored::NoPartition), out);
+        }
+        if change == Change::Assigned {
+            self.slots.enter(partition);
+        }
+        let act = |slot: &mut Slot, context: &mut Context<'_>| match change {
+            Change::Assigned => slot.assign(id, context),
+            Change::Revoked => slot.unassign(false, context),
+            Change::Lost => slot.unassign(true, context),
+        };
+        self.with_slot(partition, out, act);
+    }
+}
+
+impl Slot {
+    /// The partition belongs to this process from now on, and is read from its end (rulings 1 to
+    /// 3).
+    fn assign(&mut self, by: RebalanceId, context: &mut Context<'_>) {
+        self.assigned = Some(context.now);
+        self.reads = Some(Reader::begin(self.partition, by, context));
+        self.drop_claim();
+        emit(None, OwnEvent::Assigned { partition: self.partition }, context.out);
+    }
+
+    /// The partition belongs to this process no more.
+    fn unassign(&mut self, lost: bool, context: &mut Context<'_>) {
+        if self.assigned.take().is_none() {
+            return;
+        }
+        self.reads = None;
+        // A leader leads on until V + T (ruling 1).
+        if !self.campaigns.values().any(Campaign::leads) {
+            self.news = None;
+        }
+        self.drop_claim();
+        self.loss = if context.leaves { Loss::Resigned } else { Loss::Reassigned };
+        emit(None, OwnEvent::Unassigned { partition: self.partition, lost }, context.out);
+    }
+}
+
+// # Records
+//
+// "Each process in P continually publishes a message on all partitions in M. […] Crucial to the
+// protocol is that no partition may 'dry up'."
+impl Nele {
+    /// Writes to every partition, if that is due: as long as this process is a member, or leads.
+    pub(super) fn beat(&mut self, out: &mut Out) {
+        let leads = self.campaigns().any(|(_, campaign)| campaign.leads());
+        if self.group.is_out() && !leads {
+            self.log.beat = None;
+            return;
+        }
+        let due = *self.log.beat.get_or_insert(self.now);
+        if due > self.now {
+            return;
+        }
+        let next = due.after(self.config.publish_interval);
+        let late = next <= self.now;
+        let next = if late { self.now.after(self.config.publish_interval) } else { next };
+        self.log.beat = Some(next);
+        let stands = self.stands();
+        let leads = self.leads();
+        self.context(out).1.publish(Target::Every, Kind::Beat, stands, leads);
+    }
+}
+
+// "Upon receival of a message m from C, p will assign the current machine time as observed by p to
+// the vector element at the index corresponding to m's partition index."
+impl Slot {
+    /// Takes records that were read. Says whether they count: records of an earlier assignment do
+    /// not (ruling 2).
+    pub(super) fn on_records(
+        &mut self,
+        reading: Reading,
+        records: &Vec<Record>,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let current = |reads: &&mut Reader| reads.is_open() && reads.reading == reading;
+        let Some(reads) = self.reads.as_mut().filter(current) else {
+            emit(None, OwnEvent::Ignored(Ignored::OldReading), context.out);
+            return false;
+        };
+        reads.hears(context.now);
+        if reads.repeats(records) {
+            emit(None, OwnEvent::Ignored(Ignored::Repeated), context.out);
+            return false;
+        }
+        self.trouble = None;
+        for record in records {
+            let next = self.reads.as_mut().map_or(0, |reads| reads.pass(record.offset));
+            if context.by_claims() {
+                self.weigh(record, next, reading, context);
+            } else if record.offset >= next {
+                // A process of whichever group has written: V is now (rulings 1, 3 and 9).
+                self.news = Some(context.now);
+            }
+        }
+        true
+    }
+
+    /// Reading cannot go on where it was: the next record may have been a claim.
+    pub(super) fn on_broken(&mut self, reading: Reading, why: Arc<str>, context: &mut Context<'_>) {
+        let Some(reads) = self.reads.as_mut().filter(|reads| reads.reading == reading) else {
+            return emit(None, OwnEvent::Ignored(Ignored::OldReading), context.out);
+        };
+        reads.seek(context);
+        self.trouble(why.clone(), context);
+        self.void(Void::Broken { why }, context);
+        self.drop_kept();
+        if self.claim.bid == Bid::Idle && context.by_claims() {
+            self.pause(context);
+        }
+    }
+
+    /// Records were written, and are not read: something stands in the way.
+    fn on_stuck(&mut self, what: &str, context: &mut Context<'_>) {
+        let why = format!("{what} for {:?}", context.config.takeover);
+        if let Some(reading) = self.reads.as_ref().map(|reads| reads.reading) {
+            self.on_broken(reading, why.into(), context);
+        }
+    }
+
+    /// Handles what is due, and the consequences of the last input: roles are won and lost, and a
+    /// claim is published if one is due.
+    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+        if self.silent(context).is_some_and(|since| since <= context.now) {
+            self.on_stuck("nothing of it was read", context);
+        }
+        if let Some(reads) = &mut self.reads {
+            reads.work(context);
+        }
+        self.settle(context);
+        self.bid(context);
+        self.tell_waiting(context);
+    }
+}
+
+// # Claims
+//
+// The text has none. In `at_most_one` the log decides, and the group only nominates (ruling 1): an
+// owner claims the partition, and a claim of another process of the group voids it.
+impl Slot {
+    /// Publishes a claim, if one is wanted and due.
+    fn bid(&mut self, context: &mut Context<'_>) {
+        if !context.by_claims() {
+            return;
+        }
+        if let Bid::UnderWay { until, kept, reading, .. } = self.claim.bid
+            && until <= context.now
+        {
+            self.claim.bid = Bid::Idle;
+            // The claim that it was to replace may have become void just now.
+            self.pause(context);
+            let reads = self.reads.as_ref();
+            if kept && reads.is_some_and(|reads| reads.is_open() && reads.reading == reading) {
+                self.on_stuck("its claim was written, and was not read back", context);
+            }
+        }
+        if let Bid::Due(at) = self.claim.bid
+            && at <= context.now
+        {
+            self.claim.bid = Bid::Idle;
+        }
+        if self.claim.bid != Bid::Idle || self.has_slept(context) {
+            return;
+        }
+        let Some(reading) = self.wants(context) else { return };
+        let number = context.claim(self.partition);
+        let until = context.now.after(context.config.takeover);
+        self.claim.bid = Bid::UnderWay { number, reading, until, kept: false };
+    }
+
+    /// The reading by which a claim is to be read back, if one is wanted: the partition is assigned
+    /// to this process, is read from a known end, and decides on a role that is not won (N5).
+    fn wants(&self, context: &Context<'_>) -> Option<Reading> {
+        self.assigned?;
+        let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;
+        let waiting = self.campaigns.values().any(|campaign| !campaign.leads());
+        let needed = self.claim.held.is_none_or(|held| held.spent || held.is_barren(context));
+        (waiting && needed && context.now < Time::MAX).then_some(reads.reading)
+    }
+
+    /// Weighs a record for the claim.
+    fn weigh(&mut self, record: &Record, next: u64, reading: Reading, context: &mut Context<'_>) {
+        if record.offset != next {
+            // A record that is missing may be a claim.
+            self.void(Void::Jump { next, came: record.offset }, context);
+        }
+        if let Some(held) = &mut self.claim.held {
+            // A truncated log no longer shows the leaders of meanwhile (ruling 10).
+            held.spent |= held.epoch != record.epoch;
+        }
+        match &record.said {
+            Said::Nothing => {}
+            Said::Entry(entry) if entry.sender == *context.me => {
+                self.weigh_own(record, entry, reading, context);
+            }
+            Said::Entry(entry) if entry.is_formed() => {
+                let Entry { election, group, .. } = entry;
+                // Another group or election shares only the topic (rulings 5 and 9).
+                let ours = *election == context.config.election && *group == context.config.group;
+                if entry.kind == Kind::Claim && ours {
+                    self.void(Void::Claimed { by: Some(entry.sender.clone()) }, context);
+                }
+            }
+            // The record may be a claim.
+            Said::Entry(_) | Said::Unreadable => self.void(Void::Claimed { by: None }, context),
+        }
+    }
+
+    /// An own record was read back. Only a record of this run of the process shows that no other
+    /// process has claimed since, and it counts from its send (ruling 1).
+    fn weigh_own(
+        &mut self,
+        record: &Record,
+        entry: &Entry,
+        reading: Reading,
+        context: &mut Context<'_>,
+    ) {
+        let sent = context.sent.at(entry.number);
+        self.claim.own = self.claim.own.max(sent);
+        // A second copy of a claim that was read back counts as a beat.
+        if entry.kind == Kind::Claim && self.claim.bid.is(entry.number, reading) {
+            return self.read_back(record, context);
+        }
+        if let Some(held) = &mut self.claim.held {
+            held.evidence = held.evidence.max(sent);
+        }
+    }
+
+    /// The own claim was read back: its offset and the leader epoch of its batch make the fence
+    /// (ruling 10).
+    fn read_back(&mut self, record: &Record, context: &mut Context<'_>) {
+        self.claim.bid = Bid::Idle;
+        let Record { offset, epoch, .. } = *record;
+        let Some(fence) = context.config.fence(epoch, offset) else {
+            self.pause(context);
+            if self.claim.fenceless.replace((epoch, offset)).is_none() {
+                let partition = self.partition;
+                emit(None, OwnEvent::NoFence { partition, epoch, offset }, context.out);
+            }
+            return;
+        };
+        self.claim.fenceless = None;
+        self.claim.held = Some(match self.claim.held {
+            // No other process has claimed since the first claim: only the fence is new.
+            Some(held) if held.epoch == epoch => HeldClaim { fence, epoch, spent: false, ..held },
+            // A process whose claim was lost with the epoch before may take office by it for T.
+            Some(held) => {
+                let renewed = context.now;
+                let begins = held.begins.max(context.now.after(held.grace));
+                HeldClaim { fence, epoch, renewed, begins, spent: false, ..held }
+            }
+            None => {
+                let since = context.now;
+                let grace = context.config.grace_period();
+                HeldClaim {
+                    since,
+                    grace,
+                    renewed: context.now,
+                    begins: since.after(grace),
+                    fence,
+                    epoch,
+                    evidence: None,
+                    spent: false,
+                }
+            }
+        });
+        if self.claim.held.is_some_and(|held| held.is_barren(context)) {
+            // The first own record after it has to be read back before the next claim.
+            self.pause(context);
+        }
+    }
+
+    /// The claim, if there is one, counts no more. A process that hears of another claim makes none
+    /// at once: the partition may be assigned to the other, and this process not know it yet.
+    pub(super) fn void(&mut self, why: Void, context: &mut Context<'_>) {
+        let Some(held) = self.claim.held.take() else {
+            if matches!(why, Void::Claimed { by: Some(_) }) {
+                self.pause(context);
+            }
+            return;
+        };
+        let over = held.until(context).is_none_or(|until| until <= context.now);
+        self.loss = match &why {
+            Void::Claimed { .. } => Loss::Reassigned,
+            Void::Jump { .. } | Void::Broken { .. } if over => Loss::Expired,
+            Void::Jump { .. } | Void::Broken { .. } => Loss::Reset,
+        };
+        self.pause(context);
+        emit(None, OwnEvent::ClaimVoid { partition: self.partition, why }, context.out);
+    }
+}
+
+// # Leaders
+//
+// "If the timestamp at any of vector element i is current — in other words, it is more recent than
+// some predefined constant threshold T that lags the current time — then p is a leader for Mi."
+impl Slot {
+    /// Whether this process leads the partition now.
+    fn hold(&self, context: &Context<'_>) -> Option<Hold> {
+        if context.by_claims() {
+            self.assigned?;
+            let held = self.claim.held?;
+            return Some(Hold { until: held.leads(context)?, fence: Some(held.fence) });
+        }
+        let until = self.until(context).filter(|until| context.now < *until)?;
+        Some(Hold { until, fence: None })
+    }
+
+    /// Roles are won, go on, and are lost, as the partition is.
+    fn settle(&mut self, context: &mut Context<'_>) {
+        self.lapse(context);
+        if let Some(held) = &mut self.claim.held {
+            held.wait_for_all(context);
+        }
+        let hold = self.hold(context);
+        let waits = self.claim.held.is_some_and(|held| held.begins > context.now);
+        let roles: Vec<Role> = self.campaigns.keys().copied().collect();
+        for role in roles {
+            let spent = self.claim.held.is_some_and(|held| held.spent);
+            let Some(campaign) = self.campaigns.get_mut(&role) else { continue };
+            match (&mut campaign.phase, hold) {
+                (Phase::Waiting, Some(_)) if waits => {}
+                (Phase::Waiting, Some(hold)) if !spent => {
+                    // After a loss leaders lead on to their end, and no leadership begins.
+                    if self.assigned.is_some() {
+                        self.win(role, hold, context);
+                    }
+                }
+                (Phase::Leading { until, fence, .. }, Some(hold)) if hold.until > *until => {
+                    *until = hold.until;
+                    let until = *until;
+                    let fence = *fence;
+                    let election = context.config.election_of(role);
+                    context.out.push(Effect::Raise { election, until, fence });
+                    self.tell_settled(role, context);
+                }
+                (Phase::Leading { .. }, None) => {
+                    // Other processes need not hear of this end.
+                    self.finish(role, End::Lost(self.loss), context);
+                    self.emit(role, Event::Released, context);
+                }
+                (Phase::Waiting | Phase::Leading { .. }, _) => {}
+            }
+        }
+    }
+
+    /// News that are older than T count no more.
+    fn lapse(&mut self, context: &mut Context<'_>) {
+        let over = self.until(context).is_some_and(|until| until <= context.now);
+        if !over {
+            return;
+        }
+        if self.news.is_some_and(|news| news.after(context.config.takeover) <= context.now) {
+            self.news = None;
+            self.loss = match self.assigned {
+                Some(_) => Loss::Expired,
+                None if context.leaves => Loss::Resigned,
+                None => Loss::Reassigned,
+            };
+        }
+        let ends = self.campaigns.values().any(Campaign::leads);
+        if context.by_claims() && ends {
+            // A process that was stopped should hear first what has happened meanwhile.
+            self.pause(context);
+            self.loss = Loss::Expired;
+        }
+    }
+
+    fn win(&mut self, role: Role, hold: Hold, context: &mut Context<'_>) {
+        let Hold { until, fence } = hold;
+        let Some(campaign) = self.campaigns.get_mut(&role) else { return };
+        // A record that came a while ago may leave little time. A record that comes now gives all
+        // there is, however long it was on its way.
+        let beats = context.config.publish_interval.saturating_mul(2);
+        let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
+        campaign.phase = Phase::Leading { until, fence, full };
+        campaign.waits = None;
+        let election = context.config.election_of(role);
+        context.out.push(Effect::Raise { election, until, fence });
+        let id = context.config.id.clone().into();
+        self.emit(role, Event::Elected { id, fence }, context);
+        self.tell_settled(role, context);
+    }
+}
+
+// # Departure
+//
+// "Processes and roles may be added and removed without reconfiguration of the group." (ruling 11)
+impl Nele {
+    /// Leaves the group: no partition is assigned to this process any more.
+    pub(super) fn go(&mut self, out: &mut Out) {
+        let leave = Request::Leave(self.group.membership);
+        self.group.leaves = true;
+        self.each_slot(out, |slot, context| slot.unassign(false, context));
+        // Others hear at once that this process leads no more.
+        self.log.beat = Some(self.now);
+        let until = self.now.after(self.config.max_poll_interval);
+        self.group.phase = GroupPhase::Leaving { until };
+        self.context(out).1.request(leave);
+    }
+
+    /// The group was left, or is as good as left.
+    pub(super) fn on_left(&mut self, membership: Membership, out: &mut Out) {
+        let leaving = matches!(self.group.phase, GroupPhase::Leaving { .. });
+        if leaving && membership == self.group.membership {
+            self.has_left(out);
+        } else {
+            emit(None, OwnEvent::Ignored(Ignored::Repeated), out);
+        }
+    }
+
+    fn has_left(&mut self, out: &mut Out) {
+        self.group.phase = GroupPhase::Out;
+        self.release(out);
+    }
+
+    /// Others can know of all leaderships that are over.
+    fn release(&mut self, out: &mut Out) {
+        for role in core::mem::take(&mut self.releases) {
+            emit(Some(&self.config.election_of(role)), Event::Released, out);
+        }
+    }
+}

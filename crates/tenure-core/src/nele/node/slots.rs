@@ -1,0 +1,56 @@
+//! The partitions of a process, and when each is due.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use crate::nele::identity::Partition;
+use crate::nele::slot::Slot;
+use crate::time::Time;
+
+/// The partitions that are assigned to this process, or decide on a role for which it stands.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::nele) struct Slots {
+    pub(in crate::nele) all: BTreeMap<Partition, Slot>,
+    due: BTreeSet<(Time, Partition)>,
+}
+
+impl Slots {
+    /// Makes room for a partition, unless it has some.
+    pub(in crate::nele) fn enter(&mut self, partition: Partition) {
+        self.all.entry(partition).or_insert_with(|| Slot::new(partition));
+    }
+
+    pub(super) fn get(&self, partition: Partition) -> Option<&Slot> {
+        self.all.get(&partition)
+    }
+
+    pub(super) fn contains(&self, partition: Partition) -> bool {
+        self.all.contains_key(&partition)
+    }
+
+    /// The partitions that are due at `now`, the earliest first.
+    pub(super) fn due(&self, now: Time) -> Vec<Partition> {
+        let due = self.due.range(..=(now, Partition(u32::MAX)));
+        due.map(|(_, partition)| *partition).collect()
+    }
+
+    /// When the first partition is due.
+    pub(super) fn first_due(&self) -> Option<Time> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    /// Replaces the deadline of a partition.
+    pub(in crate::nele) fn book(
+        &mut self,
+        partition: Partition,
+        booked: Option<Time>,
+        due: Option<Time>,
+    ) {
+        if booked != due {
+            self.due.extend(due.map(|due| (due, partition)));
+            if let Some(booked) = booked {
+                self.due.remove(&(booked, partition));
+            }
+        }
+    }
+}

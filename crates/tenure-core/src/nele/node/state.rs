@@ -1,0 +1,188 @@
+//! `Nele`: its parts, and the doors to its partitions.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::group::Group;
+use super::reports::LastReports;
+use super::sight::Sight;
+use super::slots::Slots;
+use crate::draw::Draw;
+use crate::name::ElectionName;
+use crate::nele::config::Checked;
+use crate::nele::context::Context;
+use crate::nele::identity::{Partition, Process, Role};
+use crate::nele::message::{LEADS_MAX, Lead, RANGES_MAX, RoleRange, TopicId};
+use crate::nele::peers::{Peers, Seen};
+use crate::nele::send_times::SendTimes;
+use crate::nele::slot::{Campaign, Phase, Slot};
+use crate::nele::words::Out;
+use crate::time::Time;
+
+/// The part of one process: the machine that the module document describes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Nele {
+    pub(in crate::nele) config: Checked,
+    pub(in crate::nele) me: Process,
+    pub(in crate::nele) draw: Draw,
+    pub(in crate::nele) now: Time,
+    /// When this process noticed last that it had been stopped.
+    pub(in crate::nele) woke: Option<Time>,
+    /// The topic as it was at the start.
+    pub(in crate::nele) topic: TopicId,
+    /// The reason why this process leads nothing any more.
+    pub(in crate::nele) halted: Option<Arc<str>>,
+    pub(in crate::nele) group: Group,
+    pub(in crate::nele) slots: Slots,
+    /// Leaderships that are over, until others can know that.
+    pub(in crate::nele) releases: BTreeSet<Role>,
+    pub(in crate::nele) log: Log,
+    pub(in crate::nele) peers: Peers,
+    pub(in crate::nele) sight: Sight,
+    pub(in crate::nele) reports: LastReports,
+    /// The end of this step looks for changes to report.
+    pub(in crate::nele) changed: bool,
+}
+
+/// The log of the partitions, as this process writes and reads it.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(in crate::nele) struct Log {
+    pub(in crate::nele) sent: SendTimes,
+    /// When the next record is published.
+    pub(in crate::nele) beat: Option<Time>,
+    /// The number of the last reading.
+    pub(in crate::nele) attempts: u64,
+    /// The highest base of a fence of this process, or of its group.
+    pub(in crate::nele) based: u32,
+}
+
+impl Nele {
+    /// A process that has not started yet.
+    #[must_use]
+    pub fn new(config: Checked) -> Self {
+        let me = Process { id: config.id.clone(), incarnation: 0 };
+        Self {
+            config,
+            me,
+            draw: Draw::new(0),
+            now: Time::ZERO,
+            woke: None,
+            topic: TopicId::default(),
+            halted: None,
+            group: Group::default(),
+            slots: Slots::default(),
+            releases: BTreeSet::new(),
+            log: Log::default(),
+            peers: Peers::default(),
+            sight: Sight::default(),
+            reports: LastReports::default(),
+            changed: false,
+        }
+    }
+
+    /// How others know this process, once it has started.
+    #[must_use]
+    pub const fn who(&self) -> &Process {
+        &self.me
+    }
+
+    /// Whether this process is no member of the group, and asks for nothing.
+    #[must_use]
+    pub const fn is_out(&self) -> bool {
+        self.group.is_out()
+    }
+
+    /// Whether this process is a member of the group, and has heard what is assigned to it.
+    #[must_use]
+    pub const fn is_member(&self) -> bool {
+        self.group.is_member()
+    }
+
+    /// The partitions that belong to this process.
+    pub fn partitions(&self) -> impl Iterator<Item = Partition> {
+        let own = self.slots.all.iter().filter(|(_, slot)| slot.is_assigned());
+        own.map(|(partition, _)| *partition)
+    }
+
+    /// All leaders of all roles as they say themselves, for a table. Complete while an observer
+    /// looks, or a partition is read.
+    pub fn seen(&self) -> impl Iterator<Item = Seen> {
+        self.peers.all()
+    }
+
+    /// Why no role can be led or observed under this name.
+    pub(in crate::nele) fn objection(
+        &self,
+        name: &ElectionName,
+        role: Option<Role>,
+        room: usize,
+    ) -> Option<Arc<str>> {
+        if let Some(why) = &self.halted {
+            return Some(why.clone());
+        }
+        if role.is_none() {
+            let ours = &self.config.election;
+            let why = format!("{name} is none of these elections: they are {ours}/0, {ours}/1, …");
+            return Some(why.into());
+        }
+        let most = self.config.limits.roles;
+        (room >= most).then(|| format!("{most} roles are taken, and that is the limit").into())
+    }
+
+    pub(in crate::nele) fn campaigns(&self) -> impl Iterator<Item = (Role, &Campaign)> {
+        let all = self.slots.all.values().flat_map(|slot| &slot.campaigns);
+        all.map(|(role, campaign)| (*role, campaign))
+    }
+
+    /// The roles for which this process stands, as ranges.
+    pub(in crate::nele) fn stands(&self) -> Vec<RoleRange> {
+        let mut roles: Vec<_> = self.campaigns().map(|(role, _)| role).collect();
+        roles.sort();
+        let mut stands: Vec<RoleRange> = Vec::new();
+        for role in roles {
+            match stands.last_mut() {
+                Some(range) if range.last.0.checked_add(1) == Some(role.0) => range.last = role,
+                _ => stands.push(RoleRange { first: role, last: role }),
+            }
+        }
+        stands.truncate(RANGES_MAX);
+        stands
+    }
+
+    /// The roles that this process leads now.
+    pub(in crate::nele) fn leads(&self) -> Vec<Lead> {
+        let mut all: Vec<_> = self.campaigns().collect();
+        all.sort_by_key(|(role, _)| *role);
+        let leads = all.into_iter().filter_map(|(role, campaign)| match campaign.phase {
+            Phase::Leading { until, fence, .. } if self.now < until => {
+                Some(Lead { role, fence, value: campaign.value.clone() })
+            }
+            Phase::Leading { .. } | Phase::Waiting => None,
+        });
+        leads.take(LEADS_MAX).collect()
+    }
+
+    pub(in crate::nele) fn context<'a>(
+        &'a mut self,
+        out: &'a mut Out,
+    ) -> (&'a mut BTreeMap<Partition, Slot>, Context<'a>) {
+        let Self { config, me, draw, now, woke, group, slots, log, peers, reports, .. } = self;
+        let context = Context {
+            now: *now,
+            woke: *woke,
+            config,
+            me,
+            draw: *draw,
+            member: group.is_member(),
+            leaves: group.leaves(),
+            peers,
+            unwritten: &reports.unwritten,
+            sent: &mut log.sent,
+            attempts: &mut log.attempts,
+            out,
+        };
+        (&mut slots.all, context)
+    }
+}

@@ -1,0 +1,37 @@
+//! A campaign for one role.
+
+use crate::fence::Fence;
+use crate::name::Value;
+use crate::time::Time;
+use crate::waiting::Waiting;
+
+/// The campaign of this process for one role.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nele) struct Campaign {
+    pub(in crate::nele) value: Value,
+    pub(in crate::nele) phase: Phase,
+    /// The reason to wait that was reported last.
+    pub(in crate::nele) waits: Option<Waiting>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nele) enum Phase {
+    Waiting,
+    Leading {
+        until: Time,
+        /// Other roles of the partition may have an earlier fence.
+        fence: Option<Fence>,
+        /// The leadership is settled once its end is this or later; `None` once that was reported.
+        full: Option<Time>,
+    },
+}
+
+impl Campaign {
+    pub(in crate::nele) const fn new(value: Value) -> Self {
+        Self { value, phase: Phase::Waiting, waits: None }
+    }
+
+    pub(in crate::nele) const fn leads(&self) -> bool {
+        matches!(self.phase, Phase::Leading { .. })
+    }
+}
