@@ -15,7 +15,7 @@ use std::time::Duration;
 use fleet::{Fleet, LEASE, NODES};
 
 /// The version before: it speaks the same wire.
-const BEFORE: &str = "ec088b6";
+const BEFORE: &str = "07605fb";
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..1_200 {
