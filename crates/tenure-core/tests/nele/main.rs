@@ -13,4 +13,3 @@ mod owning;
 mod source;
 mod stage;
 mod topic;
-mod wild;

@@ -19,4 +19,3 @@ mod source;
 mod stage;
 mod strangers;
 mod vacancy;
-mod wild;

@@ -12,7 +12,7 @@ use tenure_core::voter::{
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Time};
 use tenure_testkit::stage::{self as common, BEGIN, Node, Scene, name};
-use tenure_testkit::{Clock, Players, Rng};
+use tenure_testkit::{Clock, Players};
 
 pub(crate) use tenure_testkit::stage::ms;
 
@@ -54,7 +54,6 @@ pub(crate) struct History {
 }
 
 /// A request or an answer under way.
-#[derive(Clone)]
 pub(crate) struct Letter {
     to: usize,
     from: Peer,
@@ -82,11 +81,9 @@ pub(crate) struct Voters {
     pub(crate) log: Vec<(Time, usize, usize, Call, Ask)>,
     /// Whether two voters led, or two claims held, at one time.
     pub(crate) two_led: bool,
-    pub(crate) fences: Vec<u64>,
+    fences: Vec<u64>,
     /// Whether leaderships may overlap.
     pub(crate) may_overlap: bool,
-    /// Draws for a network that loses, delays and repeats messages.
-    pub(crate) chaos: Option<Rng>,
     /// Vote of each run in each ballot.
     votes: BTreeMap<(Participant, Ballot), Option<i64>>,
     /// Leader that each memory endorsed or acknowledged, by counter.
@@ -126,9 +123,7 @@ impl Scene for Voters {
         if to == STORY || uncalled || stage.is_cut(node, to) {
             return;
         }
-        for delay in delays(stage, is_request) {
-            stage.later(delay, letter.clone());
-        }
+        stage.later(stage.delay, letter);
     }
 
     fn to(letter: &Letter) -> Option<usize> {
@@ -249,22 +244,6 @@ fn address(
         }
         _ => unreachable!("neither a request nor an answer"),
     }
-}
-
-/// Time that each copy of a message takes.
-fn delays(stage: &mut common::Stage<Voters>, is_request: bool) -> Vec<Duration> {
-    let Some(rng) = &mut stage.own.chaos else { return vec![stage.delay] };
-    let copies = match rng.within(0..20) {
-        0 => 0,
-        1 | 2 if is_request => 2,
-        _ => 1,
-    };
-    let mut delay = || match rng.within(0..15) {
-        0 => ms(rng.within(1..3_000)),
-        1..=4 => ms(rng.within(1..280)),
-        _ => ms(rng.within(1..40)),
-    };
-    (0..copies).map(|_| delay()).collect()
 }
 
 impl Stage {

@@ -23,6 +23,8 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 const OWN: u64 = 0x766f_7465;
 /// And of who has another heartbeat interval.
 const INTERVALS: u64 = 0x6861_7374;
+/// And of the voters that never return.
+const LEAVERS: u64 = 0x6661_6c6c;
 const SECOND: u64 = 1_000 * MS;
 
 /// Trouble on which a world concentrates.
@@ -327,6 +329,28 @@ impl Plan {
             conditions.sites[pod].starts = ends / 3;
             conditions.incidents.push((ends - 1, Incident::Gone { node: pod }));
         }
+        if kind == Kind::Broad && self.own.mode == Mode::Majority {
+            self.leave_a_quorum();
+        }
+    }
+
+    /// In one world of four only a quorum stays, whichever it is: the other voters leave for ever
+    /// once all have settled, and the quorum settles anew.
+    fn leave_a_quorum(&mut self) {
+        let mut rng = Rng::new(self.conditions.seed, LEAVERS);
+        if !rng.once_in(4) {
+            return;
+        }
+        let mut voters: Vec<usize> = (0..self.nodes.len()).collect();
+        let quorum = voters.len() / 2 + 1;
+        while voters.len() > quorum {
+            let node = voters.remove(rng.below(voters.len()));
+            self.conditions.incidents.push((self.settled, Incident::Gone { node }));
+        }
+        let again = self.settled - self.conditions.storm_ends;
+        self.settled += again;
+        self.retired += again;
+        self.conditions.end += again;
     }
 
     /// Half of the worlds have clocks at the bounds of what they may drift.
