@@ -72,19 +72,9 @@ fn lanes<S: Scenario>(plan: &PlanOf<S>) -> Vec<Lane> {
 
 /// The command that shows the same again.
 #[must_use]
-pub fn command<S: Source>(
-    source: &S,
-    seed: u64,
-    only: &BTreeSet<Fault>,
-    rule: Option<&str>,
-) -> String {
-    let mut command = format!("cargo xtask replay --seed {seed}{}", source.flags());
-    if let Some(rule) = rule {
-        let _ = write!(command, " --rule {rule}");
-    }
+pub fn command<S: Source>(source: &S, seed: u64, only: &BTreeSet<Fault>) -> String {
     let only: Vec<String> = only.iter().map(ToString::to_string).collect();
-    let _ = write!(command, " --only {}", only.join(","));
-    command
+    format!("cargo xtask replay --seed {seed}{} --only {}", source.flags(), only.join(","))
 }
 
 impl Replay {

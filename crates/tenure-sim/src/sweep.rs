@@ -29,12 +29,6 @@ pub trait Source: Copy + Sync {
     fn with_broken_clocks(self) -> Option<Self> {
         None
     }
-
-    /// The same with each duty of the driver left undone, as far as the worlds have the driver's.
-    #[must_use]
-    fn duties(self) -> Vec<Duty<Self>> {
-        Vec::new()
-    }
 }
 
 /// Declares the worlds of a scenario for which a seed decides everything: the scenario, its name on
@@ -56,15 +50,6 @@ macro_rules! worlds {
             }
         }
     };
-}
-
-/// A duty of a driver that can be left undone.
-#[derive(Clone, Debug)]
-pub struct Duty<S> {
-    pub name: String,
-    /// The properties that are meant to notice when it is left undone.
-    pub meant: &'static [&'static str],
-    pub worlds: S,
 }
 
 /// How much has happened in worlds of a source.

@@ -62,7 +62,7 @@ fn two_leaders_are_noticed() {
     let sweep = suite::worlds(Cuts, 1, 60);
     let one = "Connected nodes have at most one leader";
     let small = suite::failures_are_made_small(&sweep, &[one]);
-    let command = explain::command(&Worlds, 1, &small.only, None);
+    let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol allcall --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }

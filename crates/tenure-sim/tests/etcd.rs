@@ -75,7 +75,7 @@ impl Source for FastServers {
 fn fast_servers_are_noticed() {
     let sweep = suite::worlds(FastServers, 1, 20);
     let small = suite::failures_are_made_small(&sweep, &["A claim never outlasts its lease"]);
-    let command = explain::command(&Worlds, 1, &small.only, None);
+    let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol etcd --only "), "{command}");
     assert!(small.only.len() * 3 < small.before + 9, "{} of {}", small.only.len(), small.before);
 }

@@ -65,7 +65,7 @@ impl Source for Overlapping {
 fn two_leaders_are_noticed() {
     let sweep = suite::worlds(Overlapping, 50, 200);
     let small = suite::failures_are_made_small(&sweep, &["At most one leader"]);
-    let command = explain::command(&Worlds, 1, &small.only, None);
+    let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol voter --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }

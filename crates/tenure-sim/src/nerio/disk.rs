@@ -5,7 +5,6 @@ use std::time::Duration;
 use tenure_core::NodeName;
 use tenure_core::nerio::{Instance, Memory, Record, Remembered};
 
-use super::driver::DriverRule;
 use crate::rng::mix;
 
 /// The directory of one node, and which one is mounted there.
@@ -68,20 +67,11 @@ impl Disk {
     }
 
     /// The machine was restarted: what was not flushed is gone, and the clock begins anew.
-    pub fn reboot(&mut self, broken: Option<DriverRule>) {
+    pub fn reboot(&mut self) {
         if let Some(own) = &mut self.aside {
-            own.reboot(broken);
+            own.reboot();
         }
-        match broken {
-            // All of the table was flushed, and is taken for this boot's.
-            Some(DriverRule::FinishOfThisBoot) => {}
-            // The flushed table, which is empty, passes for all there was.
-            Some(DriverRule::TableOfThisBoot) => {
-                self.tear();
-                self.kept.begin_grants();
-            }
-            _ => self.tear(),
-        }
+        self.tear();
     }
 
     /// The table of grants is not whole.

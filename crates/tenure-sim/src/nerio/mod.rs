@@ -2,7 +2,6 @@
 
 mod codec;
 pub mod disk;
-pub mod driver;
 pub mod fact;
 pub mod focus;
 mod forge;

@@ -6,14 +6,13 @@ use std::time::Duration;
 use tenure_core::Drift;
 use tenure_core::nerio::{Checked, Config, Member, MemberSet, Quorums, To};
 
-use super::driver::DriverRule;
 use super::focus::Focus;
 pub use super::node::NodePlan;
 use crate::rng::Rng;
 pub(super) use crate::scenario::plan::known;
 use crate::scenario::plan::{LEFTOVER, MS, elections, nanos, rate, repeatedly};
 use crate::world::clock::{Clock, TRUE_RATE};
-use crate::world::conditions::{BrokenDuties, Conditions, Delay, DiskFate, Incident, Site};
+use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
 /// ρ, in parts per billion, and how often each is drawn.
@@ -32,8 +31,6 @@ pub struct Settings {
     pub raises: bool,
     /// Whether others take the second process of a member for a stranger, until it starts again.
     pub strange_copy: bool,
-    /// Duty that the driver of this world leaves undone on purpose.
-    pub broken: Option<DriverRule>,
 }
 
 /// Bounds of the draws of a world.
@@ -103,24 +100,11 @@ pub fn draw(seed: u64, climate: Climate) -> Plan {
         reluctance,
         calm,
         bounded,
-        own: Settings { wire: rng.once_in(32), focus, raises, strange_copy, broken: None },
+        own: Settings { wire: rng.once_in(32), focus, raises, strange_copy },
     }
 }
 
 impl Plan {
-    /// The same world with a duty left undone.
-    #[must_use]
-    pub fn breaking(mut self, rule: DriverRule) -> Self {
-        self.own.broken = Some(rule);
-        self.conditions.undone = BrokenDuties {
-            clock_counts_sleep: rule == DriverRule::ClockCountsSleep,
-            drop_after_failure: rule == DriverRule::DropAfterFailure,
-            lapsed_claim_stays: rule == DriverRule::LapsedClaimStays,
-            clock_at_the_question: rule == DriverRule::ClockAtTheQuestion,
-        };
-        self
-    }
-
     /// Settings that all members share.
     #[must_use]
     pub fn config(&self) -> &Checked {

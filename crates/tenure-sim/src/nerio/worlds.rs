@@ -1,17 +1,14 @@
 //! Source of the worlds of Nerio.
 
 use super::QuorumLeases;
-use super::driver::DriverRule;
 use super::plan::{self, Climate, Plan};
 use super::recovery;
-use crate::sweep::{Duty, Source};
+use crate::sweep::Source;
 
 /// Worlds of Nerio.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Worlds {
     pub climate: Climate,
-    /// Duty that their drivers leave undone.
-    pub broken: Option<DriverRule>,
 }
 
 impl Source for Worlds {
@@ -24,10 +21,7 @@ impl Source for Worlds {
         if self.climate == Climate::Any {
             recovery::happens(seed, &mut plan);
         }
-        match self.broken {
-            Some(rule) => plan.breaking(rule),
-            None => plan,
-        }
+        plan
     }
 
     /// Nerio is the protocol of worlds unless another one is named.
@@ -39,15 +33,6 @@ impl Source for Worlds {
     }
 
     fn with_broken_clocks(self) -> Option<Self> {
-        Some(Self { climate: Climate::BrokenClocks, ..self })
-    }
-
-    fn duties(self) -> Vec<Duty<Self>> {
-        let duty = |rule: DriverRule| Duty {
-            name: format!("{rule:?}"),
-            meant: rule.meant(),
-            worlds: Self { broken: Some(rule), ..self },
-        };
-        DriverRule::ALL.map(duty).into()
+        Some(Self { climate: Climate::BrokenClocks })
     }
 }

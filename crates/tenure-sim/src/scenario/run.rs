@@ -147,9 +147,7 @@ impl<S: Scenario> Run<S> {
         let decided = context.sampled;
         let role = &mut self.apps[node][election];
         let late = role.handle.has_lapsed(fence, context.sample());
-        let lapses_return = context.conditions.undone.lapsed_claim_stays;
-        let now = if lapses_return { Time::ZERO } else { context.local() };
-        let raised = role.handle.raise(now, fence, until);
+        let raised = role.handle.raise(context.local(), fence, until);
         // A core that decides it too late is judged by it, though no driver raises that.
         if raised.is_none() && !late {
             // The process slept over the end of the claim.
@@ -242,10 +240,8 @@ impl<S: Scenario> Run<S> {
     /// The application looks at its handles.
     fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Verdict {
         let local = context.local();
-        let sticky = context.conditions.undone.clock_at_the_question;
         for election in 0..self.plan.elections.len() {
-            let handle = &self.apps[node][election].handle;
-            let handle = handle.standing(if sticky { Time::ZERO } else { local });
+            let handle = self.apps[node][election].handle.standing(local);
             let standing = process.standing(&self.plan.elections[election], local);
             self.tell(context, Fact::Asked { node, election, handle, standing })?;
             S::asked(self, context, node, election, handle)?;

@@ -45,20 +45,6 @@ impl Clock {
         self.pieces.push(Piece { since, shown, rate: self.rate(since) });
     }
 
-    /// Leaves out the span from `since` to `until`: at `until` the clock shows what it showed.
-    pub fn stand_still(&mut self, since: u64, until: u64) {
-        let shown = self.shows(since).as_nanos();
-        let lost = self.shows(until).as_nanos() - shown;
-        let rate = self.rate(until);
-        self.pieces.retain(|piece| piece.since <= since || piece.since > until);
-        let later = self.pieces.iter().position(|piece| piece.since > until);
-        let later = later.unwrap_or(self.pieces.len());
-        for piece in &mut self.pieces[later..] {
-            piece.shown -= lost;
-        }
-        self.pieces.insert(later, Piece { since: until, shown, rate });
-    }
-
     /// Reading of the clock at the true time `at`.
     #[must_use]
     pub fn shows(&self, at: u64) -> Time {
@@ -95,20 +81,6 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sleep_is_not_counted() {
-        let mut clock = Clock::new(0, 0, TRUE_RATE);
-        clock.change(1_000, TRUE_RATE * 2);
-        clock.stand_still(500, 700);
-        clock.stand_still(600, 900);
-        assert_eq!(clock.shows(500).as_nanos(), 500);
-        let awake = clock.shows(900).as_nanos();
-        assert!(awake <= 600, "{awake}");
-        assert_eq!(clock.shows(1_000).as_nanos(), awake + 100);
-        assert_eq!(clock.shows(1_500).as_nanos(), awake + 1_100);
-        assert_eq!(clock.reaches(Time::from_nanos(awake + 300)), 1_100);
-    }
 
     #[test]
     fn times_are_reached_when_shown() {

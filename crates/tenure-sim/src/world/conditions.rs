@@ -37,8 +37,6 @@ pub struct Conditions {
     /// How often a message is followed by one from somebody who has no right to it: so many times
     /// in 65,536.
     pub forges: u16,
-    /// Duties that the machines of this world leave undone on purpose.
-    pub undone: BrokenDuties,
     /// From then on nothing goes wrong.
     pub storm_ends: u64,
     /// The world ends.
@@ -69,7 +67,6 @@ impl Conditions {
             grain: 1,
             ordered: false,
             forges: 0,
-            undone: BrokenDuties::default(),
             storm_ends,
             end,
         }
@@ -93,19 +90,6 @@ impl Conditions {
             }
         }
     }
-}
-
-/// Duties of machines and drivers that can be left undone, to see who notices.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct BrokenDuties {
-    /// A clock goes on while its machine sleeps; undone, it stands still.
-    pub clock_counts_sleep: bool,
-    /// A driver drops the effects that follow a failed write; undone, it carries them out.
-    pub drop_after_failure: bool,
-    /// A claim that has lapsed is never raised again; undone, it is.
-    pub lapsed_claim_stays: bool,
-    /// A handle asks the clock at every question; undone, it says what it said.
-    pub clock_at_the_question: bool,
 }
 
 /// Where a node lives.

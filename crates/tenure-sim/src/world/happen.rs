@@ -259,7 +259,7 @@ impl<G: System> World<G> {
             self.show(node, Occurrence::Dropped { node, effect })?;
             left.next();
             self.handle(node, Input::Failed(None))?;
-            return Ok(self.conditions.undone.drop_after_failure);
+            return Ok(false);
         }
         let this = &self.nodes[node];
         let context = this.context(&self.conditions, self.now);

@@ -128,9 +128,6 @@ impl<G: System> World<G> {
             }
             Incident::Stop { node, until } => {
                 self.note(node, || "is stopped".to_owned());
-                if self.conditions.undone.clock_counts_sleep {
-                    self.nodes[node].clock.stand_still(self.now, until);
-                }
                 self.stop(node, until);
                 Ok(())
             }

@@ -50,7 +50,7 @@ pub(crate) fn failures_are_made_small<S: Source>(
     let (seed, violation) = sweep.run().violation.unwrap();
     assert!(noticing.contains(&violation.property), "{violation}");
     let small = shrink(&sweep.source, seed, violation, 3_000_000);
-    let command = explain::command(&sweep.source, seed, &small.only, None);
+    let command = explain::command(&sweep.source, seed, &small.only);
     let only = command.split(" --only ").nth(1).unwrap();
     let only = only.split(',').map(|fault| fault.parse().unwrap()).collect();
     let account = explain::replay(&sweep.source, seed, Some(only));

@@ -93,7 +93,7 @@ impl Job for Sweeping {
         if let Some(file) = &self.svg {
             write(file, &tenure_sim::timeline::svg::draw(&account.timeline))?;
         }
-        println!("{}", explain::command(&source, seed, &small.only, self.world.rule.as_deref()));
+        println!("{}", explain::command(&source, seed, &small.only));
         Ok(false)
     }
 }

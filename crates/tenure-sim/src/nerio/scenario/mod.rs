@@ -15,7 +15,6 @@ use tenure_core::nerio::{
 use tenure_core::{Effect, Input, LeaderView, Standing};
 
 use super::disk::{Disk, instance};
-use super::driver::DriverRule;
 use super::fact::{Own, named};
 use super::forge;
 use super::installed::{Installations, is_given};
@@ -113,7 +112,7 @@ impl Scenario for QuorumLeases {
     }
 
     fn start(&self, plan: &Plan, node: usize, life: u128, disk: &Disk) -> Result<Start, String> {
-        if disk.owner != node && plan.own.broken != Some(DriverRule::OwnDirectory) {
+        if disk.owner != node {
             return Err(format!("the state directory belongs to {}", plan.nodes[disk.owner].name));
         }
         let memory = plan.nodes[node].member.then(|| disk.memory());
@@ -143,7 +142,7 @@ impl Scenario for QuorumLeases {
             }
         }
         if reboot {
-            disks[node].reboot(run.plan.own.broken);
+            disks[node].reboot();
         }
         match fate {
             DiskFate::Kept => {
