@@ -7,10 +7,9 @@ mod suite;
 
 use tenure_sim::explain;
 use tenure_sim::nerio::plan::{self, Climate, Plan};
-use tenure_sim::nerio::{Mistake, QuorumLeases, Worlds};
+use tenure_sim::nerio::{QuorumLeases, Worlds};
 use tenure_sim::scenario::{Checks, Scenario};
 use tenure_sim::sweep::Source;
-use tenure_sim::world::conditions::Incident;
 use tenure_sim::world::fault::Kind;
 
 #[test]
@@ -63,47 +62,6 @@ fn faults_within_the_model_violate_nothing() {
     assert!(own.lost_disks > 3 && own.foreign_disks > 3, "{found:?}");
     for kind in Kind::ALL {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
-    }
-}
-
-/// Whether an operator recovers most directories in the world of this seed.
-fn is_recovered(seed: &u64) -> bool {
-    let plan = Worlds::default().plan(*seed);
-    let all = |(_, incident): &(u64, Incident)| matches!(incident, Incident::Together(_));
-    plan.conditions.incidents.iter().any(all)
-}
-
-/// All is stopped, most directories are lost, and an operator recovers them as it should be.
-#[test]
-fn right_recoveries_violate_nothing() {
-    let number = if cfg!(debug_assertions) { 20 } else { 150 };
-    for seed in (1..).filter(is_recovered).take(number) {
-        let found = suite::assert_none(&suite::worlds(Worlds::default(), seed, 1));
-        assert!(found.counts.own.recovered_disks > 0, "seed {seed}: {found:?}");
-    }
-    let drawn = (1..1_000).filter(is_recovered).count();
-    assert!((20..100).contains(&drawn), "{drawn} in a thousand");
-}
-
-/// Worlds show the cost of a mistake of an operator, which nothing can check.
-#[test]
-fn wrong_recoveries_are_noticed() {
-    let two = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
-    let fences = ["Fences strictly grow and are unique"];
-    for (mistake, meant) in
-        [(Mistake::LeavesLeaders, &two[..]), (Mistake::SetsLowFloor, &fences[..])]
-    {
-        let mut sweep = suite::worlds(mistake, 1, 1_000);
-        let mut seen = Vec::new();
-        let noticed = (0..10).any(|_| match sweep.run().violation {
-            Some((seed, violation)) => {
-                sweep.first = seed + 1;
-                seen.push(violation.to_string());
-                meant.contains(&violation.property)
-            }
-            None => false,
-        });
-        assert!(noticed, "{mistake:?}: {seen:?}");
     }
 }
 

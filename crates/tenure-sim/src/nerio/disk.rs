@@ -1,7 +1,5 @@
 //! A state directory: what survives the process, and what survives the machine.
 
-use std::time::Duration;
-
 use tenure_core::NodeName;
 use tenure_core::nerio::{Instance, Memory, Record, Remembered};
 
@@ -83,12 +81,6 @@ impl Disk {
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.kept.memory()
-    }
-
-    /// The longest lease that was ever allowed, as it is written.
-    #[must_use]
-    pub fn delta_max(&self) -> Duration {
-        self.kept.durable().delta_max.unwrap_or_default()
     }
 
     /// Whether the fences of the grantor that starts on it are known: false from their loss until

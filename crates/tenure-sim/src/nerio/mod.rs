@@ -10,11 +10,9 @@ mod node;
 pub mod plan;
 pub mod properties;
 mod quorum_leases;
-mod recovery;
 mod scenario;
 mod worlds;
 
 pub use quorum_leases::{Details, Grant, QuorumLeases};
-pub use recovery::Mistake;
 pub use scenario::Counts;
 pub use worlds::Worlds;

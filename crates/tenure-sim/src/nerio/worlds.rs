@@ -2,7 +2,6 @@
 
 use super::QuorumLeases;
 use super::plan::{self, Climate, Plan};
-use super::recovery;
 use crate::sweep::Source;
 
 /// Worlds of Nerio.
@@ -17,11 +16,7 @@ impl Source for Worlds {
     const NAME: &'static str = "nerio";
 
     fn plan(&self, seed: u64) -> Plan {
-        let mut plan = plan::draw(seed, self.climate);
-        if self.climate == Climate::Any {
-            recovery::happens(seed, &mut plan);
-        }
-        plan
+        plan::draw(seed, self.climate)
     }
 
     /// Nerio is the protocol of worlds unless another one is named.

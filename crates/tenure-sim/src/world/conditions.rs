@@ -161,8 +161,6 @@ pub enum Incident {
     },
     /// A machine ends and never comes back, whatever was planned for it.
     Gone { node: usize },
-    /// Several at the same instant, in this order.
-    Together(Vec<Self>),
     /// Messages from one node to another are lost until then.
     Cut { from: usize, to: usize, until: u64 },
     /// A node and some others (a bit each) do not reach each other until then.
@@ -198,10 +196,4 @@ pub enum DiskFate {
     Absent,
     /// An operator mounts the directory of this other node.
     Foreign(usize),
-    /// An operator recovers it, as one that is lost or as one that is whole.
-    Recovered {
-        lost: bool,
-        /// Lowest fence that the operator allows.
-        floor: u64,
-    },
 }

@@ -81,12 +81,7 @@ impl<G: System> World<G> {
             return Ok(());
         }
         self.show(0, Occurrence::Incident { number })?;
-        self.befall(incident)
-    }
-
-    fn befall(&mut self, incident: Incident) -> Result<(), G::Violation> {
         match incident {
-            Incident::Together(all) => all.into_iter().try_for_each(|each| self.befall(each)),
             Incident::Crash { node, down, reboot, disk } => self.crash(node, down, reboot, disk),
             Incident::Gone { node } => {
                 self.note(node, || "is gone for ever".to_owned());

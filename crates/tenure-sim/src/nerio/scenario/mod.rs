@@ -21,7 +21,6 @@ use super::installed::{Installations, is_given};
 use super::plan::{self, NodePlan, Plan, Settings};
 use super::properties::{Properties, SENTENCES};
 use super::quorum_leases::{Details, QuorumLeases, Work};
-use super::recovery;
 use crate::rng::Rng;
 use crate::scenario::{
     Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
@@ -46,8 +45,6 @@ crate::tally! {
         edicts,
         /// State directories lost.
         lost_disks,
-        /// State directories that an operator recovered.
-        recovered_disks,
         /// State directories that were another's.
         foreign_disks,
         /// State directories that were not there.
@@ -156,7 +153,6 @@ impl Scenario for QuorumLeases {
             }
             DiskFate::Lost => lose(run, disks, node),
             DiskFate::Absent => miss(run, disks, node),
-            DiskFate::Recovered { lost, floor } => recovery::recover(run, disks, node, lost, floor),
             DiskFate::Foreign(other) => {
                 if other == node || !run.plan.nodes[other].member {
                     return false;
