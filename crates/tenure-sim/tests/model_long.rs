@@ -1,18 +1,17 @@
 //! The larger ones of Nerio's smallest clusters: millions of states each, which take minutes where
 //! the machine is busy. All else about them is in `model`.
 
-#![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
-#![allow(unreachable_pub, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a model is test code, inside its functions too"
+)]
 #![allow(dead_code, reason = "the smaller ones are explored elsewhere")]
 
-#[path = "model/cases.rs"]
-mod cases;
-#[path = "model/grantors.rs"]
-mod grantors;
-#[path = "model/holds.rs"]
-mod holds;
+#[path = "model/states/mod.rs"]
+mod states;
 
-use holds::holds;
+use states::{cases, holds};
 
 #[test]
 fn at_both_ends_of_the_drift() {

@@ -9,7 +9,6 @@
 //! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who is reached where, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
 //! | [`conversations!`]: golden texts | [`Players`]: the sender of a node's messages, how its directory takes a record; [`conversations::Cast`]: settings, names of messages, directives of its own | |
 //! | [`mod@stage`]: stories, in true time | [`Players`]; [`stage::Scene`]: the letters of a message, checks of effects | |
-//! | [`model`]: every state of a small cluster | [`Players`]; [`model::Cluster`]: what its nodes lose, what must hold of it alone | |
 //! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
 //! | `facts::run`: what safety rests on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
 //! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
@@ -27,7 +26,6 @@ pub mod facts;
 mod handle;
 #[cfg(feature = "handles")]
 pub mod handles;
-pub mod model;
 mod players;
 #[cfg(feature = "processes")]
 pub mod processes;

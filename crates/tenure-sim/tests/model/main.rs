@@ -5,17 +5,17 @@
 //! end: the smaller ones here, the larger ones in `model_long`. `TESTS_LONG=1` allows more of it:
 //! `TESTS_LONG=1 cargo test -p tenure-sim --release --test model -- --nocapture`.
 
-#![allow(clippy::unwrap_used, reason = "a model is test code, inside its functions too")]
-#![allow(unreachable_pub, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a model is test code, inside its functions too"
+)]
 #![allow(dead_code, reason = "the larger ones are explored elsewhere")]
 
-mod cases;
-mod grantors;
-mod holds;
+mod states;
 
 mod every_state {
-    use crate::cases;
-    use crate::holds::holds;
+    use crate::states::{cases, holds};
 
     #[test]
     fn of_a_hand_over() {
@@ -47,10 +47,12 @@ mod every_state {
 /// costs one leader that pauses is found: a model that finds nothing proves nothing.
 #[test]
 fn clocks_beyond_the_bound_are_found() {
-    use tenure_testkit::model::{Budget, Setting, finds};
+    use states::grantors::config;
+    use states::setting::{Budget, Setting};
 
-    let case = cases::drift(false);
-    let own = case.own.clone().trusting(tenure_core::Drift::DEFAULT);
-    let budget = Budget { campaigns: [1, 0, 0], ..case.budget };
-    assert!(finds(&Setting { own, budget, ..case }, 3_000_000, "equation 14"), "no state shows it");
+    let case = states::cases::drift(false);
+    let config = config(tenure_core::Drift::DEFAULT);
+    let budget = Budget { campaigns: [1, 0], ..case.budget };
+    let setting = Setting { config, budget, ..case };
+    assert!(states::finds(&setting, 3_000_000, "equation 14"), "no state shows it");
 }

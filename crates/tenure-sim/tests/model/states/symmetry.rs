@@ -11,7 +11,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::Cluster;
+use tenure_core::nerio::QuorumTimestamp;
+
+use super::grantors::NAMES;
 use super::known::Known;
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reaction, Reactions};
@@ -26,9 +28,9 @@ pub(crate) struct Symmetry {
 }
 
 impl Symmetry {
-    /// Permutations of `nodes` nodes that move only those in `alike`.
-    pub(crate) fn new(nodes: usize, alike: &Range<usize>) -> Self {
-        let mut permutations = vec![Vec::from_iter(0..nodes)];
+    /// Permutations of the nodes that move only those in `alike`.
+    pub(crate) fn new(alike: &Range<usize>) -> Self {
+        let mut permutations = vec![Vec::from_iter(0..NAMES.len())];
         for place in alike.clone() {
             let swap = |given: &Vec<usize>| {
                 let given = given.clone();
@@ -63,7 +65,7 @@ impl Symmetry {
     }
 
     /// The first states of all nodes are twins.
-    pub(crate) fn pair_first<C: Cluster>(&self, nodes: &[Known<Node<C>>]) {
+    pub(crate) fn pair_first(&self, nodes: &[Known<Node>]) {
         for permutation in 1..self.len() {
             for (n, node) in nodes.iter().enumerate() {
                 node.pair(permutation, &nodes[self.place(permutation, n)]);
@@ -73,11 +75,11 @@ impl Symmetry {
 
     /// Pairs the outcomes of twins. A core sends in the order of its members, so messages to one
     /// recipient match those of the twin to the other place, in their order.
-    fn pair<C: Cluster>(&self, permutation: usize, one: &Reaction<C>, other: &Reaction<C>) {
+    fn pair(&self, permutation: usize, one: &Reaction, other: &Reaction) {
         let (Ok((node, noticed)), Ok((twin, twins))) = (one, other) else { return };
         node.pair(permutation, twin);
         assert_eq!(noticed.len(), twins.len(), "twins do the same");
-        for to in 0..C::NAMES.len() {
+        for to in 0..NAMES.len() {
             let twins = sent_to(twins, self.place(permutation, to));
             for (letter, twin) in sent_to(noticed, to).iter().zip(&twins) {
                 letter.pair(permutation, twin);
@@ -89,7 +91,7 @@ impl Symmetry {
     }
 }
 
-fn sent_to<C: Cluster>(noticed: &[Consequence<C>], to: usize) -> Vec<&Known<Letter<C>>> {
+fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&Known<Letter>> {
     let mut letters = Vec::new();
     for notice in noticed {
         if let Consequence::Sent(letter) = notice
@@ -101,22 +103,22 @@ fn sent_to<C: Cluster>(noticed: &[Consequence<C>], to: usize) -> Vec<&Known<Lett
     letters
 }
 
-fn stamp<C: Cluster>(noticed: &[Consequence<C>]) -> Option<&Known<C::Stamp>> {
+fn stamp(noticed: &[Consequence]) -> Option<&Known<QuorumTimestamp>> {
     noticed.iter().find_map(|notice| match notice {
         Consequence::Stamped(stamp) => Some(stamp),
         _ => None,
     })
 }
 
-impl<C: Cluster> Reactions<C> {
+impl Reactions {
     /// The reaction of a node to a stimulus, with the twins of everything in it.
     pub(crate) fn of(
         &mut self,
         symmetry: &Symmetry,
-        node: &Known<Node<C>>,
+        node: &Known<Node>,
         tick: u8,
-        stimulus: Stimulus<C>,
-    ) -> Rc<Reaction<C>> {
+        stimulus: Stimulus,
+    ) -> Rc<Reaction> {
         let key = (node.print(), tick, stimulus);
         if let Some(reaction) = self.paired.get(&key) {
             return Rc::clone(reaction);

@@ -3,42 +3,27 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 
-/// A model: a first state, and the actions in each state.
-pub(crate) trait Model {
-    type State;
-    type Action;
-
-    fn first(&mut self) -> Self::State;
-    /// Everything that can happen, in an order that depends on the state alone.
-    fn actions(&self, state: &Self::State) -> Vec<Self::Action>;
-    /// The next state, or the property that the action violates.
-    fn act(&mut self, state: &Self::State, action: &Self::Action) -> Result<Self::State, String>;
-    /// Print of a state: equal for two states only if both have the same future.
-    fn print(&self, state: &Self::State) -> u128;
-    /// Marks that the state shows; the search has to find each somewhere.
-    fn marks(&mut self, state: &Self::State) -> Vec<&'static str>;
-    fn describe(&mut self, state: &Self::State, action: &Self::Action) -> String;
-}
+use super::world::World;
 
 /// How far an exploration came.
 #[derive(Default)]
-pub struct Exploration {
+pub(crate) struct Exploration {
     /// States reached, each as often as an action led to it.
-    pub reached: u64,
-    pub states: usize,
+    pub(crate) reached: u64,
+    pub(crate) states: usize,
     /// The most actions that a state is away from the first.
-    pub depth: u32,
+    pub(crate) depth: u32,
     /// States in which each of these was seen.
-    pub marks: BTreeMap<&'static str, u64>,
+    pub(crate) marks: BTreeMap<&'static str, u64>,
     /// Whether nothing was left out: no state was reached and not followed.
-    pub complete: bool,
+    pub(crate) complete: bool,
 }
 
 /// A property that does not hold, and a shortest way to it.
-pub struct Violation {
+pub(crate) struct Violation {
     /// Which, and what was seen.
-    pub why: String,
-    pub steps: Vec<String>,
+    pub(crate) why: String,
+    pub(crate) steps: Vec<String>,
 }
 
 impl fmt::Display for Violation {
@@ -56,29 +41,29 @@ struct Arrival {
 
 /// Visits every state, or stops at the first violation, which breadth makes a shortest one, or
 /// when more than `most` states were found.
-pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Exploration, Option<Violation>) {
+pub(crate) fn explore(world: &mut World, most: usize) -> (Exploration, Option<Violation>) {
     let mut explored = Exploration { states: 1, complete: true, ..Exploration::default() };
-    let first = model.first();
-    let mut seen = HashSet::from([model.print(&first)]);
+    let first = world.first();
+    let mut seen = HashSet::from([world.print(&first)]);
     let mut found = vec![Arrival { from: 0, action: 0 }];
     let mut frontier = VecDeque::from([(first, 0_u32, 0_u32)]);
     while let Some((state, number, depth)) = frontier.pop_front() {
         explored.depth = depth;
-        for mark in model.marks(&state) {
+        for mark in world.marks(&state) {
             *explored.marks.entry(mark).or_default() += 1;
         }
-        for (nth, action) in model.actions(&state).iter().enumerate() {
+        for (nth, action) in world.actions(&state).iter().enumerate() {
             explored.reached += 1;
             let action_number = u16::try_from(nth).expect("few actions");
-            let next = match model.act(&state, action) {
+            let next = match world.act(&state, action) {
                 Ok(next) => next,
                 Err(why) => {
                     let steps =
-                        retrace(model, &found, Arrival { from: number, action: action_number });
+                        retrace(world, &found, Arrival { from: number, action: action_number });
                     return (explored, Some(Violation { why, steps }));
                 }
             };
-            if !seen.insert(model.print(&next)) {
+            if !seen.insert(world.print(&next)) {
                 continue;
             }
             if explored.states == most {
@@ -95,7 +80,7 @@ pub(crate) fn explore<M: Model>(model: &mut M, most: usize) -> (Exploration, Opt
 }
 
 /// The way to `last`, walked again from the first state.
-fn retrace<M: Model>(model: &mut M, found: &[Arrival], last: Arrival) -> Vec<String> {
+fn retrace(world: &mut World, found: &[Arrival], last: Arrival) -> Vec<String> {
     let mut number = last.from;
     let mut way = vec![last.action];
     while number != 0 {
@@ -103,12 +88,12 @@ fn retrace<M: Model>(model: &mut M, found: &[Arrival], last: Arrival) -> Vec<Str
         way.push(action);
         number = from;
     }
-    let mut state = model.first();
+    let mut state = world.first();
     let mut steps = Vec::new();
     for nth in way.into_iter().rev() {
-        let action = model.actions(&state).swap_remove(usize::from(nth));
-        steps.push(model.describe(&state, &action));
-        match model.act(&state, &action) {
+        let action = world.actions(&state).swap_remove(usize::from(nth));
+        steps.push(world.describe(&state, &action));
+        match world.act(&state, &action) {
             Ok(next) => state = next,
             Err(_) => break,
         }

@@ -3,13 +3,11 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use tenure_testkit::model::Rate::{Fast, Slow};
-use tenure_testkit::model::{self, Rate};
+use tenure_core::nerio::Config;
 
-use crate::grantors::{CANDIDATES, GRANTORS, Grantors, Settings, Troubles};
-
-type Setting = model::Setting<Grantors>;
-type Budget = model::Budget<Troubles>;
+use super::clock::Rate::{self, Fast, Slow};
+use super::grantors::{GRANTORS, config};
+use super::setting::{Budget, Setting};
 
 /// Two and a half ticks are a lease.
 const TICK: Duration = Duration::from_millis(400);
@@ -19,11 +17,10 @@ const EXACT: Duration = Duration::from_millis(500);
 
 /// The leader's clock is slow and those of the grantors are fast.
 const ADVERSE: &[Rate] = &[Fast, Fast, Fast, Slow, Slow];
-const NOTHING: Budget = Budget::none(Troubles::NONE);
 /// Each campaigns once.
-const CONTENDED: Budget = Budget { campaigns: [1, 1, 0], ..NOTHING };
+const CONTENDED: Budget = Budget { campaigns: [1, 1], ..Budget::NONE };
 /// p may campaign twice.
-const AGAIN: Budget = Budget { campaigns: [2, 1, 0], ..NOTHING };
+const AGAIN: Budget = Budget { campaigns: [2, 1], ..Budget::NONE };
 
 fn adverse(name: &'static str, horizon: u8, budget: Budget) -> Setting {
     striking(GRANTORS, name, horizon, budget)
@@ -31,13 +28,17 @@ fn adverse(name: &'static str, horizon: u8, budget: Budget) -> Setting {
 
 /// Only these grantors start again.
 fn striking(struck: Range<usize>, name: &'static str, horizon: u8, budget: Budget) -> Setting {
-    let own = Settings::new(struck, &budget);
-    let candidates = CANDIDATES;
-    let alike = GRANTORS;
-    let tick = TICK;
-    let rates = ADVERSE;
-    let must_show = &["elected"];
-    Setting { name, tick, horizon, rates, candidates, alike, budget, must_show, own }
+    Setting {
+        name,
+        tick: TICK,
+        horizon,
+        rates: ADVERSE,
+        alike: GRANTORS,
+        struck,
+        budget,
+        must_show: &["elected"],
+        config: config(Config::DRIFT_MAX),
+    }
 }
 
 /// No two grantors may change places.
@@ -46,7 +47,7 @@ fn unlike(long: bool) -> Range<usize> {
 }
 
 /// A leader resigns, at any moment, and its releases cross whatever else is on its way.
-pub fn hand_over(long: bool) -> Setting {
+pub(crate) fn hand_over(long: bool) -> Setting {
     let withdrawals = u8::from(long);
     let budget = Budget { resigns: 1, hasty: 1, withdrawals, ..CONTENDED };
     let must_show = &["elected", "another after a resignation"];
@@ -54,23 +55,23 @@ pub fn hand_over(long: bool) -> Setting {
 }
 
 /// A message or a timer comes a tick late, or later, or never.
-pub fn delay(long: bool) -> Setting {
+pub(crate) fn delay(long: bool) -> Setting {
     let resigns = u8::from(long);
     let budget = Budget { late: 1, resigns, ..CONTENDED };
     Setting { alike: unlike(true), ..adverse("delay", 1, budget) }
 }
 
 /// A candidate without a rival leads up to twice, while much comes late.
-pub fn alone(long: bool) -> Setting {
+pub(crate) fn alone(long: bool) -> Setting {
     let late = 3;
     let resigns = u8::from(long);
-    let budget = Budget { campaigns: [2, 0, 0], late, resigns, ..NOTHING };
+    let budget = Budget { campaigns: [2, 0], late, resigns, ..Budget::NONE };
     Setting { alike: unlike(long), ..adverse("alone", 3, budget) }
 }
 
 /// A candidate or leader stops: its lease ends on its slow clock, the grants end on the fast ones,
 /// and another takes over. The process may go on at any later moment.
-pub fn drift(long: bool) -> Setting {
+pub(crate) fn drift(long: bool) -> Setting {
     let budget = Budget { pauses: 1, ..CONTENDED };
     let must_show = &["elected", "another after a pause"];
     let (tick, horizon) = if long { (EXACT, 3) } else { (TICK, 4) };
@@ -78,23 +79,23 @@ pub fn drift(long: bool) -> Setting {
 }
 
 /// The process of a grantor begins again at any moment, and remembers its grants.
-pub fn crash(long: bool) -> Setting {
-    let budget = Budget { hasty: 1, own: Troubles { crashes: 1, ..Troubles::NONE }, ..CONTENDED };
+pub(crate) fn crash(long: bool) -> Setting {
+    let budget = Budget { hasty: 1, crashes: 1, ..CONTENDED };
     let must_show = &["elected", "a leader after a crash"];
     Setting { must_show, ..adverse("crash", if long { 3 } else { 2 }, budget) }
 }
 
 /// The machine of a grantor begins again: it waits out what it may have granted, until the end.
-pub fn reboot(long: bool) -> Setting {
-    let budget = Budget { own: Troubles { reboots: 1, ..Troubles::NONE }, ..CONTENDED };
+pub(crate) fn reboot(long: bool) -> Setting {
+    let budget = Budget { reboots: 1, ..CONTENDED };
     let must_show = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
     let struck = if long { GRANTORS } else { 0..1 };
     Setting { alike: unlike(true), must_show, ..striking(struck, "reboot", 3, budget) }
 }
 
 /// The state directory of a grantor is lost: it waits, and reads the fences of the others.
-pub fn loss(long: bool) -> Setting {
-    let budget = Budget { own: Troubles { losses: 1, ..Troubles::NONE }, ..CONTENDED };
+pub(crate) fn loss(long: bool) -> Setting {
+    let budget = Budget { losses: 1, ..CONTENDED };
     let during: &[_] = &["elected", "a leader during a quarantine"];
     let after = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
     let (horizon, must_show) = if long { (3, after as &[_]) } else { (2, during) };
@@ -102,23 +103,22 @@ pub fn loss(long: bool) -> Setting {
 }
 
 /// A candidate ends without a word and campaigns in another life, and a leader resigns.
-pub fn rebirth(long: bool) -> Setting {
-    let budget = Budget { resigns: 1, own: Troubles { rebirths: 1, ..Troubles::NONE }, ..AGAIN };
+pub(crate) fn rebirth(long: bool) -> Setting {
+    let budget = Budget { resigns: 1, rebirths: 1, ..AGAIN };
     let must_show = &["elected", "another after a resignation", "another after a rebirth"];
     Setting { must_show, ..adverse("rebirth", if long { 2 } else { 1 }, budget) }
 }
 
 /// Erratum 4: a candidate resigns and leads again, and one of its releases arrives twice.
-pub fn late_release(long: bool) -> Setting {
+pub(crate) fn late_release(long: bool) -> Setting {
     let repeated_releases = if long { 2 } else { 1 };
-    let budget =
-        Budget { resigns: 1, own: Troubles { repeated_releases, ..Troubles::NONE }, ..AGAIN };
+    let budget = Budget { resigns: 1, repeated_releases, ..AGAIN };
     let must_show = &["elected", "another after a resignation", "the same again"];
     Setting { must_show, ..adverse("late release", 1, budget) }
 }
 
 /// A request arrives twice.
-pub fn late_request(long: bool) -> Setting {
-    let budget = Budget { own: Troubles { repeated_requests: 1, ..Troubles::NONE }, ..CONTENDED };
+pub(crate) fn late_request(long: bool) -> Setting {
+    let budget = Budget { repeated_requests: 1, ..CONTENDED };
     adverse("late request", if long { 3 } else { 2 }, budget)
 }

@@ -13,32 +13,32 @@
 
 use std::rc::Rc;
 
+use super::grantors::{self, CANDIDATES, Lost, NAMES};
 use super::judge::{Claim, Judge};
 use super::known::{Known, print_of};
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reactions};
-use super::search::Model;
+use super::setting::{Budget, Setting};
 use super::symmetry::{Symmetry, TWINS};
-use super::{Budget, Cluster, Setting};
 
 /// Factors that tell where in a state a letter is.
 const LATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
 
 #[derive(Clone)]
-pub(crate) struct State<C: Cluster> {
+pub(crate) struct State {
     tick: u8,
-    nodes: Vec<Known<Node<C>>>,
+    nodes: Vec<Known<Node>>,
     /// Letters to deliver within this tick, and late letters; each in the order of prints.
-    prompt: Vec<Known<Letter<C>>>,
-    late: Vec<Known<Letter<C>>>,
+    prompt: Vec<Known<Letter>>,
+    late: Vec<Known<Letter>>,
     paused: Vec<bool>,
-    left: Budget<C::Troubles>,
-    judge: Judge<C>,
+    left: Budget,
+    judge: Judge,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Action<L> {
+pub(crate) enum Action {
     /// A message arrives: the nth of the prompt or of the late ones; a repeated one stays.
     Deliver {
         late: bool,
@@ -49,13 +49,13 @@ pub(crate) enum Action<L> {
     Campaign(usize),
     Resign(usize),
     Withdraw(usize),
-    Restart(usize, L),
+    Restart(usize, Lost),
     Pause(usize),
     Continue(usize),
     Tick,
 }
 
-impl<L> Action<L> {
+impl Action {
     fn is_trouble(&self) -> bool {
         use Action::{Campaign, Continue, Deliver, Fire, Pause, Resign, Restart, Tick, Withdraw};
         match self {
@@ -65,18 +65,18 @@ impl<L> Action<L> {
     }
 }
 
-pub(crate) struct World<C: Cluster> {
-    reactions: Reactions<C>,
+pub(crate) struct World {
+    reactions: Reactions,
     symmetry: Symmetry,
 }
 
-impl<C: Cluster> World<C> {
-    pub(crate) fn new(setting: &Setting<C>) -> Self {
-        let symmetry = Symmetry::new(C::NAMES.len(), &setting.alike);
+impl World {
+    pub(crate) fn new(setting: &Setting) -> Self {
+        let symmetry = Symmetry::new(&setting.alike);
         Self { reactions: Reactions::new(setting), symmetry }
     }
 
-    fn setting(&self) -> &Rc<Setting<C>> {
+    fn setting(&self) -> &Rc<Setting> {
         &self.reactions.setting
     }
 
@@ -90,7 +90,7 @@ impl<C: Cluster> World<C> {
     }
 
     /// Lets a node react, and others notice.
-    fn hit(&mut self, next: &mut State<C>, n: usize, stimulus: Stimulus<C>) -> Result<(), String> {
+    fn hit(&mut self, next: &mut State, n: usize, stimulus: Stimulus) -> Result<(), String> {
         let node = &next.nodes[n];
         let tick = next.tick;
         let reaction = self.reactions.of(&self.symmetry, node, tick, stimulus);
@@ -98,48 +98,39 @@ impl<C: Cluster> World<C> {
         let at = self.time(tick);
         let life = after.life();
         next.nodes[n] = after.clone();
-        let disturbed = self.is_disturbed(&next.left);
         for notice in noticed {
             match notice {
                 Consequence::Sent(letter) => {
-                    C::leaves(&next.judge.claims, life, &letter.message)?;
+                    grantors::leaves(next.judge.claim.as_ref(), life, &letter.message)?;
                     queue(&mut next.prompt, letter.clone());
                 }
-                Consequence::Raised { note, fence, until } => {
-                    let note = note.clone();
-                    let fence = *fence;
-                    let until = *until;
-                    next.judge.raise(Claim { life, note, fence, until }, at, disturbed)?;
+                &Consequence::Raised { first, fence, until } => {
+                    next.judge.raise(Claim { life, first, fence, until }, at)?;
                 }
                 Consequence::Lowered => next.judge.lower(life),
                 Consequence::Stamped(stamp) => {
-                    next.judge.stamped(self.setting(), &next.left.own, stamp)?;
+                    next.judge.stamped(self.setting(), &next.left, stamp)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn is_disturbed(&self, left: &Budget<C::Troubles>) -> bool {
-        let Budget { late, pauses, .. } = self.setting().budget;
-        left.late < late || left.pauses < pauses
-    }
-
-    fn check(&mut self, state: &State<C>) -> Result<(), String> {
+    fn check(&mut self, state: &State) -> Result<(), String> {
         let setting = Rc::clone(self.setting());
         let mut look = |node: usize| self.reactions.look(&state.nodes[node], state.tick);
-        C::check(&setting, &state.judge, &mut look)
+        grantors::check(&setting, &state.judge, &mut look)
     }
 
     /// Number of letters and timers that this tick could still handle.
-    fn undone(&self, state: &State<C>) -> usize {
+    fn undone(&self, state: &State) -> usize {
         let at = self.time(state.tick);
         let letters = state.prompt.iter().filter(|letter| !state.paused[letter.to]).count();
         let due = |n: &usize| !state.paused[*n] && state.nodes[*n].is_due(at);
-        letters + (0..C::NAMES.len()).filter(due).count()
+        letters + (0..NAMES.len()).filter(due).count()
     }
 
-    fn deliveries(state: &State<C>, actions: &mut Vec<Action<C::Lost>>) {
+    fn deliveries(state: &State, actions: &mut Vec<Action>) {
         for (late, letters) in [(false, &state.prompt), (true, &state.late)] {
             for (nth, letter) in letters.iter().enumerate() {
                 let before = (nth > 0).then(|| &letters[nth - 1]);
@@ -150,9 +141,8 @@ impl<C: Cluster> World<C> {
                     continue;
                 }
                 actions.push(Action::Deliver { late, nth, repeat: false });
-                if C::repeats(&mut state.left.own.clone(), &letter.message)
-                    .is_some_and(|left| *left > 0)
-                {
+                let mut left = state.left;
+                if grantors::repeats(&mut left, &letter.message).is_some_and(|left| *left > 0) {
                     actions.push(Action::Deliver { late, nth, repeat: true });
                 }
             }
@@ -160,7 +150,7 @@ impl<C: Cluster> World<C> {
     }
 
     /// Adds what people and machines do to nodes.
-    fn troubles(&self, state: &State<C>, actions: &mut Vec<Action<C::Lost>>) {
+    fn troubles(&self, state: &State, actions: &mut Vec<Action>) {
         let left = &state.left;
         let at = self.time(state.tick);
         let setting = self.setting();
@@ -169,7 +159,7 @@ impl<C: Cluster> World<C> {
                 actions.push(Action::Continue(n));
                 continue;
             }
-            if setting.candidates.contains(&n) {
+            if CANDIDATES.contains(&n) {
                 let campaigning = node.campaigning;
                 let leads = node.leads(at);
                 let may = [
@@ -179,34 +169,36 @@ impl<C: Cluster> World<C> {
                 ];
                 actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
             }
-            let may = |lost: &C::Lost| *C::restarts_left(&mut left.own.clone(), n, *lost) > 0;
-            let restarts = C::restarts(setting, n).into_iter().filter(may);
+            let may = |lost: &Lost| {
+                let mut left = *left;
+                *grantors::restarts_left(&mut left, n, *lost) > 0
+            };
+            let restarts = grantors::restarts(setting, n).iter().copied().filter(may);
             actions.extend(restarts.map(|lost| Action::Restart(n, lost)));
         }
     }
 }
 
-impl<C: Cluster> Model for World<C> {
-    type State = State<C>;
-    type Action = Action<C::Lost>;
-
-    fn first(&mut self) -> State<C> {
+/// What the search asks of the model.
+impl World {
+    pub(crate) fn first(&mut self) -> State {
         let setting = Rc::clone(self.setting());
         let node = |n| self.reactions.nodes.keep(Node::new(&setting, n));
-        let nodes: Vec<_> = (0..C::NAMES.len()).map(node).collect();
+        let nodes: Vec<_> = (0..NAMES.len()).map(node).collect();
         self.symmetry.pair_first(&nodes);
         State {
             tick: 0,
             nodes,
             prompt: Vec::new(),
             late: Vec::new(),
-            paused: vec![false; C::NAMES.len()],
+            paused: vec![false; NAMES.len()],
             left: setting.budget,
-            judge: Judge::new(),
+            judge: Judge::default(),
         }
     }
 
-    fn actions(&self, state: &State<C>) -> Vec<Action<C::Lost>> {
+    /// Everything that can happen, in an order that depends on the state alone.
+    pub(crate) fn actions(&self, state: &State) -> Vec<Action> {
         let left = &state.left;
         let at = self.time(state.tick);
         let mut actions = Vec::new();
@@ -216,7 +208,7 @@ impl<C: Cluster> Model for World<C> {
                 actions.push(Action::Fire(n));
             }
         }
-        for (nth, n) in self.setting().candidates.clone().enumerate() {
+        for (nth, n) in CANDIDATES.enumerate() {
             let may = left.campaigns[nth] > 0 && !state.paused[n];
             if may && !state.nodes[n].campaigning {
                 actions.push(Action::Campaign(n));
@@ -231,7 +223,8 @@ impl<C: Cluster> Model for World<C> {
         actions
     }
 
-    fn act(&mut self, state: &State<C>, action: &Action<C::Lost>) -> Result<State<C>, String> {
+    /// The next state, or the property that the action violates.
+    pub(crate) fn act(&mut self, state: &State, action: &Action) -> Result<State, String> {
         let mut next = state.clone();
         if action.is_trouble() && !state.prompt.is_empty() {
             next.left.hasty -= 1;
@@ -241,14 +234,14 @@ impl<C: Cluster> Model for World<C> {
                 let letters = if late { &mut next.late } else { &mut next.prompt };
                 let letter = letters.remove(nth);
                 if repeat {
-                    *C::repeats(&mut next.left.own, &letter.message).expect("one was left") -= 1;
+                    *grantors::repeats(&mut next.left, &letter.message).expect("one was left") -= 1;
                     insert(&mut next.late, letter.clone());
                 }
                 self.hit(&mut next, letter.to, Stimulus::Letter(letter))?;
             }
             Action::Fire(n) => self.hit(&mut next, n, Stimulus::Timeout)?,
             Action::Campaign(n) => {
-                next.left.campaigns[n - self.setting().candidates.start] -= 1;
+                next.left.campaigns[n - CANDIDATES.start] -= 1;
                 self.hit(&mut next, n, Stimulus::Campaign)?;
             }
             Action::Resign(n) => {
@@ -260,7 +253,7 @@ impl<C: Cluster> Model for World<C> {
                 self.hit(&mut next, n, Stimulus::Resign)?;
             }
             Action::Restart(n, lost) => {
-                *C::restarts_left(&mut next.left.own, n, lost) -= 1;
+                *grantors::restarts_left(&mut next.left, n, lost) -= 1;
                 self.hit(&mut next, n, Stimulus::Restart(lost))?;
             }
             Action::Pause(n) => {
@@ -274,7 +267,6 @@ impl<C: Cluster> Model for World<C> {
                 for letter in std::mem::take(&mut next.prompt) {
                     insert(&mut next.late, letter);
                 }
-                C::passes(&next.judge.claims, self.is_disturbed(&next.left))?;
                 next.tick += 1;
                 next.judge.pass(self.time(next.tick));
             }
@@ -283,7 +275,8 @@ impl<C: Cluster> Model for World<C> {
         Ok(next)
     }
 
-    fn print(&self, state: &State<C>) -> u128 {
+    /// Print of a state: equal for two states only if both have the same future.
+    pub(crate) fn print(&self, state: &State) -> u128 {
         let rest = print_of(&(state.tick, &state.paused, state.left, state.judge.rest()));
         let mut sums = [rest; TWINS];
         let sums = &mut sums[..self.symmetry.len()];
@@ -299,7 +292,7 @@ impl<C: Cluster> Model for World<C> {
         state.nodes.iter().for_each(|node| add(node.twins(), 1));
         state.late.iter().for_each(|letter| add(letter.twins(), LATE));
         state.judge.stamp.iter().for_each(|last| add(last.twins(), 1));
-        let mut before: Option<(&Known<Letter<C>>, u128)> = None;
+        let mut before: Option<(&Known<Letter>, u128)> = None;
         for letter in &state.prompt {
             let place = match before {
                 Some((before, place)) if before.channel() == letter.channel() => {
@@ -313,48 +306,48 @@ impl<C: Cluster> Model for World<C> {
         sums.iter().copied().min().unwrap()
     }
 
-    fn marks(&mut self, state: &State<C>) -> Vec<&'static str> {
+    /// Marks that the state shows; the search has to find each somewhere.
+    pub(crate) fn marks(&mut self, state: &State) -> Vec<&'static str> {
         let setting = Rc::clone(self.setting());
         let all = setting.budget;
         let left = state.left;
         let judge = &state.judge;
         let common = [
             (judge.elected > 0, "elected"),
-            (judge.claims.len() > 1, "two leaders"),
             (judge.changed, "another elected"),
             (judge.changed && left.resigns < all.resigns, "another after a resignation"),
             (judge.changed && left.pauses < all.pauses, "another after a pause"),
             (judge.elected > 1 && !judge.changed, "the same again"),
         ];
         let mut look = |node: usize| self.reactions.look(&state.nodes[node], state.tick);
-        let own = C::marks(&setting, &left.own, judge, &mut look);
+        let own = grantors::marks(&setting, &left, judge, &mut look);
         common.into_iter().chain(own).filter(|(seen, _)| *seen).map(|(_, mark)| mark).collect()
     }
 
-    fn describe(&mut self, state: &State<C>, action: &Action<C::Lost>) -> String {
+    pub(crate) fn describe(&self, state: &State, action: &Action) -> String {
         let tick = state.tick;
         let what = match action {
             Action::Deliver { late, nth, repeat } => {
                 let letter = &if *late { &state.late } else { &state.prompt }[*nth];
-                let to = C::NAMES[letter.to];
-                let from = C::NAMES[letter.by];
+                let to = NAMES[letter.to];
+                let from = NAMES[letter.by];
                 let late = if *late { " late" } else { "" };
                 let repeat = if *repeat { ", to be repeated" } else { "" };
                 format!("{from} to {to}{late}: {}{repeat}", letter.message)
             }
-            Action::Fire(n) => format!("{} timeout", C::NAMES[*n]),
-            Action::Campaign(n) => format!("{} campaigns", C::NAMES[*n]),
-            Action::Resign(n) => format!("{} resigns", C::NAMES[*n]),
-            Action::Withdraw(n) => format!("{} withdraws", C::NAMES[*n]),
-            Action::Restart(n, lost) => format!("{} restarts, losing {lost:?}", C::NAMES[*n]),
-            Action::Pause(n) => format!("{} stops", C::NAMES[*n]),
-            Action::Continue(n) => format!("{} goes on", C::NAMES[*n]),
+            Action::Fire(n) => format!("{} timeout", NAMES[*n]),
+            Action::Campaign(n) => format!("{} campaigns", NAMES[*n]),
+            Action::Resign(n) => format!("{} resigns", NAMES[*n]),
+            Action::Withdraw(n) => format!("{} withdraws", NAMES[*n]),
+            Action::Restart(n, lost) => format!("{} restarts, losing {lost:?}", NAMES[*n]),
+            Action::Pause(n) => format!("{} stops", NAMES[*n]),
+            Action::Continue(n) => format!("{} goes on", NAMES[*n]),
             Action::Tick => format!("tick, leaving {} undone", self.undone(state)),
         };
         let clocks: Vec<_> = state
             .nodes
             .iter()
-            .map(|node| format!("{} {}", C::NAMES[node.number], node.clock.shows(self.time(tick))))
+            .map(|node| format!("{} {}", NAMES[node.number], node.clock.shows(self.time(tick))))
             .collect();
         match action {
             Action::Tick => format!("{tick} {what} [{}]", clocks.join(", ")),
@@ -364,12 +357,12 @@ impl<C: Cluster> Model for World<C> {
 }
 
 /// Behind what is on its way between the same two.
-fn queue<C: Cluster>(letters: &mut Vec<Known<Letter<C>>>, letter: Known<Letter<C>>) {
+fn queue(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
     let at = letters.partition_point(|other| other.channel() <= letter.channel());
     letters.insert(at, letter);
 }
 
-fn insert<C: Cluster>(letters: &mut Vec<Known<Letter<C>>>, letter: Known<Letter<C>>) {
+fn insert(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
     let at = letters.partition_point(|other| other.print() < letter.print());
     letters.insert(at, letter);
 }

@@ -3,41 +3,43 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tenure_core::Fence;
+use tenure_core::nerio::QuorumTimestamp;
+use tenure_core::{Fence, Time};
 
+use super::grantors::{self, Look};
 use super::known::{Known, Pool};
 use super::node::{Letter, Node, Outward, Stimulus};
-use super::{Cluster, Setting};
+use super::setting::Setting;
 
 /// The node afterwards and what others notice of it, or the property that it violated.
-pub(crate) type Reaction<C> = Result<(Known<Node<C>>, Vec<Consequence<C>>), String>;
+pub(crate) type Reaction = Result<(Known<Node>, Vec<Consequence>), String>;
 
 /// Effect of a node on others, as known values.
-pub(crate) enum Consequence<C: Cluster> {
-    Raised { note: C::Note, fence: Option<Fence>, until: u64 },
+pub(crate) enum Consequence {
+    Raised { first: Time, fence: Option<Fence>, until: u64 },
     Lowered,
-    Stamped(Known<C::Stamp>),
-    Sent(Known<Letter<C>>),
+    Stamped(Known<QuorumTimestamp>),
+    Sent(Known<Letter>),
 }
 
-type Key<C> = (u128, u8, Stimulus<C>);
+type Key = (u128, u8, Stimulus);
 
 /// All reactions so far.
-pub(crate) struct Reactions<C: Cluster> {
-    pub(crate) setting: Rc<Setting<C>>,
+pub(crate) struct Reactions {
+    pub(crate) setting: Rc<Setting>,
     /// True time from tick to tick, in nanoseconds.
     tick: u64,
-    pub(crate) nodes: Pool<Node<C>>,
-    pub(crate) letters: Pool<Letter<C>>,
-    stamps: Pool<C::Stamp>,
-    called: HashMap<Key<C>, Rc<Reaction<C>>>,
+    pub(crate) nodes: Pool<Node>,
+    pub(crate) letters: Pool<Letter>,
+    stamps: Pool<QuorumTimestamp>,
+    called: HashMap<Key, Rc<Reaction>>,
     /// Reactions whose outcome knows its twins.
-    pub(crate) paired: HashMap<Key<C>, Rc<Reaction<C>>>,
-    looks: HashMap<(u128, u8), C::Look>,
+    pub(crate) paired: HashMap<Key, Rc<Reaction>>,
+    looks: HashMap<(u128, u8), Look>,
 }
 
-impl<C: Cluster> Reactions<C> {
-    pub(crate) fn new(setting: &Setting<C>) -> Self {
+impl Reactions {
+    pub(crate) fn new(setting: &Setting) -> Self {
         Self {
             setting: Rc::new(setting.clone()),
             tick: u64::try_from(setting.tick.as_nanos()).unwrap(),
@@ -63,10 +65,10 @@ impl<C: Cluster> Reactions<C> {
     /// Calls the core, unless it was called with the same before.
     pub(crate) fn call(
         &mut self,
-        node: &Known<Node<C>>,
+        node: &Known<Node>,
         tick: u8,
-        stimulus: &Stimulus<C>,
-    ) -> Rc<Reaction<C>> {
+        stimulus: &Stimulus,
+    ) -> Rc<Reaction> {
         let key = (node.print(), tick, stimulus.clone());
         if let Some(reaction) = self.called.get(&key) {
             return Rc::clone(reaction);
@@ -74,8 +76,8 @@ impl<C: Cluster> Reactions<C> {
         let hit = node.hit(&self.setting, self.time(tick), stimulus);
         let reaction = Rc::new(hit.map(|(node, outward)| {
             let noticed = outward.into_iter().map(|outward| match outward {
-                Outward::Raised { note, fence, until } => {
-                    Consequence::Raised { note, fence, until }
+                Outward::Raised { first, fence, until } => {
+                    Consequence::Raised { first, fence, until }
                 }
                 Outward::Lowered => Consequence::Lowered,
                 Outward::Stamped(stamp) => Consequence::Stamped(self.stamps.keep(stamp)),
@@ -88,9 +90,9 @@ impl<C: Cluster> Reactions<C> {
     }
 
     /// Observation of a node from outside.
-    pub(crate) fn look(&mut self, node: &Known<Node<C>>, tick: u8) -> C::Look {
+    pub(crate) fn look(&mut self, node: &Known<Node>, tick: u8) -> Look {
         let at = self.time(tick);
         let look = self.looks.entry((node.print(), tick));
-        look.or_insert_with(|| C::look(node, at)).clone()
+        look.or_insert_with(|| grantors::look(node, at)).clone()
     }
 }

@@ -3,87 +3,79 @@
 use std::fmt;
 use std::hash::Hash;
 
-use tenure_core::Fence;
+use tenure_core::nerio::QuorumTimestamp;
+use tenure_core::{Fence, Time};
 
+use super::grantors::{NAMES, order};
 use super::known::Known;
-use super::{Cluster, Setting};
+use super::setting::{Budget, Setting};
 
 /// A life of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Life {
-    pub node: usize,
+pub(crate) struct Life {
+    pub(crate) node: usize,
     /// How many lives it had before.
-    pub number: u8,
+    pub(crate) number: u8,
 }
 
 /// A life leads until then, in true time, unless it says before that it does not.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Claim<C: Cluster> {
-    pub life: Life,
-    /// Note about the node when it began to lead.
-    pub note: C::Note,
-    pub fence: Option<Fence>,
+pub(crate) struct Claim {
+    pub(crate) life: Life,
+    /// The first Start of the attempt that won, on the clock of the node.
+    pub(crate) first: Time,
+    pub(crate) fence: Option<Fence>,
     /// True time in nanoseconds.
-    pub until: u64,
+    pub(crate) until: u64,
 }
 
 /// The past: as little of it as the properties need, so that pasts merge.
-#[derive(Clone)]
-pub struct Judge<C: Cluster> {
-    pub claims: Vec<Claim<C>>,
+#[derive(Clone, Default)]
+pub(crate) struct Judge {
+    /// The claim that holds.
+    pub(crate) claim: Option<Claim>,
     /// How often somebody was elected.
-    pub elected: u8,
+    pub(crate) elected: u8,
     /// Whether the last one came from another node than the one before.
-    pub changed: bool,
+    pub(crate) changed: bool,
     last: Option<usize>,
     highest: Option<Fence>,
-    pub(crate) stamp: Option<Known<C::Stamp>>,
+    pub(crate) stamp: Option<Known<QuorumTimestamp>>,
 }
 
 type Verdict = Result<(), String>;
 
 /// A life as people call it.
-fn called<C: Cluster>(Life { node, number }: Life) -> impl fmt::Display {
-    fmt::from_fn(move |f| write!(f, "{}~{number}", C::NAMES[node]))
+impl fmt::Display for Life {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}~{}", NAMES[self.node], self.number)
+    }
 }
 
-impl<C: Cluster> Judge<C> {
-    pub(crate) fn new() -> Self {
-        let claims = Vec::new();
-        let last = None;
-        let highest = None;
-        let stamp = None;
-        Self { claims, elected: 0, changed: false, last, highest, stamp }
-    }
-
+impl Judge {
     /// All of it but the stamp, which depends on the places of nodes.
     pub(crate) fn rest(&self) -> impl Hash + '_ {
-        (&self.claims, self.elected, self.last, self.changed, self.highest)
+        (&self.claim, self.elected, self.last, self.changed, self.highest)
     }
 
-    /// A claim was raised at the true time `at`; `disturbed` if
-    /// anything was late or a node stopped.
-    pub(crate) fn raise(&mut self, claim: Claim<C>, at: u64, disturbed: bool) -> Verdict {
+    /// A claim was raised at the true time `at`.
+    pub(crate) fn raise(&mut self, claim: Claim, at: u64) -> Verdict {
         if claim.until <= at {
             return Ok(());
         }
         let Claim { life, fence, .. } = claim;
-        for other in self.claims.iter().filter(|other| other.life != life) {
-            if !C::may_overlap(&claim, other, disturbed) {
-                return Err(format!(
-                    "Leader Uniqueness: {} leads{} while {} leads{}",
-                    called::<C>(life),
-                    FenceSuffix(fence),
-                    called::<C>(other.life),
-                    FenceSuffix(other.fence),
-                ));
-            }
+        if let Some(other) = self.claim.as_ref().filter(|other| other.life != life) {
+            return Err(format!(
+                "Leader Uniqueness: {life} leads{} while {} leads{}",
+                FenceSuffix(fence),
+                other.life,
+                FenceSuffix(other.fence),
+            ));
         }
-        if let Some(own) = self.claims.iter_mut().find(|own| own.life == life) {
+        if let Some(own) = &mut self.claim {
             if own.fence != fence {
                 return Err(format!(
-                    "Leader Uniqueness: {} leads{} and{}",
-                    called::<C>(life),
+                    "Leader Uniqueness: {life} leads{} and{}",
                     FenceSuffix(own.fence),
                     FenceSuffix(fence),
                 ));
@@ -94,8 +86,7 @@ impl<C: Cluster> Judge<C> {
         // Unique too: a claim that lapsed and comes back under its fence is not above it.
         if fence.is_some() && fence <= self.highest {
             return Err(format!(
-                "fences strictly grow: {} leads{} after one{}",
-                called::<C>(life),
+                "fences strictly grow: {life} leads{} after one{}",
                 FenceSuffix(fence),
                 FenceSuffix(self.highest),
             ));
@@ -104,30 +95,29 @@ impl<C: Cluster> Judge<C> {
         self.elected += 1;
         self.changed = self.last.is_some_and(|last| last != life.node);
         self.last = Some(life.node);
-        self.claims.push(claim);
-        self.claims.sort_by_key(|claim| claim.life);
+        self.claim = Some(claim);
         Ok(())
     }
 
     /// A claim was lowered.
     pub(crate) fn lower(&mut self, life: Life) {
-        self.claims.retain(|claim| claim.life != life);
+        self.claim.take_if(|claim| claim.life == life);
     }
 
     /// The true time is `at`: what has lapsed is over.
     pub(crate) fn pass(&mut self, at: u64) {
-        self.claims.retain(|claim| claim.until > at);
+        self.claim.take_if(|claim| claim.until <= at);
     }
 
     /// Leaderships are in the order that their stamps say.
     pub(crate) fn stamped(
         &mut self,
-        setting: &Setting<C>,
-        left: &C::Troubles,
-        stamp: &Known<C::Stamp>,
+        setting: &Setting,
+        left: &Budget,
+        stamp: &Known<QuorumTimestamp>,
     ) -> Verdict {
         if let Some(earlier) = &self.stamp {
-            C::order(setting, left, earlier, stamp)?;
+            order(setting, left, earlier, stamp)?;
         }
         self.stamp = Some(stamp.clone());
         Ok(())

@@ -2,41 +2,47 @@
 
 use std::collections::VecDeque;
 
-use tenure_core::{Command, Effect, Event, Fence, Input, Protocol, Time};
+use tenure_core::nerio::{
+    Effect, Event, Message, Nerio, OwnEvent, QuorumTimestamp, Record, Remembered, Sender, To, Words,
+};
+use tenure_core::{Command, Fence, Input, Protocol, Time};
 
+use super::clock::Clock;
+use super::grantors;
+use super::judge::Life;
 use super::known::Known;
-use super::{Clock, Cluster, Life, Setting};
-use crate::players::{AddressOf, MessageOf, SenderOf, WordsOf};
+use super::setting::Setting;
 
 /// Reading of a clock when its machine starts.
 const ORIGIN: u64 = 10_000_000_000;
 
 /// A node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Node<C: Cluster> {
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Node {
     /// Its place among the nodes.
-    pub number: usize,
+    pub(crate) number: usize,
     /// How many lives it had before this one.
-    pub life: u8,
-    pub clock: Clock,
+    pub(crate) life: u8,
+    pub(crate) clock: Clock,
     /// Whether its application wants it to lead.
-    pub campaigning: bool,
-    pub note: C::Note,
-    pub core: C::Core,
-    /// State that outlives the process.
-    pub disk: Option<C::Disk>,
+    pub(crate) campaigning: bool,
+    /// The first Start of its latest attempt to lead, on its own clock.
+    pub(crate) first: Time,
+    pub(crate) core: Nerio,
+    /// State of a grantor that outlives the process.
+    pub(crate) disk: Option<Remembered>,
 }
 
 /// Something on its way.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Letter<C: Cluster> {
+pub(crate) struct Letter {
     pub(crate) to: usize,
     pub(crate) by: usize,
-    pub(crate) from: SenderOf<C>,
-    pub(crate) message: MessageOf<C>,
+    pub(crate) from: Sender,
+    pub(crate) message: Message,
 }
 
-impl<C: Cluster> Letter<C> {
+impl Letter {
     /// Channel of a letter; letters of one channel keep their order.
     pub(crate) fn channel(&self) -> (usize, usize) {
         (self.to, self.by)
@@ -45,47 +51,47 @@ impl<C: Cluster> Letter<C> {
 
 /// Stimulus of a node.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Stimulus<C: Cluster> {
-    Letter(Known<Letter<C>>),
+pub(crate) enum Stimulus {
+    Letter(Known<Letter>),
     Timeout,
     Campaign,
     Resign,
     /// The process ends and begins again.
-    Restart(C::Lost),
+    Restart(grantors::Lost),
 }
 
 /// Effect of a node on others.
-pub(crate) enum Outward<C: Cluster> {
+pub(crate) enum Outward {
     /// The node leads until this true time.
     Raised {
-        note: C::Note,
+        first: Time,
         fence: Option<Fence>,
         until: u64,
     },
     Lowered,
-    Stamped(C::Stamp),
-    Sent(Letter<C>),
+    Stamped(QuorumTimestamp),
+    Sent(Letter),
 }
 
-impl<C: Cluster> Node<C> {
+impl Node {
     /// Started at the true time zero.
-    pub(crate) fn new(setting: &Setting<C>, number: usize) -> Self {
+    pub(crate) fn new(setting: &Setting, number: usize) -> Self {
         let clock = Clock { origin: ORIGIN, since: 0, rate: setting.rates[number] };
-        let core = C::core(setting, number);
-        let disk = C::disk(setting, number);
-        let note = C::Note::default();
-        let mut node = Self { number, life: 0, clock, campaigning: false, note, core, disk };
-        node.feed(setting, 0, node.start()).expect("starting violates nothing");
+        let core = grantors::core(setting, number);
+        let disk = grantors::disk(number);
+        let first = Time::ZERO;
+        let mut node = Self { number, life: 0, clock, campaigning: false, first, core, disk };
+        node.feed(node.clock.shows(0), node.start()).expect("starting violates nothing");
         node
     }
 
     /// The life of it that goes on.
-    pub fn life(&self) -> Life {
+    pub(crate) fn life(&self) -> Life {
         Life { node: self.number, number: self.life }
     }
 
-    fn start(&self) -> Input<WordsOf<C>> {
-        Input::Start(C::start(self.life(), self.disk.as_ref()))
+    fn start(&self) -> Input<Words> {
+        Input::Start(grantors::start(self.life(), self.disk.as_ref()))
     }
 
     /// Whether its timer is due at the true time `at`.
@@ -94,19 +100,19 @@ impl<C: Cluster> Node<C> {
     }
 
     /// Whether it leads at the true time `at`.
-    pub fn leads(&self, at: u64) -> bool {
-        self.core.standing(&C::election(), self.clock.shows(at)).is_leading()
+    pub(crate) fn leads(&self, at: u64) -> bool {
+        self.core.standing(&grantors::election(), self.clock.shows(at)).is_leading()
     }
 
     /// State of the node after a stimulus at the true time `at`; an error is a violated property.
     pub(crate) fn hit(
         &self,
-        setting: &Setting<C>,
+        setting: &Setting,
         at: u64,
-        stimulus: &Stimulus<C>,
-    ) -> Result<(Self, Vec<Outward<C>>), String> {
+        stimulus: &Stimulus,
+    ) -> Result<(Self, Vec<Outward>), String> {
         let mut node = self.clone();
-        let command = |command| Input::Command { election: C::election(), command };
+        let command = |command| Input::Command { election: grantors::election(), command };
         let input = match stimulus {
             Stimulus::Letter(letter) => {
                 Input::Message { from: letter.from.clone(), message: letter.message.clone() }
@@ -114,32 +120,26 @@ impl<C: Cluster> Node<C> {
             Stimulus::Timeout => Input::Timeout,
             Stimulus::Campaign => {
                 node.campaigning = true;
-                command(C::campaign(self.number))
+                command(grantors::campaign())
             }
             Stimulus::Resign => command(Command::Resign),
             Stimulus::Restart(lost) => {
                 node.life += 1;
                 node.campaigning = false;
-                node.core = C::core(setting, self.number);
-                C::lose(*lost, node.life(), at, &mut node.clock, &mut node.disk);
+                node.core = grantors::core(setting, self.number);
+                grantors::lose(*lost, at, &mut node);
                 node.start()
             }
         };
-        let outward = node.feed(setting, at, input)?;
+        let outward = node.feed(node.clock.shows(at), input)?;
         Ok((node, outward))
     }
 
     /// Hands over one input, carries out its effects in their order, and answers the flushes:
     /// the disk of the model is fast.
-    fn feed(
-        &mut self,
-        setting: &Setting<C>,
-        at: u64,
-        input: Input<WordsOf<C>>,
-    ) -> Result<Vec<Outward<C>>, String> {
+    fn feed(&mut self, now: Time, input: Input<Words>) -> Result<Vec<Outward>, String> {
         let mut inputs = VecDeque::from([input]);
         let mut outward = Vec::new();
-        let now = C::now(setting, self.number, self.clock.shows(at), at);
         while let Some(input) = inputs.pop_front() {
             let mut effects = Vec::new();
             self.core.handle(now, input, &mut effects);
@@ -147,17 +147,15 @@ impl<C: Cluster> Node<C> {
                 match effect {
                     Effect::Raise { until, fence, .. } => outward.push(self.raised(until, fence)),
                     Effect::Lower { .. } => outward.push(Outward::Lowered),
-                    Effect::Persist(record) => self.disk.iter_mut().for_each(|disk| {
-                        C::write(disk, record.clone());
-                    }),
+                    Effect::Persist(record) => self.write(record),
                     Effect::Flush(ticket, record) => {
-                        self.disk.iter_mut().for_each(|disk| C::write(disk, record.clone()));
+                        self.write(record);
                         inputs.push_back(Input::Flushed(ticket));
                     }
                     Effect::Send { to, message } => self.send(&to, &message, &mut outward)?,
-                    Effect::Emit { event: Event::Own(own), .. } => {
-                        outward.extend(C::stamp(&own).map(Outward::Stamped));
-                    }
+                    Effect::Emit {
+                        event: Event::Own(OwnEvent::Stamped { timestamp, .. }), ..
+                    } => outward.push(Outward::Stamped(timestamp)),
                     Effect::Emit { event: Event::Ended(_), .. } => self.campaigning = false,
                     Effect::Emit { .. } => {}
                 }
@@ -166,24 +164,30 @@ impl<C: Cluster> Node<C> {
         Ok(outward)
     }
 
-    fn raised(&self, until: Time, fence: Option<Fence>) -> Outward<C> {
-        Outward::Raised { note: self.note.clone(), fence, until: self.clock.reaches(until) }
+    fn write(&mut self, record: Record) {
+        if let Some(disk) = &mut self.disk {
+            disk.write(record);
+        }
+    }
+
+    fn raised(&self, until: Time, fence: Option<Fence>) -> Outward {
+        Outward::Raised { first: self.first, fence, until: self.clock.reaches(until) }
     }
 
     fn send(
         &mut self,
-        to: &AddressOf<C>,
-        message: &MessageOf<C>,
-        outward: &mut Vec<Outward<C>>,
+        to: &To,
+        message: &Message,
+        outward: &mut Vec<Outward>,
     ) -> Result<(), String> {
-        C::sends(self, message)?;
-        if C::leaves_out(self, message) {
+        grantors::sends(self, message)?;
+        if grantors::leaves_out(self, message) {
             return Ok(());
         }
         let by = self.number;
-        let from = C::sender_of(self);
+        let from = grantors::sender(self);
         let letter = |to| Letter { to, by, from: from.clone(), message: message.clone() };
-        outward.extend(C::recipients(by, to).into_iter().map(letter).map(Outward::Sent));
+        outward.extend(grantors::recipients(to).into_iter().map(letter).map(Outward::Sent));
         Ok(())
     }
 }

@@ -1,0 +1,78 @@
+//! Bounds of an exploration.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use tenure_core::nerio::Checked;
+
+use super::clock::Rate;
+
+/// How often each thing may happen on one way through the states. Everything not counted here
+/// may happen in any order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Budget {
+    /// Messages and timers that are not handled within the tick in which they could be. A
+    /// message that is late arrives at any later time, or never: loss is included.
+    pub(crate) late: u8,
+    /// Troubles, that is everything below but campaigns and repetitions, that come while messages
+    /// of the same tick are on their way.
+    pub(crate) hasty: u8,
+    /// Campaigns of each candidate, in their order.
+    pub(crate) campaigns: [u8; 2],
+    /// Resignations of leaders.
+    pub(crate) resigns: u8,
+    /// Campaigns that are withdrawn before they are won.
+    pub(crate) withdrawals: u8,
+    /// Candidates that stop, and go on later or never.
+    pub(crate) pauses: u8,
+    /// Requests of which a second copy goes on its way, to arrive late or never.
+    pub(crate) repeated_requests: u8,
+    /// The same of releases.
+    pub(crate) repeated_releases: u8,
+    /// Candidates that begin another life.
+    pub(crate) rebirths: u8,
+    /// Grantors whose process starts again.
+    pub(crate) crashes: u8,
+    /// Grantors whose machine starts again.
+    pub(crate) reboots: u8,
+    /// Grantors whose state directory is lost.
+    pub(crate) losses: u8,
+}
+
+impl Budget {
+    /// Nothing happens at all.
+    pub(crate) const NONE: Self = Self {
+        late: 0,
+        hasty: 0,
+        campaigns: [0; 2],
+        resigns: 0,
+        withdrawals: 0,
+        pauses: 0,
+        repeated_requests: 0,
+        repeated_releases: 0,
+        rebirths: 0,
+        crashes: 0,
+        reboots: 0,
+        losses: 0,
+    };
+}
+
+/// Setting of an exploration.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// For people.
+    pub(crate) name: &'static str,
+    /// True time from one instant to the next.
+    pub(crate) tick: Duration,
+    pub(crate) horizon: u8,
+    /// How fast the clock of each node is.
+    pub(crate) rates: &'static [Rate],
+    /// Grantors that may change places, because nothing but their names tells them apart.
+    pub(crate) alike: Range<usize>,
+    /// Grantors that may start again.
+    pub(crate) struck: Range<usize>,
+    pub(crate) budget: Budget,
+    /// Marks without which the exploration proves nothing.
+    pub(crate) must_show: &'static [&'static str],
+    pub(crate) config: Checked,
+}
