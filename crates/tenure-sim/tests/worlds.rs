@@ -5,7 +5,6 @@
 
 mod suite;
 
-use tenure_sim::explain;
 use tenure_sim::nerio::plan::{self, Climate, Plan};
 use tenure_sim::nerio::{QuorumLeases, Worlds};
 use tenure_sim::scenario::{Checks, Scenario};
@@ -15,36 +14,6 @@ use tenure_sim::world::fault::Kind;
 #[test]
 fn same_seed_same_bytes() {
     suite::same_seed_same_bytes(&Worlds::default());
-}
-
-/// The same worlds with wall clocks that are off and step.
-#[derive(Clone, Copy, Debug)]
-struct Stepping;
-
-impl Source for Stepping {
-    type Scenario = QuorumLeases;
-
-    const NAME: &'static str = "nerio";
-
-    fn plan(&self, seed: u64) -> Plan {
-        let mut plan = Worlds::default().plan(seed);
-        plan.conditions.draw_wall_clocks(60_000_000_000);
-        plan
-    }
-}
-
-#[test]
-fn wall_clocks_change_nothing() {
-    let steps = |line: &String| line.contains("its wall clock is set ");
-    let mut stepped = 0;
-    for seed in [3, 11, 40] {
-        let one = explain::replay(&Worlds::default(), seed, None).lines;
-        let mut two = explain::replay(&Stepping, seed, None).lines;
-        stepped += two.iter().filter(|line| steps(line)).count();
-        two.retain(|line| !steps(line));
-        assert!(one == two, "seed {seed} gave two different traces");
-    }
-    assert!(stepped > 5, "{stepped}");
 }
 
 #[test]

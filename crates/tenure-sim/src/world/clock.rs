@@ -6,13 +6,13 @@ use tenure_core::{Drift, Time};
 pub const TRUE_RATE: u64 = 1 << 30;
 
 /// A hardware clock: local time as a function of true time. The rate changes at given instants.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Clock {
     /// Each with the true time at which it begins, what the clock shows then, and its rate.
     pieces: Vec<Piece>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Piece {
     since: u64,
     shown: u64,

@@ -100,88 +100,35 @@ fn claims_are_bars() {
     let claims = shapes(&document, "rect", "leads");
     let grants = shapes(&document, "rect", "grant");
     assert_eq!((lanes.len(), claims.len(), grants.len()), (5, 2, 3));
-    let lasting = [(claims[0], P), (claims[1], R), (grants[0], A), (grants[1], B), (grants[2], B)];
-    for (bar, lane) in lasting {
+    let bars = [(claims[0], P, 0), (claims[1], R, 1), (grants[0], A, 0), (grants[1], B, 0)];
+    for (bar, lane, holder) in bars {
+        assert_eq!(bar.attribute("fill"), Some(COLOURS[holder]));
         let lane = extent(&lanes[lane]).1;
         let bar = extent(&bar).1;
         assert!(lane.start < bar.start && bar.end < lane.end, "{bar:?} in {lane:?}");
     }
-    let [p, r, a, b] = [claims[0], claims[1], grants[0], grants[1]].map(|bar| extent(&bar).0);
-    assert_eq!(p.end, a.end);
-    assert!(a.start < b.start && b.start < p.start && b.end < r.start, "{a:?} {b:?} {p:?} {r:?}");
+    let [p, r, a] = [claims[0], claims[1], grants[0]].map(|bar| extent(&bar).0);
+    assert!(a.start < p.start && p.end == a.end, "{a:?} {p:?}");
     assert!(r.start < p.end && p.end < r.end, "two at once, and one without end");
     assert_eq!(title(&claims[0]), "leads e1 p#1 fence 7\n0.004000 s to 5.000000 s");
     assert!(says(&document, "p#1 fence 7"));
 }
 
 #[test]
-fn holders_have_their_colours() {
+fn faults_are_shown() {
     let svg = draw(&story());
     let document = Document::parse(&svg).unwrap();
-    let fills = |class: &str, holder: &str| -> BTreeSet<String> {
-        let bars = shapes(&document, "rect", class);
-        let of = bars.iter().filter(|bar| title(bar).contains(holder));
-        of.map(|bar| bar.attribute("fill").unwrap().to_owned()).collect()
-    };
-    for (holder, colour) in [("p#1", COLOURS[0]), ("r#1", COLOURS[1])] {
-        for class in ["leads", "grant"] {
-            assert_eq!(fills(class, holder), BTreeSet::from([colour.to_owned()]), "{holder}");
-        }
-    }
-}
-
-#[test]
-fn violations_are_red_lines() {
-    let svg = draw(&story());
-    let document = Document::parse(&svg).unwrap();
-    let lines = shapes(&document, "line", "violated");
-    assert_eq!(lines.len(), 1);
-    let [x1, x2, y1, y2] = ["x1", "x2", "y1", "y2"].map(|name| number(&lines[0], name));
-    let claim = extent(&shapes(&document, "rect", "leads")[1]).0;
-    assert_eq!((x1, x2), (claim.start, claim.start), "where the second claim begins");
-    for lane in shapes(&document, "rect", "lane") {
-        let lane = extent(&lane).1;
-        assert!(y1 < lane.start && lane.end < y2);
-    }
+    let violated = shapes(&document, "line", "violated");
+    let begins = extent(&shapes(&document, "rect", "leads")[1]).0.start;
+    assert_eq!((number(&violated[0], "x1"), number(&violated[0], "x2")), (begins, begins));
     assert!(says(&document, "violated at 0.012000 s") && says(&document, "p#1 and r#1 lead e1."));
-    let fine = draw(&Timeline { violation: None, ..story() });
-    let fine = Document::parse(&fine).unwrap();
-    assert!(shapes(&fine, "line", "violated").is_empty());
-}
-
-#[test]
-fn lost_messages_end_between_lanes() {
-    let svg = draw(&story());
-    let document = Document::parse(&svg).unwrap();
-    let lanes = shapes(&document, "rect", "lane");
-    let [c, p] = [C, P].map(|lane| extent(&lanes[lane]).1);
-    let ends = |node: &Node<'_, '_>| -> Vec<f64> {
-        let points = node.attribute("points").unwrap().split(' ');
-        points.map(|part| part.parse().unwrap()).collect()
-    };
-    let arrived = shapes(&document, "polyline", "message");
-    assert_eq!(arrived.len(), 6);
-    let [x1, y1, x2, y2] = ends(&arrived[0])[..] else { panic!("two ends") };
-    assert!(y1 == p.start && y2 == extent(&lanes[A]).1.end && x1 < x2);
+    assert_eq!(shapes(&document, "polyline", "message").len(), 6);
     let lost = shapes(&document, "polyline", "lost");
-    assert_eq!(lost.len(), 1);
-    let [_, from, _, to] = ends(&lost[0])[..] else { panic!("two ends") };
-    assert!(from == p.start && to < from && to > c.end);
     let story = lost[0].parent().unwrap().first_element_child().unwrap();
     assert_eq!(story.text(), Some("p to c: request 1\n0.000000 s to lost"));
-}
-
-#[test]
-fn ends_are_marked() {
-    let svg = draw(&story());
-    let document = Document::parse(&svg).unwrap();
-    let mark = shapes(&document, "text", "mark");
-    let down = shapes(&document, "rect", "down");
-    assert_eq!((mark.len(), down.len()), (1, 1));
-    let (x, y) = extent(&down[0]);
-    assert_eq!(y, extent(&shapes(&document, "rect", "lane")[C]).1);
-    assert!((number(&mark[0], "x") - x.start).abs() < LETTER && y.contains(&number(&mark[0], "y")));
-    assert_eq!(title(&mark[0]), "ends\n0.001000 s");
+    assert_eq!(title(&shapes(&document, "text", "mark")[0]), "ends\n0.001000 s");
+    let down = extent(&shapes(&document, "rect", "down")[0]).1;
+    assert_eq!(down, extent(&shapes(&document, "rect", "lane")[C]).1);
 }
 
 #[test]
@@ -234,12 +181,5 @@ fn extreme_timelines_are_drawn() {
         let svg = draw(&timeline);
         Document::parse(&svg).expect("well-formed");
         assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
-    }
-}
-
-#[test]
-fn same_timeline_same_bytes() {
-    for make in [story, crowd, Timeline::default] {
-        assert!(draw(&make()) == draw(&make()));
     }
 }

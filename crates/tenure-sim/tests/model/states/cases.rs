@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use tenure_core::nerio::Config;
+use tenure_sim::world::clock::TRUE_RATE;
 
-use super::clock::Rate::{self, Fast, Slow};
 use super::grantors::{GRANTORS, config};
 use super::setting::{Budget, Setting};
 
@@ -15,8 +15,12 @@ const TICK: Duration = Duration::from_millis(400);
 /// grants end at the very same instant.
 const EXACT: Duration = Duration::from_millis(500);
 
+/// With ρ = ¼ the slowest and the fastest clock are exact, so that the end of a claim and the end of
+/// its grants fall on the same instant.
+const SLOW: u64 = TRUE_RATE / 4 * 3;
+const FAST: u64 = TRUE_RATE / 4 * 5;
 /// The leader's clock is slow and those of the grantors are fast.
-const ADVERSE: &[Rate] = &[Fast, Fast, Fast, Slow, Slow];
+const ADVERSE: &[u64] = &[FAST, FAST, FAST, SLOW, SLOW];
 /// Each campaigns once.
 const CONTENDED: Budget = Budget { campaigns: [1, 1], ..Budget::NONE };
 /// p may campaign twice.

@@ -11,6 +11,7 @@ use tenure_core::nerio::{
     ToGrantor, Who,
 };
 use tenure_core::{Drift, ElectionName, Input, Protocol};
+use tenure_sim::world::clock::Clock;
 
 use super::judge::{Claim, Judge, Life};
 use super::node::Node;
@@ -109,8 +110,7 @@ pub(crate) fn restarts_left(left: &mut Budget, node: usize, lost: Lost) -> &mut 
 pub(crate) fn lose(lost: Lost, at: u64, node: &mut Node) {
     let life = node.life();
     if lost != Lost::Nothing {
-        node.clock.origin = SECOND;
-        node.clock.since = at;
+        node.clock = Clock::new(at, SECOND, node.clock.rate(at));
     }
     if let Some(disk) = &mut node.disk {
         match lost {

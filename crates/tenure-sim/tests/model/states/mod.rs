@@ -7,7 +7,6 @@
 //! says that something which is wrong on purpose is noticed.
 
 pub(crate) mod cases;
-mod clock;
 pub(crate) mod grantors;
 mod judge;
 mod known;

@@ -6,8 +6,8 @@ use tenure_core::nerio::{
     Effect, Event, Message, Nerio, OwnEvent, QuorumTimestamp, Record, Remembered, Sender, To, Words,
 };
 use tenure_core::{Command, Fence, Input, Protocol, Time};
+use tenure_sim::world::clock::Clock;
 
-use super::clock::Clock;
 use super::grantors;
 use super::judge::Life;
 use super::known::Known;
@@ -76,7 +76,7 @@ pub(crate) enum Outward {
 impl Node {
     /// Started at the true time zero.
     pub(crate) fn new(setting: &Setting, number: usize) -> Self {
-        let clock = Clock { origin: ORIGIN, since: 0, rate: setting.rates[number] };
+        let clock = Clock::new(0, ORIGIN, setting.rates[number]);
         let core = grantors::core(setting, number);
         let disk = grantors::disk(number);
         let first = Time::ZERO;

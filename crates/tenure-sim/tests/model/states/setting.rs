@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use tenure_core::nerio::Checked;
 
-use super::clock::Rate;
-
 /// How often each thing may happen on one way through the states. Everything not counted here
 /// may happen in any order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,8 +63,8 @@ pub(crate) struct Setting {
     /// True time from one instant to the next.
     pub(crate) tick: Duration,
     pub(crate) horizon: u8,
-    /// How fast the clock of each node is.
-    pub(crate) rates: &'static [Rate],
+    /// Rate of the clock of each node.
+    pub(crate) rates: &'static [u64],
     /// Grantors that may change places, because nothing but their names tells them apart.
     pub(crate) alike: Range<usize>,
     /// Grantors that may start again.
