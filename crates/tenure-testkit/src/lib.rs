@@ -7,8 +7,8 @@
 //! | suite | the protocol says | feature |
 //! |---|---|---|
 //! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who is reached where, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
-//! | [`conversations!`]: golden texts | [`Players`]: the sender of a node's messages, how its directory takes a record; [`conversations::Cast`]: settings, names of messages, directives of its own | |
-//! | [`mod@stage`]: stories, in true time | [`Players`]; [`stage::Scene`]: the letters of a message, checks of effects | |
+//! | [`mod@stage`]: stories, in true time | [`stage::Scene`]: its cores, how a directory takes a record, the letters of a message, checks of effects | |
+//! | [`conversations::recorded`]: stories as golden texts | the record of a story | |
 //! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
 //! | `facts::run`: what safety rests on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
 //! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
@@ -26,7 +26,6 @@ pub mod facts;
 mod handle;
 #[cfg(feature = "handles")]
 pub mod handles;
-mod players;
 #[cfg(feature = "processes")]
 pub mod processes;
 mod rng;
@@ -34,5 +33,4 @@ pub mod stage;
 
 pub use clock::Clock;
 pub use handle::{handle, handle_at};
-pub use players::*;
 pub use rng::Rng;

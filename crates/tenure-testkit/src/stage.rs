@@ -17,15 +17,16 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::time::Duration;
 
 use tenure_core::{
     Command, Effect, ElectionName, End, Event, Input, Protocol, Standing, Time, View, WallTime,
+    contract,
 };
 
 use crate::clock::Clock;
 use crate::handle_at;
-use crate::players::{AddressOf, CommandOf, MessageOf, Players, StartOf, WordsOf};
 
 /// True time at which a stage begins, in nanoseconds.
 pub const BEGIN: u64 = 1_000_000_000_000;
@@ -46,9 +47,26 @@ pub fn name(name: &str) -> ElectionName {
     name.parse().unwrap()
 }
 
+type WordsOf<P> = <<P as Scene>::Core as Protocol>::Words;
+type StartOf<P> = <WordsOf<P> as contract::Words>::Start;
+type AddressOf<P> = <WordsOf<P> as contract::Words>::Address;
+type MessageOf<P> = <WordsOf<P> as contract::Words>::Message;
+type RecordOf<P> = <WordsOf<P> as contract::Words>::Record;
+type CommandOf<P> = <WordsOf<P> as contract::Words>::Command;
+
 /// The part of a [`Stage`] that a protocol brings. Its value is the state beside the nodes: a bus,
 /// a ledger, a log of messages.
-pub trait Scene: Players {
+pub trait Scene: Sized {
+    /// The core.
+    type Core: Protocol<
+        Words: contract::Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>,
+    >;
+    /// Commands that only this protocol has.
+    type Extra: Display;
+    /// Events that only this protocol has.
+    type Own: Clone;
+    /// State that outlives the process of a node.
+    type Disk;
     /// Settings of a node.
     type Config: Clone;
     /// State of a node that only this protocol has.
@@ -58,6 +76,9 @@ pub trait Scene: Players {
 
     /// The core of a node before its first input.
     fn core(config: &Self::Config) -> Self::Core;
+
+    /// Writes a record.
+    fn write(disk: &mut Self::Disk, record: RecordOf<Self>);
 
     /// Puts the letters of a message under way, with [`Stage::later`].
     fn send(stage: &mut Stage<Self>, from: usize, to: AddressOf<Self>, message: MessageOf<Self>);

@@ -8,7 +8,6 @@ use tenure_core::allcall::{
     Link, Message, OwnEvent, Packet, Part, Participant, Round, Start,
 };
 use tenure_core::{Input, Time, Value};
-use tenure_testkit::Players;
 use tenure_testkit::stage::{self as common, Node, Scene};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
@@ -46,22 +45,11 @@ pub(crate) fn config(node: usize) -> Config {
     Config { rank: Some(node as u64), ..Config::new("c".parse().unwrap(), id) }
 }
 
-impl Players for Participants {
+impl Scene for Participants {
     type Core = Allcall;
     type Extra = Infallible;
     type Own = OwnEvent;
     type Disk = ();
-
-    fn sender(_: &Allcall, bus: Bus) -> Bus {
-        bus
-    }
-
-    fn write((): &mut (), record: Infallible) {
-        match record {}
-    }
-}
-
-impl Scene for Participants {
     type Config = Config;
     type Node = Client;
     /// A receiver and a packet.
@@ -69,6 +57,10 @@ impl Scene for Participants {
 
     fn core(config: &Config) -> Allcall {
         Allcall::new(config.clone().check().unwrap())
+    }
+
+    fn write((): &mut (), record: Infallible) {
+        match record {}
     }
 
     fn send(stage: &mut common::Stage<Self>, from: usize, _: Bus, message: Message) {

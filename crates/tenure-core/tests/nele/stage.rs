@@ -10,7 +10,6 @@ use tenure_core::nele::{
     Report, Request, Said, Start, Target, TopicId, Words,
 };
 use tenure_core::{Command, ElectionName, Fence, Input, Standing, Time};
-use tenure_testkit::Players;
 use tenure_testkit::stage::{self as common, Node, Scene};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
@@ -88,28 +87,21 @@ pub(crate) fn topic() -> TopicId {
     TopicId { cluster: "c".into(), topic: 7 << 96 }
 }
 
-impl Players for Processes {
+impl Scene for Processes {
     type Core = Nele;
     type Extra = Extra;
     type Own = OwnEvent;
     type Disk = ();
-
-    fn sender(_: &Nele, ledger: Ledger) -> Ledger {
-        ledger
-    }
-
-    fn write((): &mut (), record: Infallible) {
-        match record {}
-    }
-}
-
-impl Scene for Processes {
     type Config = Config;
     type Node = Clients;
     type Letter = Transit;
 
     fn core(config: &Config) -> Nele {
         Nele::new(config.clone().check().unwrap())
+    }
+
+    fn write((): &mut (), record: Infallible) {
+        match record {}
     }
 
     fn send(stage: &mut common::Stage<Self>, node: usize, _: Ledger, message: Message) {

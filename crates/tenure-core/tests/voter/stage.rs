@@ -11,8 +11,8 @@ use tenure_core::voter::{
     StatusDto, VoteDto, Voter, VoterDto, VoterUrl,
 };
 use tenure_core::{ElectionName, Fence, Input, Protocol, Time};
+use tenure_testkit::Clock;
 use tenure_testkit::stage::{self as common, BEGIN, Node, Scene, name};
-use tenure_testkit::{Clock, Players};
 
 pub(crate) use tenure_testkit::stage::ms;
 
@@ -90,28 +90,21 @@ pub(crate) struct Voters {
     endorsed: BTreeMap<(Identity, u64), Participant>,
 }
 
-impl Players for Voters {
+impl Scene for Voters {
     type Core = Voter;
     type Extra = Infallible;
     type Own = OwnEvent;
     type Disk = Memory;
-
-    fn sender(_: &Voter, peer: Peer) -> Peer {
-        peer
-    }
-
-    fn write(disk: &mut Memory, memory: Memory) {
-        *disk = memory;
-    }
-}
-
-impl Scene for Voters {
     type Config = Config;
     type Node = History;
     type Letter = Letter;
 
     fn core(config: &Config) -> Voter {
         Voter::new(config.clone().check().unwrap())
+    }
+
+    fn write(disk: &mut Memory, memory: Memory) {
+        *disk = memory;
     }
 
     fn send(stage: &mut common::Stage<Self>, node: usize, to: Peer, message: Message) {

@@ -179,7 +179,7 @@ impl World {
     }
 }
 
-/// What the search asks of the model.
+/// The interface of the search.
 impl World {
     pub(crate) fn first(&mut self) -> State {
         let setting = Rc::clone(self.setting());

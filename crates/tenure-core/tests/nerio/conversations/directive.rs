@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tenure_core::NodeName;
 
+use super::cast::KINDS;
 use super::network::{Link, Mishap, Trap};
 
 /// A line of a script.
@@ -35,11 +36,9 @@ pub(super) enum Deed {
         node: String,
         to: NodeName,
     },
-    /// A directive that only this protocol has.
-    Extra {
+    Verify {
         node: String,
-        verb: String,
-        words: Words,
+        leader: String,
     },
     Observe {
         node: String,
@@ -86,23 +85,15 @@ pub(super) enum Restart {
     LostDisk,
 }
 
-/// Names of the directives of a protocol.
-#[derive(Clone, Copy)]
-pub(super) struct Vocabulary {
-    /// The form of the first directive of all.
-    pub(super) cluster: &'static str,
-    /// The forms of directives that only this protocol has: `verb NODE ...`.
-    pub(super) extra: &'static [&'static str],
-    pub(super) kinds: &'static [&'static str],
-}
-
-/// The form of each directive that all protocols have, for errors.
-const FORMS: [&str; 16] = [
+/// The form of each directive, for errors.
+const FORMS: [&str; 18] = [
+    "cluster members=a,b,c [lease=2400ms] [drift=0.1] [refresh=100ms] [promise=SPAN] [delay=1ms]",
     "start NODE... [name=NAME] [rate=1.1]",
     "campaign NODE [priority=N]",
     "resign NODE",
     "transfer NODE to=NAME",
     "observe NODE every=SPAN",
+    "verify NODE leader=NODE",
     "run SPAN",
     "deliver",
     "delay LINK SPAN",
@@ -116,25 +107,19 @@ const FORMS: [&str; 16] = [
     "standing",
 ];
 
-impl Vocabulary {
-    fn forms(self) -> Vec<&'static str> {
-        [&[self.cluster], &FORMS[..], self.extra].concat()
-    }
+/// The form of the directive with this verb.
+fn form(verb: &str) -> Option<&'static str> {
+    let is_it = |form: &&str| form.split(' ').next().unwrap().split('|').any(|v| v == verb);
+    FORMS.into_iter().find(is_it)
+}
 
-    /// The form of the directive with this verb.
-    fn form(self, verb: &str) -> Option<&'static str> {
-        let is_it = |form: &&str| form.split(' ').next().unwrap().split('|').any(|v| v == verb);
-        self.forms().into_iter().find(is_it)
-    }
-
-    /// An error in a directive, with its form.
-    pub(super) fn explain(self, verb: &str, what: &str) -> String {
-        format!("{what}; the form is: {}", self.form(verb).unwrap_or_default())
-    }
+/// An error in a directive, with its form.
+pub(super) fn explain(verb: &str, what: &str) -> String {
+    format!("{what}; the form is: {}", form(verb).unwrap_or_default())
 }
 
 impl Directive {
-    pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut words = Words::split(text)?;
         let quietly = words.plain.last().is_some_and(|word| word == "quietly");
         if quietly {
@@ -144,18 +129,18 @@ impl Directive {
             return Err("there is no directive".into());
         }
         let verb = words.plain.remove(0);
-        if vocabulary.form(&verb).is_none() {
-            let forms = vocabulary.forms().join("\n  ");
+        if form(&verb).is_none() {
+            let forms = FORMS.join("\n  ");
             return Err(format!("there is no directive `{verb}`; there are:\n  {forms}"));
         }
-        let deed = deed(&verb, &mut words, vocabulary.kinds)
+        let deed = deed(&verb, &mut words)
             .and_then(|deed| words.finish().map(|()| deed))
-            .map_err(|what| vocabulary.explain(&verb, &what))?;
+            .map_err(|what| explain(&verb, &what))?;
         Ok(Self { deed, quietly })
     }
 }
 
-fn deed(verb: &str, words: &mut Words, kinds: &[&str]) -> Result<Deed, String> {
+fn deed(verb: &str, words: &mut Words) -> Result<Deed, String> {
     Ok(match verb {
         "cluster" => Deed::Cluster(std::mem::take(words)),
         "start" => {
@@ -177,14 +162,15 @@ fn deed(verb: &str, words: &mut Words, kinds: &[&str]) -> Result<Deed, String> {
             let Span(every) = words.must("every")?;
             Deed::Observe { node: words.next("a node")?, every }
         }
+        "verify" => Deed::Verify { node: words.next("a node")?, leader: words.must("leader")? },
         "run" => Deed::Run(words.parsed::<Span>("a span")?.0),
         "deliver" => Deed::Deliver,
         "delay" => Deed::Delay(words.parsed("a link")?, words.parsed::<Span>("a span")?.0),
         "cut" => Deed::Cut(words.parsed("a link")?),
         "heal" => Deed::Heal,
-        "lose" => Deed::Trap(trap(Mishap::Lost, words, kinds)?),
-        "hold" => Deed::Trap(trap(Mishap::Held, words, kinds)?),
-        "repeat" => Deed::Trap(trap(Mishap::Twice, words, kinds)?),
+        "lose" => Deed::Trap(trap(Mishap::Lost, words)?),
+        "hold" => Deed::Trap(trap(Mishap::Held, words)?),
+        "repeat" => Deed::Trap(trap(Mishap::Twice, words)?),
         "arrive" => Deed::Arrive,
         "crash" => Deed::Crash { node: words.next("a node")? },
         "restart" => Deed::Restart { node: words.next("a node")?, from: restart(words)? },
@@ -198,17 +184,14 @@ fn deed(verb: &str, words: &mut Words, kinds: &[&str]) -> Result<Deed, String> {
             Deed::Disk { node, works }
         }
         "standing" => Deed::Standing,
-        verb => {
-            let node = words.next("a node")?;
-            Deed::Extra { node, verb: verb.to_owned(), words: std::mem::take(words) }
-        }
+        verb => unreachable!("{verb} has a form"),
     })
 }
 
-fn trap(mishap: Mishap, words: &mut Words, kinds: &[&str]) -> Result<Trap, String> {
+fn trap(mishap: Mishap, words: &mut Words) -> Result<Trap, String> {
     let kind = words.next("a kind of message")?;
-    if !kinds.contains(&kind.as_str()) {
-        return Err(format!("no message is a `{kind}`; there are {}", kinds.join(", ")));
+    if !KINDS.contains(&kind.as_str()) {
+        return Err(format!("no message is a `{kind}`; there are {}", KINDS.join(", ")));
     }
     match words.parsed("a link")? {
         Link::OneWay(from, to) => Ok(Trap { mishap, kind, from, to }),
@@ -230,7 +213,7 @@ fn restart(words: &mut Words) -> Result<Restart, String> {
 
 /// The words of a directive that nobody has taken yet.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Words {
+pub(super) struct Words {
     plain: Vec<String>,
     options: BTreeMap<String, String>,
 }
@@ -274,7 +257,10 @@ impl Words {
     /// # Errors
     ///
     /// If the value cannot be read.
-    pub fn option<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<Option<T>, String> {
+    pub(super) fn option<T: FromStr<Err: ToString>>(
+        &mut self,
+        key: &str,
+    ) -> Result<Option<T>, String> {
         let Some(value) = self.options.remove(key) else { return Ok(None) };
         let parsed = value.parse();
         parsed.map(Some).map_err(|error: T::Err| format!("{key}={value}: {}", error.to_string()))
@@ -285,7 +271,7 @@ impl Words {
     /// # Errors
     ///
     /// If the value is missing or cannot be read.
-    pub fn must<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<T, String> {
+    pub(super) fn must<T: FromStr<Err: ToString>>(&mut self, key: &str) -> Result<T, String> {
         self.option(key)?.ok_or_else(|| format!("`{key}=` is missing"))
     }
 
@@ -303,7 +289,7 @@ const BILLION: u64 = 1_000_000_000;
 
 /// A span of time as it is written: `300ms`, `2.4s`.
 #[derive(Clone, Copy, Debug)]
-pub struct Span(pub Duration);
+pub(super) struct Span(pub(super) Duration);
 
 impl FromStr for Span {
     type Err = String;
@@ -342,90 +328,4 @@ fn decimal(text: &str, places: usize) -> Option<u64> {
         return None;
     }
     format!("{whole}{fraction:0<places$}").parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const VOCABULARY: Vocabulary = Vocabulary {
-        cluster: "cluster members=a,b,c",
-        extra: &["verify NODE leader=NODE"],
-        kinds: &["request", "release"],
-    };
-
-    fn parse(text: &str) -> Result<Directive, String> {
-        Directive::parse(text, VOCABULARY)
-    }
-
-    fn deed(text: &str) -> Deed {
-        parse(text).unwrap().deed
-    }
-
-    fn error(text: &str) -> String {
-        parse(text).unwrap_err()
-    }
-
-    #[test]
-    fn directives_are_read_as_written() {
-        assert_eq!(deed("run 2.4s"), Deed::Run(Duration::from_millis(2_400)));
-        assert_eq!(deed("campaign d priority=2"), Deed::Campaign { node: "d".into(), priority: 2 });
-        assert_eq!(deed("cut a>b"), Deed::Cut(Link::OneWay("a".into(), "b".into())));
-        assert_eq!(deed("cut d"), Deed::Cut(Link::All("d".into())));
-        let nodes = vec!["a".into(), "b".into()];
-        let like = Character { name: None, rate: 1_100_000_000 };
-        assert_eq!(deed("start a b rate=1.1"), Deed::Start { nodes, like });
-        let from = Restart::LostDisk;
-        assert_eq!(deed("restart a lost-disk"), Deed::Restart { node: "a".into(), from });
-        let mishap = Mishap::Held;
-        let kind = "release".to_owned();
-        let trap = Trap { mishap, kind, from: "d".into(), to: "a".into() };
-        assert_eq!(deed("hold release d>a"), Deed::Trap(trap));
-        let Deed::Cluster(mut words) = deed("cluster members=a,b lease=1s") else { panic!() };
-        let Span(lease) = words.must("lease").unwrap();
-        assert_eq!(lease, Duration::from_secs(1));
-        assert_eq!(words.must::<String>("lease").unwrap_err(), "`lease=` is missing");
-        assert_eq!(words.finish().unwrap_err(), "`members=a,b` is too much");
-        let Deed::Extra { node, verb, mut words } = deed("verify f leader=d") else { panic!() };
-        assert_eq!(
-            (&*node, &*verb, &*words.must::<String>("leader").unwrap()),
-            ("f", "verify", "d")
-        );
-    }
-
-    #[test]
-    fn quietly_goes_with_every_directive() {
-        assert!(!parse("run 1s").unwrap().quietly);
-        assert!(parse("run 1s quietly").unwrap().quietly);
-        assert!(parse("start a b quietly").unwrap().quietly);
-    }
-
-    #[test]
-    fn errors_give_the_form() {
-        assert!(
-            error("elect d").starts_with("there is no directive `elect`; there are:\n  cluster")
-        );
-        assert_eq!(error("run"), "a span is missing; the form is: run SPAN");
-        let span = "a span is written as 300ms or 2.4s; the form is: run SPAN";
-        for wrong in ["300", "ms", "-1s", "1.0000000001s", "1e3s", "9999999s"] {
-            assert_eq!(error(&format!("run {wrong}")), format!("`{wrong}`: {span}"));
-        }
-        assert_eq!(error("deliver a"), "`a` is too much; the form is: deliver");
-        assert_eq!(error("resign d now=1"), "`now=1` is too much; the form is: resign NODE");
-        assert_eq!(error("resign a=1 a=2"), "`a` is given twice");
-        assert_eq!(error("quietly"), "there is no directive");
-        assert!(error("transfer d").starts_with("`to=` is missing; the form is"));
-        assert!(error("transfer d to=e/f").starts_with("to=e/f: a node's name may hold"));
-        assert!(error("campaign d priority=256").starts_with("priority=256: number too large"));
-        assert!(error("start rate=1").starts_with("a node is missing"));
-        assert!(error("start a rate=3").starts_with("rate=3: a clock's rate is from 0.5 to 2"));
-        assert!(error("start a b name=c").starts_with("one name is for one node"));
-        assert!(
-            error("lose letter a>b").starts_with("no message is a `letter`; there are request")
-        );
-        assert!(error("lose request a-b").starts_with("a message goes one way, as in `a>b`"));
-        assert!(error("cut a-b-c").starts_with("`a-b-c`: a link is"));
-        assert!(error("restart a twice").starts_with("`twice` is no way to restart"));
-        assert!(error("disk a breaks").starts_with("a disk fails or works, not `breaks`"));
-    }
 }

@@ -79,28 +79,3 @@ fn span(token: &str) -> Option<String> {
     let point = if fraction.is_empty() { "" } else { "." };
     Some(format!("{whole}{point}{fraction}{unit}"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn identities_and_times_are_short() {
-        let mut short = Short::default();
-        short.add("d~64000001".into(), "d.1".into());
-        short.add("61800001".into(), "a/1".into());
-        short.add("127.0.0.1:7104".into(), "d".into());
-        for (long, expected) in [
-            (
-                "held by d~64000001 for 1.099999999s start 40.000000, parked",
-                "held by d.1 for 1.0999s start 40000, parked",
-            ),
-            ("{61800001@1:10.001200.0 x@2:10.000000.7}", "{a/1@1:10001.2 x@2:10000+7}"),
-            ("verify 127.0.0.1:7104", "verify d"),
-            ("for 909.090909ms then 2.4s, 300ms and 1s", "for 909ms then 2.4s, 300ms and 1s"),
-            ("d~64000002 db: 1.2.3 0.1 words 7", "d~64000002 db: 1.2.3 0.1 words 7"),
-        ] {
-            assert_eq!(short.line(long), expected);
-        }
-    }
-}

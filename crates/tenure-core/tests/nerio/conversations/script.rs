@@ -86,35 +86,3 @@ impl fmt::Display for Script {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn directives_outlive_recordings() {
-        let text = "# one\n\nAbout it.\n\n> start a\n  old\n  older\n\nThen:\n\n> run 1s\n";
-        let mut script = Script::parse(text).unwrap();
-        assert_eq!((script.title.as_str(), script.preface.as_str()), ("one", "About it."));
-        assert_eq!(script.to_string(), text.replace("  old\n  older\n", ""));
-        for line in &mut script.lines {
-            if let Line::Directive { number, recorded, .. } = line {
-                recorded.push(format!("of line {number}"));
-            }
-        }
-        let written = script.to_string();
-        assert!(written.contains("> start a\n  of line 5\n\nThen:"), "{written}");
-        assert_eq!(script.recorded(), 2);
-        let again = Script::parse(&written).unwrap();
-        assert_eq!(again.to_string(), text.replace("  old\n  older\n", ""));
-    }
-
-    #[test]
-    fn misplaced_text_has_its_line() {
-        let error = |text| Script::parse(text).unwrap_err();
-        assert_eq!(error("no title\n").0, 1);
-        assert_eq!(error("# \n").0, 1);
-        assert_eq!(error("# one\n\n  indented\n").0, 3);
-        assert_eq!(error("# one\n>run 1s\n").0, 2);
-    }
-}

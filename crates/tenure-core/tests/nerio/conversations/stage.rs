@@ -4,37 +4,35 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tenure_core::{
-    Command, Effect, ElectionName, Event, Fence, Input, NodeName, Protocol, Standing,
-};
+use tenure_core::nerio::{self, Effect, Event, Extra, Message, Nerio, Remembered, Sender, To};
+use tenure_core::{Command, ElectionName, Fence, Input, NodeName, Protocol, Standing};
+use tenure_testkit::{Clock, handle};
 
-use super::cast::{Beginning, Cast};
-use super::directive::{Character, Deed, Restart, Vocabulary, Words};
+use super::cast::{self, Beginning, Cluster};
+use super::directive::{Character, Deed, Restart, Words, explain};
 use super::network::{Letter, Link, Network};
 use super::record::Record;
-use crate::Clock;
-use crate::handle;
-use crate::players::{AddressOf, CommandOf, MessageOf, RecordOf, SenderOf, WordsOf};
+use crate::story::members;
 
 /// A story that goes on for longer within one directive never ends.
 const STEPS_MAX: usize = 10_000;
 
 /// A node of the story: what outlives its process.
-struct Node<C: Cast> {
+struct Node {
     name: NodeName,
     /// `None` while no process runs.
-    core: Option<C::Core>,
+    core: Option<Nerio>,
     clock: Clock,
-    disk: Option<C::Disk>,
+    disk: Option<Remembered>,
     disk_works: bool,
 }
 
-pub(super) struct Stage<C: Cast> {
-    cast: C,
-    network: Network<C>,
+pub(super) struct Stage {
+    cluster: Cluster,
+    network: Network,
     /// Everybody who was ever mentioned; the place gives the address and the clock's origin.
     known: Vec<String>,
-    nodes: BTreeMap<String, Node<C>>,
+    nodes: BTreeMap<String, Node>,
     /// How many lives each name has had.
     lives: BTreeMap<NodeName, u32>,
     /// How many directories each node has had.
@@ -48,23 +46,21 @@ pub(super) struct Stage<C: Cast> {
 /// Nothing, or the complaint about a directive.
 type Outcome = Result<(), String>;
 
-/// Names of the directives of this cast.
-pub(super) const fn vocabulary<C: Cast>() -> Vocabulary {
-    Vocabulary { cluster: C::CLUSTER, extra: C::FORMS, kinds: C::KINDS }
-}
-
-impl<C: Cast> Stage<C> {
+impl Stage {
     pub(super) fn new(mut words: Words) -> Result<Self, String> {
-        let cast = C::new(&mut words).and_then(|cast| words.finish().map(|()| cast));
-        let cast = cast.map_err(|what| vocabulary::<C>().explain("cluster", &what))?;
-        let known: Vec<_> = cast.members().iter().map(ToString::to_string).collect();
+        let cluster = Cluster::new(&mut words).and_then(|cluster| {
+            words.finish()?;
+            Ok(cluster)
+        });
+        let cluster = cluster.map_err(|what| explain("cluster", &what))?;
+        let known: Vec<_> = cluster.members().iter().map(ToString::to_string).collect();
         let mut record = Record::default();
         for (n, node) in known.iter().enumerate() {
-            record.short.add(C::address(n).to_string(), node.clone());
+            record.short.add(cast::address(n).to_string(), node.clone());
         }
         Ok(Self {
-            network: Network::new(nanos(cast.delay())),
-            cast,
+            network: Network::new(nanos(cluster.delay)),
+            cluster,
             known,
             nodes: BTreeMap::new(),
             lives: BTreeMap::new(),
@@ -90,10 +86,11 @@ impl<C: Cast> Stage<C> {
             Deed::Transfer { node, to } => {
                 self.command(&node, Command::Transfer { to, probe: false })
             }
-            Deed::Extra { node, verb, mut words } => {
-                let extra = C::extra(&verb, &mut words, |name| self.address(name))?;
-                words.finish().map_err(|what| vocabulary::<C>().explain(&verb, &what))?;
-                self.command(&node, Command::Extra(extra))
+            Deed::Verify { node, leader } => {
+                let To::Address(leader) = self.address(&leader)? else {
+                    unreachable!("places are addresses")
+                };
+                self.command(&node, Command::Extra(Extra::Verify { leader }))
             }
             Deed::Observe { node, every } => self.command(&node, Command::Observe { every }),
             Deed::Run(span) => self.run_until(self.now + nanos(span)),
@@ -151,10 +148,10 @@ impl<C: Cast> Stage<C> {
             self.known.push(node.clone());
         }
         let place = self.known.iter().position(|known| *known == node).unwrap_or_default();
-        self.record.short.add(C::address(place).to_string(), node.clone());
+        self.record.short.add(cast::address(place).to_string(), node.clone());
         let origin = (place as u64 + 1) * 10_000_000_000;
         let clock = Clock { origin, since: self.now, rate: like.rate };
-        let is_member = self.cast.members().contains(&name) && like.name.is_none();
+        let is_member = self.cluster.members().contains(&name) && like.name.is_none();
         let disk = is_member.then(|| self.directory(&node, true));
         let entering = Node { name, core: None, clock, disk, disk_works: true };
         self.nodes.insert(node.clone(), entering);
@@ -162,11 +159,11 @@ impl<C: Cast> Stage<C> {
     }
 
     /// A directory for a node, and a short name for it.
-    fn directory(&mut self, node: &str, fresh: bool) -> C::Disk {
+    fn directory(&mut self, node: &str, fresh: bool) -> Remembered {
         let count = self.directories.entry(node.to_owned()).or_default();
         *count += 1;
         let place = self.known.iter().position(|known| known == node).unwrap_or_default();
-        let (disk, identity) = C::disk(place, *count, fresh);
+        let (disk, identity) = cast::disk(place, *count, fresh);
         self.record.short.add(identity, format!("{node}/{count}"));
         disk
     }
@@ -177,10 +174,10 @@ impl<C: Cast> Stage<C> {
         let life = self.lives.entry(name.clone()).or_default();
         *life += 1;
         let life = *life;
-        let core = self.cast.core(&name);
+        let core = self.cluster.core(&name);
         self.node(node)?.core = Some(core);
         let disk = self.nodes[node].disk.as_ref();
-        let Beginning { start, identity, finds } = self.cast.begin(&name, life, disk);
+        let Beginning { start, identity, finds } = cast::begin(&name, life, disk);
         let short = format!("{name}.{life}");
         self.record.short.add(identity, short.clone());
         self.step(node, Input::Start(start), &format!("{short} begins{finds}"))
@@ -206,7 +203,7 @@ impl<C: Cast> Stage<C> {
                 let node = self.node(node)?;
                 node.clock = Clock { origin: 1_000_000_000, since: now, rate: node.clock.rate };
                 if let Some(disk) = &mut node.disk {
-                    C::reboot(disk);
+                    disk.forget_grants();
                 }
             }
             Restart::LostDisk => {
@@ -220,7 +217,7 @@ impl<C: Cast> Stage<C> {
         self.live(node)
     }
 
-    fn command(&mut self, node: &str, command: CommandOf<C>) -> Outcome {
+    fn command(&mut self, node: &str, command: nerio::Command) -> Outcome {
         self.running(node)?;
         let said = format!("{}: {command}", election());
         self.step(node, Input::Command { election: election(), command }, &said)
@@ -254,16 +251,16 @@ impl<C: Cast> Stage<C> {
 
     /// The earliest deadline of all, in true time, and whose it is.
     fn next_timer(&self) -> Option<(u64, String)> {
-        let due = |(name, node): (&String, &Node<C>)| {
+        let due = |(name, node): (&String, &Node)| {
             let at = node.core.as_ref()?.deadline()?.at;
             Some((node.clock.reaches(at).max(self.now), name.clone()))
         };
         self.nodes.iter().filter_map(due).min()
     }
 
-    fn deliver(&mut self, letter: Letter<C>) -> Outcome {
+    fn deliver(&mut self, letter: Letter) -> Outcome {
         let Letter { sender: from, to, message, .. } = letter;
-        let said = Record::arrival(&letter.from, C::kind(&message), &message.to_string());
+        let said = Record::arrival(&letter.from, cast::kind(&message), &message.to_string());
         if self.nodes.get(&to).is_some_and(|node| node.core.is_some()) {
             return self.step(&to, Input::Message { from, message }, &said);
         }
@@ -271,7 +268,7 @@ impl<C: Cast> Stage<C> {
     }
 
     /// Hands one input to one node and carries out what it answers, as a driver does.
-    fn step(&mut self, name: &str, input: Input<WordsOf<C>>, said: &str) -> Outcome {
+    fn step(&mut self, name: &str, input: Input<nerio::Words>, said: &str) -> Outcome {
         let now = self.now;
         let node = self.node(name)?;
         let clock = node.clock.shows(now);
@@ -312,7 +309,7 @@ impl<C: Cast> Stage<C> {
                     self.record.effect(&effect.to_string())
                 }
                 Effect::Emit { ref event, .. } => {
-                    let worth = C::is_worth_a_line(event);
+                    let worth = cast::is_worth_a_line(event);
                     self.record.event(now, name, clock, &effect.to_string(), worth);
                     self.judge_fence(event)?;
                 }
@@ -330,7 +327,7 @@ impl<C: Cast> Stage<C> {
         &mut self,
         from: &str,
         to: &str,
-        message: MessageOf<C>,
+        message: Message,
     ) -> Result<Option<&'static str>, String> {
         let sender = self.sender(from)?;
         let up = self.nodes.get(to).is_some_and(|node| node.core.is_some());
@@ -340,32 +337,30 @@ impl<C: Cast> Stage<C> {
         Ok(fate.or((!up).then_some("down")))
     }
 
-    fn sender(&self, name: &str) -> Result<SenderOf<C>, String> {
-        let core = self.nodes.get(name).and_then(|node| node.core.as_ref());
-        let core = core.ok_or_else(|| format!("{name} does not run"))?;
-        Ok(C::sender(core, self.address(name)?))
+    fn sender(&self, name: &str) -> Result<Sender, String> {
+        let core = self.core(name)?;
+        Ok(members::sender(core.config(), core.who().clone(), self.address(name)?))
     }
 
-    fn write(&mut self, node: &str, record: RecordOf<C>) -> Outcome {
+    fn write(&mut self, node: &str, record: nerio::Record) -> Outcome {
         let disk = self.node(node)?.disk.as_mut();
         let disk = disk.ok_or_else(|| format!("{node} has no directory to write to"))?;
-        C::write(disk, record);
+        disk.write(record);
         Ok(())
     }
 
     /// At most one, in true time.
     fn judge_leaders(&self) -> Outcome {
-        let leads = |node: &&Node<C>| self.claim(node).is_leading();
+        let leads = |node: &&Node| self.claim(node).is_leading();
         let leaders: Vec<_> = self.nodes.values().filter(leads).map(|node| &node.name).collect();
         match leaders[..] {
             [] | [_] => Ok(()),
-            _ if !C::EXCLUSIVE => Ok(()),
             _ => Err(format!("Leader Uniqueness: {leaders:?} lead at {} ms", self.now / 1_000_000)),
         }
     }
 
     /// Each leadership has a higher fence than those before it.
-    fn judge_fence(&mut self, event: &Event<C::Own>) -> Outcome {
+    fn judge_fence(&mut self, event: &Event) -> Outcome {
         let Event::Elected { fence: Some(fence), .. } = event else { return Ok(()) };
         if *fence <= self.last_fence {
             return Err(format!("fence {fence} is not above {}", self.last_fence));
@@ -374,7 +369,7 @@ impl<C: Cast> Stage<C> {
         Ok(())
     }
 
-    fn claim(&self, node: &Node<C>) -> Standing {
+    fn claim(&self, node: &Node) -> Standing {
         let now = node.clock.shows(self.now);
         node.core.as_ref().map_or(Standing::NotLeading, |core| core.standing(&election(), now))
     }
@@ -398,7 +393,7 @@ impl<C: Cast> Stage<C> {
             let Some(core) = node.core.clone().filter(|_| node.disk.is_some()) else {
                 continue;
             };
-            let said = C::answers(core, now, self.sender(name)?);
+            let said = cast::answers(core, now, self.sender(name)?);
             lines.extend(said.into_iter().map(|said| (name.clone(), now, said)));
         }
         for (name, now, said) in lines {
@@ -407,7 +402,7 @@ impl<C: Cast> Stage<C> {
         Ok(())
     }
 
-    fn node(&mut self, name: &str) -> Result<&mut Node<C>, String> {
+    fn node(&mut self, name: &str) -> Result<&mut Node, String> {
         self.nodes.get_mut(name).ok_or_else(|| format!("nobody called {name} has started"))
     }
 
@@ -420,16 +415,19 @@ impl<C: Cast> Stage<C> {
         link.ends().into_iter().try_for_each(|end| self.address(end).map(drop))
     }
 
-    fn address(&self, name: &str) -> Result<AddressOf<C>, String> {
-        let place = self.known.iter().position(|known| known == name);
-        place.map(C::address).ok_or_else(|| format!("nobody is called {name}"))
+    fn core(&self, name: &str) -> Result<&Nerio, String> {
+        let core = self.nodes.get(name).and_then(|node| node.core.as_ref());
+        core.ok_or_else(|| format!("{name} does not run"))
     }
 
-    fn addressee(&self, from: &str, to: AddressOf<C>) -> Result<String, String> {
-        let core = self.nodes.get(from).and_then(|node| node.core.as_ref());
-        let core = core.ok_or_else(|| format!("{from} does not run"))?;
-        let address = C::place(core, to);
-        let is_there = |(place, _): &(usize, &String)| C::address(*place) == address;
+    fn address(&self, name: &str) -> Result<To, String> {
+        let place = self.known.iter().position(|known| known == name);
+        place.map(cast::address).ok_or_else(|| format!("nobody is called {name}"))
+    }
+
+    fn addressee(&self, from: &str, to: To) -> Result<String, String> {
+        let address = members::place(self.core(from)?, to);
+        let is_there = |(place, _): &(usize, &String)| cast::address(*place) == address;
         let known = self.known.iter().enumerate().find(is_there);
         known.map(|(_, name)| name.clone()).ok_or_else(|| format!("nobody is at {address}"))
     }
