@@ -12,8 +12,10 @@
 use std::{error::Error, time::Duration};
 
 use axum::{Router, routing::get};
+use tenure::settings::{SecretFile, duration};
 use tenure::{AtMostOne, Leader};
-use tenure_nerio::{Node, Opening, Settings, Storage};
+use tenure_nerio::keys::Keys;
+use tenure_nerio::{Config, Node, Opening, Storage, members};
 use tokio::signal::unix::{SignalKind, signal};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -22,11 +24,13 @@ type Failure = Box<dyn Error + Send + Sync>;
 pub(crate) async fn main() -> Result<(), Failure> {
     let set = |name| std::env::var(name).map_err(|_| format!("set {name}"));
     // The variables of the command `tenure`, so that `tenure leader` needs no others.
-    let Settings { config, name, state, keys } = Settings::from_env()?;
-    let (name, path) = name.zip(state).ok_or("set TENURE_NAME and TENURE_STATE")?;
+    let mut config = Config::new("tenure".parse()?, members(&set("TENURE_MEMBERS")?)?)
+        .with_lease(duration(&set("TENURE_LEASE")?)?);
+    config.grace = duration(&set("TENURE_GRACE")?)?;
+    let path = set("TENURE_STATE")?.into();
     let opening = if set("FIRST_START").is_ok() { Opening::New } else { Opening::Existing };
-    let node = Node::builder(config.check()?, name)
-        .keys(keys.ok_or("set TENURE_KEY_FILE")?)
+    let node = Node::builder(config.check()?, set("TENURE_NAME")?.parse()?)
+        .keys(keys(&set("TENURE_KEY_FILE")?)?)
         .grantor(Storage::Directory { path, opening })
         .start()?;
     let election = node.election("service")?;
@@ -53,4 +57,14 @@ pub(crate) async fn main() -> Result<(), Failure> {
     }
     node.close().await;
     Ok(())
+}
+
+/// Keys in a file that other users neither read nor write.
+fn keys(path: &str) -> Result<Keys, Failure> {
+    let wrong = |what: &str| format!("the key file {path} {what}");
+    let file = SecretFile::read(path.as_ref()).map_err(|what| wrong(&what))?;
+    if SecretFile::is_open(file.mode) {
+        return Err(wrong("is open to other users: run chmod 600 on it").into());
+    }
+    Ok(Keys::parse(&String::from_utf8(file.bytes)?)?)
 }

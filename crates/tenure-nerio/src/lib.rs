@@ -116,7 +116,6 @@ mod places;
 mod proofs;
 mod request;
 mod seal;
-mod settings;
 pub mod state;
 mod storage;
 pub mod survey;
@@ -134,7 +133,6 @@ pub use self::gate::{EdictGate, EdictRefused};
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};
-pub use self::settings::{Settings, SettingsError};
 pub use self::storage::Storage;
 
 /// The examples of the README compile and run.

@@ -15,7 +15,6 @@ use std::process::{Child, Command, ExitCode};
 
 use libtest_mimic::{Arguments, Trial};
 use rustix::process::{Pid, Signal, kill_process};
-use tenure_nerio::Settings;
 use tenure_nerio::keys::ClusterKey;
 use tenure_testkit::processes::{Members, wait};
 
@@ -66,9 +65,6 @@ impl Copies {
 
     fn start(&mut self, name: &'static str, first: bool) {
         let mut copy = Command::new(std::env::current_exe().unwrap());
-        for variable in Settings::VARIABLES {
-            copy.env_remove(variable);
-        }
         copy.env("TENURE_NAME", name)
             .env("TENURE_MEMBERS", &self.members)
             .env("TENURE_KEY_FILE", self.path("copies.key"))

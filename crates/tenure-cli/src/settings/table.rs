@@ -234,18 +234,6 @@ mod tests {
         assert!(count > 10);
     }
 
-    /// A program reads with the library what the command reads.
-    #[test]
-    fn variables_of_the_library_are_settings() {
-        let hidden = super::super::tls::HIDDEN.map(|hidden| hidden.variable);
-        for variable in tenure_nerio::Settings::VARIABLES {
-            let name = variable.trim_start_matches("TENURE_").to_lowercase().replace('_', "-");
-            let spec = Registry(protocol::ALL).setting(&name);
-            let is_setting = spec.is_some_and(|spec| spec.variable().as_deref() == Some(variable));
-            assert!(is_setting || hidden.contains(&variable), "{variable}");
-        }
-    }
-
     #[test]
     fn no_name_is_used_twice() {
         let all: Vec<_> = Registry(protocol::ALL).settings().collect();
