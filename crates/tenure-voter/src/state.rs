@@ -16,7 +16,7 @@ use crate::lookout::{Lookout, TRIAL};
 const BYTES_MAX: u64 = 65_536;
 
 const VOTER: Document<StoredMemory> =
-    Document::new("voter", Format { magic: *b"\x89TENUREv", oldest: 1, newest: 1 }, BYTES_MAX);
+    Document::new("voter", Format { magic: *b"\x89TENUREv", number: 1 }, BYTES_MAX);
 
 static LAYOUT: Layout = Layout {
     document: "voter",

@@ -2,26 +2,23 @@
 //! reserve of fences, and the memories of the other members.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure::clock;
 use tenure::driver::random;
-use tenure::state::{Directory, Document, Format, whole};
-use tenure_core::nerio::{Boot, Durable, Instance, Record};
-use tenure_core::{ClusterName, Fence, NodeName, WallTime};
+use tenure::state::{Directory, Document, Format};
+use tenure_core::nerio::{Durable, Instance, Record};
+use tenure_core::{ClusterName, NodeName, WallTime};
 
+use super::Grantor;
 use super::error::{MemoryError, WriteError};
-use super::{FORMATS, Grantor};
 
 /// Far above what an identity takes.
 const BYTES_MAX: u64 = 8192;
 
-/// Formats 1 and 2 knew no memories of other members.
-const FORMAT: Format = Format { magic: *b"\x89TENUREi", oldest: FORMATS.oldest, newest: 3 };
+const FORMAT: Format = Format { magic: *b"\x89TENUREi", number: 3 };
 
-pub(super) const IDENTITY: Document<Identity> =
-    Document::new("identity", FORMAT, BYTES_MAX).with_older(alone);
+pub(super) const IDENTITY: Document<Identity> = Document::new("identity", FORMAT, BYTES_MAX);
 
 /// No memory began before this program was there: 2026-11-01, in milliseconds since 1970.
 const RELEASED: u64 = 1_793_491_200_000;
@@ -51,24 +48,6 @@ pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     }
     let number = random().map_err(|error| MemoryError::Random(error.source))?;
     Ok(Instance::new(born, number))
-}
-
-/// Reads an identity of a format that knew no other memories. Its number is random and says nothing
-/// of when the memory began: it counts as earlier than all numbers that do.
-fn alone(body: &[u8]) -> Option<Identity> {
-    #[derive(Deserialize)]
-    struct Alone {
-        cluster: ClusterName,
-        node: NodeName,
-        instance: Instance,
-        boot: Boot,
-        delta_max: Option<Duration>,
-        reserve: Option<Fence>,
-    }
-    let Alone { cluster, node, instance, boot, delta_max, reserve } = whole(body)?;
-    let instance = Instance::new(0, instance.0);
-    let durable = Durable { instance, boot, delta_max, reserve, roster: Vec::new() };
-    Some(Identity { cluster, node, durable })
 }
 
 /// The directory and the identity in it, shared by all that flush.
@@ -101,7 +80,8 @@ impl Shared {
 mod tests {
     use std::time::Duration;
 
-    use tenure_core::nerio::Entry;
+    use tenure_core::Fence;
+    use tenure_core::nerio::{Boot, Entry};
 
     use super::*;
 
@@ -122,34 +102,15 @@ mod tests {
         }
     }
 
-    /// The bytes of an identity that has heard of no other memory.
-    const OLD: &str = "01630161ef9bafcdf8acd19181deb7de9af1d9a2a30207010a80cab5ee0101808040";
-
     #[test]
     fn the_bytes_of_format_3() {
         // Another layout needs another number in `FORMAT`.
         let bytes = IDENTITY.encode(&sample());
         let told: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let expected = format!(
-            "8954454e555245690300000032000000{OLD}010162828080808080808080808008016733ebac"
-        );
+        let expected = "8954454e55524569030000003200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a\
+             30207010a80cab5ee0101808040010162828080808080808080808008016733ebac";
         assert_eq!(told, expected);
         assert_eq!(IDENTITY.decode(&bytes).unwrap(), sample());
-    }
-
-    #[test]
-    fn old_formats_are_read() {
-        let body: Vec<u8> = (0..OLD.len() / 2)
-            .map(|at| u8::from_str_radix(&OLD[2 * at..2 * at + 2], 16).unwrap())
-            .collect();
-        let mut expected = sample();
-        expected.durable.roster.clear();
-        expected.durable.instance = Instance::new(0, expected.durable.instance.0);
-        for format in 1..FORMAT.newest {
-            assert_eq!(IDENTITY.decode(&FORMAT.seal_as(format, &body)).unwrap(), expected);
-        }
-        let longer = [&body[..], &[0]].concat();
-        assert!(IDENTITY.decode(&FORMAT.seal_as(2, &longer)).is_err());
     }
 
     #[test]

@@ -44,7 +44,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tenure::state::{BootKey, Directory, Format, Layout, Opening};
+use tenure::state::{BootKey, Directory, Layout, Opening};
 use tenure_core::nerio::{self, Durable, GrantRecord, Instance, Record};
 use tenure_core::{ClusterName, Fence, NodeName};
 
@@ -53,10 +53,6 @@ pub use self::error::{MemoryError, Tear, WriteError};
 pub use self::recover::{Edited, Recovery, RecoveryError};
 
 use self::table::{GRANTS, Table};
-
-/// The formats of both files. Format 1 knew no announced fence in a grant: it is read, and written
-/// anew as format 2.
-const FORMATS: Format = Format { magic: [0; 8], oldest: 1, newest: 2 };
 
 const LAYOUT: Layout = Layout {
     document: IDENTITY.name,

@@ -6,13 +6,8 @@
 //! Sequence n is in slot n mod 2, so each write goes to the older slot. An empty body says that
 //! the pair is free. A slot never crosses a page.
 
-use std::net::SocketAddr;
-
-use serde::Deserialize;
-use tenure_core::nerio::{GrantRecord, Stamp, Tenancy, Who};
-use tenure_core::{ElectionName, Fence, Time, Value};
-
-use super::FORMATS;
+use tenure::state::whole;
+use tenure_core::nerio::GrantRecord;
 
 pub(super) const SLOT: usize = 512;
 pub(super) const PAIR: usize = 2 * SLOT;
@@ -90,7 +85,7 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
 /// depended on the write, because answers leave only after it returned: so the older slot is the
 /// truth. (On another boot of the machine, where pages may have reached the disk in any order, the
 /// table is not read at all.)
-pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
+pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
     let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {
         (Slot::Empty, Slot::Empty) => (0, &[][..], false),
@@ -109,61 +104,17 @@ pub(super) fn read(format: u32, bytes: &[u8; PAIR]) -> Option<Entry> {
     };
     let record = match body {
         [] => None,
-        body if format == FORMATS.oldest => Some(whole::<GrantOfFormat1>(body)?.into()),
         body => Some(whole(body)?),
     };
     Some(Entry { sequence, record, torn })
 }
 
-fn whole<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Option<T> {
-    match postcard::take_from_bytes(body) {
-        Ok((record, [])) => Some(record),
-        _ => None,
-    }
-}
-
-/// A grant in format 1: nobody knows whether its holder had announced a fence, and until its
-/// next renewal nobody is told that it leads.
-#[derive(Deserialize)]
-struct GrantOfFormat1 {
-    election: ElectionName,
-    holder: Who,
-    address: SocketAddr,
-    value: Value,
-    start: Time,
-    finish: Time,
-    stamp: Stamp,
-    priority: u8,
-    leading: bool,
-    accepted: bool,
-    fence_seen: Fence,
-    fence_owner: Option<Tenancy>,
-}
-
-impl From<GrantOfFormat1> for GrantRecord {
-    fn from(old: GrantOfFormat1) -> Self {
-        Self {
-            election: old.election,
-            holder: old.holder,
-            address: old.address,
-            value: old.value,
-            start: old.start,
-            finish: old.finish,
-            stamp: old.stamp,
-            priority: old.priority,
-            leading: old.leading,
-            announced: None,
-            accepted: old.accepted,
-            fence_seen: old.fence_seen,
-            fence_owner: old.fence_owner,
-        }
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
-    use tenure_core::NodeName;
-    use tenure_core::nerio::{Boot, Inc};
+    use std::net::SocketAddr;
+
+    use tenure_core::nerio::{Boot, Inc, Stamp, Tenancy, Who};
+    use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
     use super::*;
 
@@ -209,10 +160,6 @@ pub(super) mod tests {
         }
     }
 
-    fn read(pair: &[u8; PAIR]) -> Option<Entry> {
-        super::read(FORMATS.newest, pair)
-    }
-
     /// A pair after these writes, the last ones counting.
     fn pair(writes: &[(u64, Option<GrantRecord>)]) -> [u8; PAIR] {
         let mut pair = [0; PAIR];
@@ -235,7 +182,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_bytes_of_format_2() {
-        // Another layout needs another number in `FORMATS`.
+        // Another layout needs another number in `FORMAT`.
         let mut buffer = [0; SLOT];
         let bytes = encode(&mut buffer, 1, Some(&grant("billing", 300))).unwrap();
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -244,18 +191,6 @@ pub(super) mod tests {
             "bd6661313000000001000000000000000762696c6c696e670161ac02007f000001bd370468657265ac02\
              ace697d01201ac020100000001ac02010161ac02ac02"
         );
-    }
-
-    #[test]
-    fn grant_of_format_1_reads() {
-        let hex = "9191ffa02f00000001000000000000000762696c6c696e670161ac02007f000001bd3704686572\
-                   65ac02ace697d01201ac0201000001ac02010161ac02ac02";
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16);
-        let bytes: Vec<u8> = hex.as_bytes().chunks(2).map(|pair| byte(pair).unwrap()).collect();
-        let mut pair = [0; PAIR];
-        pair[SLOT..SLOT + bytes.len()].copy_from_slice(&bytes);
-        assert_eq!(super::read(1, &pair).unwrap().record, Some(grant("billing", 300)));
-        assert_eq!(super::read(2, &pair), None, "another layout");
     }
 
     #[test]

@@ -21,13 +21,13 @@ use tenure::state::{self, BootKey, Damage, Directory, Format, Refusal, StateErro
 use tenure_core::nerio::{GrantRecord, Instance};
 use tenure_core::{ElectionName, Time};
 
+use super::Grants;
 use super::error::{Tear, WriteError};
 use super::slot::{self, PAIR, SLOT};
-use super::{FORMATS, Grants};
 
 pub(super) const GRANTS: &str = "grants";
 
-const FORMAT: Format = Format { magic: *b"\x89TENUREg", ..FORMATS };
+pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 2 };
 const HEAD: usize = 4096;
 /// By how many pairs the file grows.
 const CHUNK: u32 = 64;
@@ -73,11 +73,7 @@ fn start(pair: u32) -> u64 {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    /// The head of the table, and the head that it has in the older format.
     head: Vec<u8>,
-    old_head: Vec<u8>,
-    /// The bytes of a new file: the head, and the entries of a table in the older format.
-    first: Vec<u8>,
     /// The table of this boot; `None` until its first grant. Until then what was there before
     /// stays, so that another start finds the same reason to wait.
     file: Option<File>,
@@ -107,17 +103,10 @@ impl Table {
         // Serializing into memory cannot fail: nothing in it has an unknown length.
         let body = postcard::to_allocvec(&Key { instance, boot: &boot });
         let body = body.unwrap_or_default();
-        let head = |format| {
-            let mut head = FORMAT.seal_as(format, &body);
-            head.resize(HEAD, 0);
-            head
-        };
-        let (head, old_head) = (head(FORMAT.newest), head(FORMAT.oldest));
-        let first = head.clone();
+        let mut head = FORMAT.seal(&body);
+        head.resize(HEAD, 0);
         Self {
             head,
-            old_head,
-            first,
             file: None,
             found: None,
             held: HashMap::new(),
@@ -157,24 +146,18 @@ impl Table {
         if let Some(drawn) = drawn {
             *self = Self::of(drawn, std::mem::take(&mut self.boot));
         }
-        let format = match &head {
-            head if *head == self.head => FORMAT.newest,
-            head if *head == self.old_head => FORMAT.oldest,
-            _ => return Ok(other(&head, &self.head)),
-        };
+        if head != self.head {
+            return Ok(other(&head, &self.head));
+        }
         let pairs = (bytes - HEAD as u64) / PAIR as u64;
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
         // No pairs: the process ended before its first grant, and waiting again harms nobody.
         if pairs == 0 || pairs > PAIRS_MAX || pairs % CHUNK != 0 || start(pairs) != bytes {
             return Ok(Grants::Torn(Tear::Length { bytes }));
         }
-        match self.scan(&file, format, pairs).map_err(failed)? {
-            Ok(grants) if format == FORMAT.newest => {
-                self.file = Some(file);
-                Ok(Grants::SameBoot(grants))
-            }
+        match self.scan(&file, pairs).map_err(failed)? {
             Ok(grants) => {
-                self.rewrite(&grants, pairs).map_err(failed)?;
+                self.file = Some(file);
                 Ok(Grants::SameBoot(grants))
             }
             Err(tear) => {
@@ -185,31 +168,7 @@ impl Table {
         }
     }
 
-    /// A table of the format before is replaced whole by the first write to it. Until then it
-    /// stays as it is.
-    fn rewrite(&mut self, grants: &[GrantRecord], pairs: u32) -> io::Result<()> {
-        self.held.clear();
-        self.first.resize(usize::try_from(start(pairs)).map_err(io::Error::other)?, 0);
-        for (grant, number) in grants.iter().zip(0..) {
-            let pair = Pair { number, sequence: 1 };
-            let bytes = slot::encode(&mut self.buffer, pair.sequence, Some(grant));
-            let bytes = bytes.map_err(io::Error::other)?;
-            let at = start(number) + slot::offset(pair.sequence);
-            let at = usize::try_from(at).map_err(io::Error::other)?;
-            self.first[at..at + bytes.len()].copy_from_slice(bytes);
-            self.held.insert(grant.election.clone(), pair);
-        }
-        let held = u32::try_from(self.held.len()).unwrap_or(pairs);
-        self.free = (held..pairs).rev().map(|number| Pair { number, sequence: 0 }).collect();
-        Ok(())
-    }
-
-    fn scan(
-        &mut self,
-        file: &File,
-        format: u32,
-        pairs: u32,
-    ) -> io::Result<Result<Vec<GrantRecord>, Tear>> {
+    fn scan(&mut self, file: &File, pairs: u32) -> io::Result<Result<Vec<GrantRecord>, Tear>> {
         let mut grants = Vec::new();
         let mut torn = 0;
         let mut chunk = vec![0; CHUNK as usize * PAIR];
@@ -218,7 +177,7 @@ impl Table {
             let chunk = &mut chunk[..here as usize * PAIR];
             file.read_exact_at(chunk, start(first))?;
             for (number, bytes) in (first..).zip(chunk.as_chunks::<PAIR>().0) {
-                let Some(entry) = slot::read(format, bytes) else {
+                let Some(entry) = slot::read(bytes) else {
                     return Ok(Err(Tear::Pair { pair: number }));
                 };
                 torn += u32::from(entry.torn);
@@ -252,12 +211,11 @@ impl Table {
             Some(file) => file,
             None => {
                 directory.check(|_| true)?;
-                directory.put(GRANTS, &self.first).map_err(failed)?
+                directory.put(GRANTS, &self.head).map_err(failed)?
             }
         };
         let file = self.file.insert(file);
         look(file, &mut self.found, directory)?;
-        self.first = Vec::new();
         if let Some(pair) = self.held.get_mut(&grant.election) {
             return write(file, &mut self.buffer, pair, Some(grant)).map_err(failed);
         }
@@ -347,15 +305,4 @@ fn grow(file: &File, pairs: u32) -> io::Result<()> {
 
 fn short(bytes: u64) -> Damage {
     Damage::Length { bytes, expected: HEAD as u64 }
-}
-
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-
-    pub(in crate::state) fn newer() -> Vec<u8> {
-        let mut head = FORMAT.seal_as(FORMAT.newest + 1, b"whatever comes");
-        head.resize(HEAD, 0);
-        head
-    }
 }

@@ -1,7 +1,5 @@
 //! Starts and restarts, in made-up boots of the machine.
 
-mod before;
-
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +11,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, OFlags};
 use tempfile::TempDir;
-use tenure::state::{self, Disk, Linux, StateError};
+use tenure::state::{self, Disk, Format, Linux, StateError};
 
 use tenure_core::nerio::{Boot, Instance, Remembered};
 
@@ -73,11 +71,6 @@ pub(super) fn open_on(
 ) -> Result<(StateDir, Recovered), MemoryError> {
     let directory = Directory::open_on(path, &LAYOUT, disk)?;
     StateDir::open_in(directory, opening, grantor, &BootKey::made_up(boot))
-}
-
-/// A file of an identity in a format that is not known yet.
-fn newer_identity() -> Vec<u8> {
-    IDENTITY.format.seal_as(IDENTITY.format.newest + 1, b"whatever comes")
 }
 
 pub(super) fn grantor(node: &str) -> Grantor {
@@ -387,24 +380,41 @@ fn changed_identity_is_refused() {
 }
 
 #[test]
-fn newer_format_is_refused() {
+fn other_format_is_refused() {
     let world = World::new();
     drop(world.first());
-    let newer =
-        [(GRANTS, table::tests::newer(), (3, 2)), (IDENTITY.name, newer_identity(), (4, 3))];
-    for (name, bytes, (found, known)) in newer {
+    for (name, format) in [(GRANTS, table::FORMAT), (IDENTITY.name, IDENTITY.format)] {
         let path = world.path().join(name);
-        fs::write(&path, &bytes).unwrap();
-        assert_eq!(
-            world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
-            format!(
-                "{} has the format {found}, this release reads 1 to {known}; start the release \
-                 that wrote it",
-                path.display()
-            )
-        );
-        assert_eq!(fs::read(&path).unwrap(), bytes);
+        for found in [format.number + 1, format.number - 1] {
+            let bytes = Format { number: found, ..format }.seal(b"whatever it is");
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(
+                world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
+                format!(
+                    "{} has the format {found}, this release reads {}; start the release that \
+                     wrote it",
+                    path.display(),
+                    format.number
+                )
+            );
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
     }
+}
+
+/// An early build left a part of the number out of the identity; the table has all of it.
+#[test]
+fn table_completes_number() {
+    let world = World::new();
+    let mut state = world.first();
+    state.write(&grant_record("billing", 1)).unwrap();
+    drop(state);
+    let path = world.path().join(IDENTITY.name);
+    let mut identity = IDENTITY.decode(&fs::read(&path).unwrap()).unwrap();
+    identity.durable.instance = Instance::new(0, identity.durable.instance.0);
+    fs::write(&path, IDENTITY.encode(&identity)).unwrap();
+    let known = world.known("boot 1");
+    assert!(matches!(&known, Grants::SameBoot(grants) if grants.len() == 1), "{known}");
 }
 
 #[test]
@@ -466,53 +476,6 @@ fn reader_cannot_block_start() {
         let mode = file.unwrap().metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "others can open it");
     }
-}
-
-/// A node of the release before, which is still running, has locked the directory and signed.
-#[test]
-fn earlier_release_keeps_directory() {
-    let world = World::new();
-    drop(world.first());
-    let mut sleep = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-    fs::write(world.path().join("lock"), format!("{:<10}\n", sleep.id())).unwrap();
-    let before = File::open(world.path()).unwrap();
-    rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
-    let refused = world.open("boot 1", Opening::Existing).unwrap_err();
-    let MemoryError::State(StateError::InUse { owner, .. }) = refused else { panic!("{refused}") };
-    assert_eq!(owner, Some(sleep.id()));
-    // A later start of that release finds the directory locked.
-    give_up(before);
-    let state = world.open("boot 1", Opening::Existing).unwrap();
-    let later = File::open(world.path()).unwrap();
-    let locked = rustix::fs::flock(&later, FlockOperation::NonBlockingLockExclusive);
-    assert_eq!(locked, Err(rustix::io::Errno::WOULDBLOCK));
-    drop(state);
-    sleep.kill().unwrap();
-    sleep.wait().unwrap();
-}
-
-/// The same in containers: the process that signed has a number that says nothing here.
-#[test]
-fn earlier_release_in_namespace_keeps_directory() {
-    let world = World::new();
-    drop(world.first());
-    let before = File::open(world.path()).unwrap();
-    rustix::fs::flock(&before, FlockOperation::NonBlockingLockExclusive).unwrap();
-    for signed in [std::process::id(), u32::MAX] {
-        fs::write(world.path().join("lock"), format!("{signed:<10}\n")).unwrap();
-        let refused = world.open("boot 1", Opening::Existing).unwrap_err();
-        assert!(
-            matches!(refused, MemoryError::State(StateError::InUse { owner: None, .. })),
-            "{refused}"
-        );
-    }
-    give_up(before);
-    drop(world.open("boot 1", Opening::Existing).unwrap());
-}
-
-/// A process that another test starts has a copy of the file until it has begun.
-fn give_up(locked: File) {
-    rustix::fs::flock(&locked, FlockOperation::Unlock).unwrap();
 }
 
 #[test]

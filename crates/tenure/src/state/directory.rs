@@ -21,9 +21,6 @@ const LOCK: &str = "lock";
 /// over, and `rm *` does not remove it.
 const HELD: &str = ".held";
 
-/// Others than its owner can open a directory of such a mode.
-const READABLE: u32 = 0o044;
-
 /// How often another one may take that file away while it is opened.
 const ATTEMPTS: u32 = 100;
 
@@ -200,26 +197,10 @@ impl Directory {
                 let failed = |source| StateError::io("lock", &self.at(HELD), source);
                 self.remember(HELD, &held).map_err(failed)?;
                 self.held = Some(held);
-                return self.lock_as_before();
+                return Ok(());
             }
         }
         Err(StateError::io("lock", &self.at(HELD), Errno::AGAIN))
-    }
-
-    /// Releases before this one lock the directory itself, which its readers can do as well. Where
-    /// others can read it, only the signature of a living process says that one of those has it;
-    /// the number says nothing across pid namespaces, where every node may be 1.
-    fn lock_as_before(&self) -> Result<(), StateError> {
-        if lock_now(self.fd.as_fd()) != Err(Errno::WOULDBLOCK) {
-            return Ok(());
-        }
-        let owner = owner(&self.fd).filter(|pid| *pid != std::process::id());
-        let about = rustix::fs::fstat(&self.fd)
-            .map_err(|errno| StateError::io("open state directory", &self.path, errno))?;
-        if owner.is_some() || about.st_mode & READABLE == 0 {
-            return Err(StateError::InUse { path: self.path.clone(), owner });
-        }
-        Ok(())
     }
 
     /// Writes down which process has the directory.
@@ -425,7 +406,6 @@ impl Drop for Directory {
     fn drop(&mut self) {
         // A child between fork and exec has the same lock: closing alone would leave it held.
         if let Some(held) = &self.held {
-            let _ = rustix::fs::flock(&self.fd, FlockOperation::Unlock);
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }
     }

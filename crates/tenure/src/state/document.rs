@@ -6,6 +6,7 @@
 //! is refused.
 
 use std::io::Read;
+use std::marker::PhantomData;
 
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -14,9 +15,6 @@ use serde::de::DeserializeOwned;
 use super::directory::Directory;
 use super::error::{Damage, StateError, WriteError};
 use super::sealed::{Format, Refusal};
-
-/// Reads the body of an older format; `None` if the body is none.
-pub type Older<T> = fn(&[u8]) -> Option<T>;
 
 /// A file that holds one `T`, in postcard's encoding.
 #[derive(Debug)]
@@ -27,21 +25,14 @@ pub struct Document<T> {
     pub format: Format,
     /// No document takes more bytes: what is longer was not written by us.
     pub bytes_max: u64,
-    /// Reads the content of a format before the newest, if that is encoded in another way.
-    older: Option<Older<T>>,
+    content: PhantomData<fn() -> T>,
 }
 
 impl<T: Serialize + DeserializeOwned> Document<T> {
     /// A document of this name and format.
     #[must_use]
     pub const fn new(name: &'static str, format: Format, bytes_max: u64) -> Self {
-        Self { name, format, bytes_max, older: None }
-    }
-
-    /// The same, which reads the body of a format before the newest with this.
-    #[must_use]
-    pub const fn with_older(self, older: Older<T>) -> Self {
-        Self { older: Some(older), ..self }
+        Self { name, format, bytes_max, content: PhantomData }
     }
 
     /// Reads the document of `directory`; `None` if there is none.
@@ -86,11 +77,7 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
             let expected = took as u64;
             return Err(Refusal::Damaged(Damage::Length { bytes, expected }));
         }
-        let content = match self.older.filter(|_| self.format.is_older(bytes)) {
-            Some(older) => older(body),
-            None => whole(body),
-        };
-        content.ok_or(Refusal::Damaged(Damage::Content))
+        whole(body).ok_or(Refusal::Damaged(Damage::Content))
     }
 }
 
@@ -107,7 +94,7 @@ mod tests {
     use super::*;
 
     const NUMBER: Document<u64> =
-        Document::new("number", Format { magic: *b"\x89TENUREt", oldest: 1, newest: 1 }, 64);
+        Document::new("number", Format { magic: *b"\x89TENUREt", number: 1 }, 64);
 
     #[test]
     fn trailing_bytes_are_damage() {

@@ -72,10 +72,10 @@ pub enum StateError {
     )]
     ForeignFile { path: PathBuf, found: Found },
     #[error(
-        "{path} has the format {found}, this release reads {oldest} to {known}; start the \
-         release that wrote it"
+        "{path} has the format {found}, this release reads {known}; start the release that wrote \
+         it"
     )]
-    Version { path: PathBuf, found: u32, oldest: u32, known: u32 },
+    Version { path: PathBuf, found: u32, known: u32 },
     /// The machine does not say which boot this is.
     #[error(
         "cannot read {path}: {source}; this file says whether records on disk are of this boot of \

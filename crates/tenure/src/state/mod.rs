@@ -38,7 +38,7 @@ mod sealed;
 pub use self::boot::BootKey;
 pub use self::directory::{Directory, Layout};
 pub use self::disk::{Disk, Linux};
-pub use self::document::{Document, Older, whole};
+pub use self::document::{Document, whole};
 pub use self::error::{Damage, Found, PathLoss, StateError, WriteError};
 pub use self::sealed::{Format, Refusal};
 

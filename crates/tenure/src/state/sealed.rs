@@ -9,15 +9,13 @@ use std::path::Path;
 
 use super::error::{Damage, Found, StateError};
 
-/// How one kind of file is told from others, and which of its formats are read.
+/// How one kind of file differs from others, and the only format that is read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
     /// The first bytes of the file.
     pub magic: [u8; 8],
-    /// The oldest format that is read.
-    pub oldest: u32,
-    /// The format that is written. Raise it when the layout changes; let a test hold the bytes.
-    pub newest: u32,
+    /// The number of the format. Raise it when the layout changes; let a test hold the bytes.
+    pub number: u32,
 }
 
 const HEAD: usize = 16;
@@ -42,9 +40,7 @@ impl Refusal {
         let path = path.to_owned();
         match self {
             Self::Foreign(found) => StateError::ForeignFile { path, found },
-            Self::Format(found) => {
-                StateError::Version { path, found, oldest: format.oldest, known: format.newest }
-            }
+            Self::Format(found) => StateError::Version { path, found, known: format.number },
             Self::Damaged(damage) => StateError::Damaged { path, damage, relearn },
         }
     }
@@ -54,26 +50,14 @@ impl Format {
     /// A file with this body.
     #[must_use]
     pub fn seal(&self, body: &[u8]) -> Vec<u8> {
-        self.seal_as(self.newest, body)
-    }
-
-    /// A file with this body, in another format than the newest.
-    #[must_use]
-    pub fn seal_as(&self, format: u32, body: &[u8]) -> Vec<u8> {
         let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
         let mut bytes = Vec::with_capacity(HEAD + body.len() + CRC);
         bytes.extend_from_slice(&self.magic);
-        bytes.extend_from_slice(&format.to_le_bytes());
+        bytes.extend_from_slice(&self.number.to_le_bytes());
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(body);
         bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
         bytes
-    }
-
-    /// Whether `bytes` say that they have a format before the newest.
-    #[must_use]
-    pub fn is_older(&self, bytes: &[u8]) -> bool {
-        word(bytes, 8).is_some_and(|format| format < self.newest)
     }
 
     /// The body of what `bytes` begin with, and how many of them it took.
@@ -100,7 +84,7 @@ impl Format {
         if stored != computed {
             return Err(Refusal::Damaged(Damage::Checksum { stored, computed }));
         }
-        if !(self.oldest..=self.newest).contains(&format) {
+        if format != self.number {
             return Err(Refusal::Format(format));
         }
         Ok((&bytes[HEAD..end], end + CRC))
@@ -116,7 +100,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const FORMAT: Format = Format { magic: *b"\x89TENUREt", oldest: 1, newest: 2 };
+    const FORMAT: Format = Format { magic: *b"\x89TENUREt", number: 2 };
 
     #[test]
     fn what_was_sealed_opens() {
@@ -149,12 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn newer_format_is_not_damage() {
-        assert!(matches!(FORMAT.open(&FORMAT.seal_as(3, b"?")), Err(Refusal::Format(3))));
-        let older = FORMAT.seal_as(0, b"?");
-        assert!(matches!(FORMAT.open(&older), Err(Refusal::Format(0))));
-        assert!(FORMAT.open(&FORMAT.seal_as(1, b"?")).is_ok());
-        let mut bad = FORMAT.seal_as(3, b"?");
+    fn other_format_is_not_damage() {
+        let sealed = |number| Format { number, ..FORMAT }.seal(b"?");
+        assert!(matches!(FORMAT.open(&sealed(3)), Err(Refusal::Format(3))));
+        assert!(matches!(FORMAT.open(&sealed(1)), Err(Refusal::Format(1))));
+        let mut bad = sealed(3);
         bad[HEAD] ^= 1;
         assert!(matches!(FORMAT.open(&bad), Err(Refusal::Damaged(Damage::Checksum { .. }))));
     }
