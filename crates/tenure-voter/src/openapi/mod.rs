@@ -4,8 +4,6 @@
 
 #[cfg(test)]
 pub(crate) mod check;
-#[cfg(test)]
-mod run;
 
 /// OpenAPI 3.1.
 pub(crate) const OPENAPI: &str = include_str!("openapi.json");

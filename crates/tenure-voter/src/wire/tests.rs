@@ -231,7 +231,11 @@ fn status() -> impl Strategy<Value = StatusDto> {
 
 /// Something that is asked, and what may be answered.
 fn exchange() -> impl Strategy<Value = (Ask, Answer)> {
-    let done = prop_oneof![Just(Ask::Reconcile(Vec::new())), change().prop_map(Ask::Change)];
+    let done = prop_oneof![
+        Just(Ask::Reconcile(Vec::new())),
+        leadership().prop_map(Ask::Release),
+        change().prop_map(Ask::Change),
+    ];
     prop_oneof![
         status().prop_map(|status| (Ask::Status { suspect: None }, Answer::Status(status))),
         (heartbeat(), beaten()).prop_map(|(h, b)| (Ask::Heartbeat(h.into()), Answer::Heartbeat(b))),
@@ -241,6 +245,8 @@ fn exchange() -> impl Strategy<Value = (Ask, Answer)> {
         (election(), any::<bool>())
             .prop_map(|(result, open)| (Ask::Result(result), Answer::Counted { open })),
         election().prop_map(|last| (Ask::LastResult, Answer::Election(last))),
+        election().prop_map(|known| (Ask::Certify(known.clone()), Answer::Election(known))),
+        status().prop_map(|s| (Ask::Register(s.sender.clone()), Answer::Status(s))),
         (ask(), refusal()).prop_map(|(ask, refusal)| (ask, Answer::Refused(refusal))),
     ]
 }
@@ -309,6 +315,20 @@ proptest! {
             let read = read_answer(&ask, status, &body);
             prop_assert!(!matches!(read, Ok(Answer::Done)));
         }
+    }
+}
+
+/// Each status that the server sends without a word of the voter.
+#[test]
+fn every_status_is_described() {
+    let document = check::document();
+    let statuses = [400, 401, 403, 404, 405, 408, 413, 421, 503, 504];
+    for (route, status) in
+        Route::ALL.into_iter().flat_map(|route| statuses.map(|status| (route, status)))
+    {
+        let body = Problem::new(status, "unreadable", "line 1").body();
+        let described = check::answer(&document, route, status, &body);
+        assert_eq!(described, Ok(()), "{route:?} {status}");
     }
 }
 
