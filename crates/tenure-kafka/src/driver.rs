@@ -15,7 +15,6 @@ use tokio::sync::{broadcast, oneshot, watch};
 use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
-use crate::others::Others;
 
 /// How long a node that closes waits at most until its group is left.
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
@@ -48,14 +47,17 @@ pub(crate) struct Driver<C> {
     pub(crate) joining: watch::Receiver<Option<Arc<str>>>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) counters: Counters,
-    pub(crate) others: Others,
+    /// The time of the last record, of this process as well, on `CLOCK_BOOTTIME`.
+    pub(crate) read: Time,
     pub(crate) class: PhantomData<fn() -> C>,
 }
 
 impl<C: SafetyClass> Driver<C> {
     fn on_report(&mut self, now: Time, report: Report, machine: &mut Machine<Self>) {
         self.counters.hear(&report);
-        self.others.hear(now, &report, &self.config);
+        if matches!(report, Report::Records { .. }) {
+            self.read = now;
+        }
         let message = Message::Report(report);
         machine.input(Input::Message { from: nele::Ledger, message });
     }
@@ -108,8 +110,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
             Ask::Counters(reply) => drop(reply.send(self.counters.clone())),
             Ask::Seen(reply) => drop(reply.send(machine.core.seen().collect())),
             Ask::Follows(role, reply) => {
-                let stands = self.others.stand_for(role, now, &self.config);
-                let _ = reply.send((stands, self.others.read()));
+                let _ = reply.send((machine.core.has_successor(role, now), self.read));
             }
             Ask::Leave { lead_on, again } => {
                 // The event concerns all roles, whichever is named.

@@ -17,7 +17,6 @@ pub mod native;
 mod node;
 mod notice;
 mod options;
-mod others;
 mod property;
 mod roles;
 mod session;

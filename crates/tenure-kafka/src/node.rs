@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{self, HoldOf, Notices, Timing};
-use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError, clock};
+use tenure::{AtMostOne, Election, MayOverlap, NameError, SafetyClass, SystemError, Time, clock};
 use tenure_core::ElectionName;
 use tenure_core::nele::{Checked, Mode, Nele, Process, Role, Seen, Start, TopicId};
 use tokio::sync::broadcast;
@@ -17,7 +17,6 @@ use crate::driver::{Ask, Driver};
 use crate::ledger::{Ledger, LedgerError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
-use crate::others::Others;
 use crate::roles::Roles;
 use crate::topic::{self, Made, Tell, TopicError};
 
@@ -288,7 +287,6 @@ impl<C: Class> Builder<C> {
             load,
         });
         let settings = config.clone();
-        let others = Others::new(who.clone());
         let begin = move || {
             let wired = Driver {
                 config: settings.clone(),
@@ -296,7 +294,7 @@ impl<C: Class> Builder<C> {
                 ledger,
                 notices: said,
                 counters: Counters::default(),
-                others,
+                read: Time::ZERO,
                 class: PhantomData,
             };
             (wired, Nele::new(settings), start)

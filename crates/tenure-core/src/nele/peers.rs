@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::config::{Checked, Mode, Terms};
 use super::event::Ignored;
 use super::identity::{EntryNumber, Process, Role};
-use super::message::{Entry, Lead, RoleRange};
+use super::message::{Entry, Lead, RANGES_MAX, RoleRange};
 use crate::fence::Fence;
 use crate::name::{ClusterName, NodeName, Value};
 use crate::time::Time;
@@ -264,6 +264,19 @@ impl Peers {
         self.members
             .iter()
             .flat_map(|(who, member)| member.leads.iter().map(|lead| member.seen(who, lead)))
+    }
+
+    /// Whether a process in any group stands for this role by its latest entry. A process that has
+    /// not left counts for as long as it could lead: it may have a longer publish interval, and to
+    /// wait in vain costs less than a gap.
+    pub(super) fn is_wanted(&self, role: Role, now: Time) -> bool {
+        self.members.values().any(|member| {
+            let stands = &member.stands;
+            // A process with more ranges than an entry names may stand for any role after them.
+            let more = stands.len() >= RANGES_MAX && stands.last().is_some_and(|to| to.last < role);
+            let names = stands.iter().any(|range| range.contains(role));
+            now.since(member.at) < member.leads_for && (more || names)
+        })
     }
 
     /// The roles for which members of a group stand that are heard now.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tenure_core::nele::{
-    Change, Command, Effect, Event, Membership, Message, Mode, OwnEvent, Partition, Rebalance,
-    RebalanceId, Report, Request, Role, Target,
+    Change, Command, Effect, Event, Kind, Membership, Message, Mode, OwnEvent, Partition,
+    RANGES_MAX, Rebalance, RebalanceId, Report, Request, Role, RoleRange, Said, Target,
 };
 use tenure_core::{End, Loss};
 
@@ -231,4 +231,39 @@ fn an_owner_says_which_roles_it_leaves_without_a_leader() {
     stage.kill(1);
     stage.pass(ms(4_000));
     assert_eq!(unfilled(&stage), Some((None, None, 0)));
+}
+
+/// In any group, and for as long as a silence may be a longer publish interval.
+#[test]
+fn standing_process_could_follow() {
+    let mut stage = Stage::new(1, Mode::AtMostOne);
+    let config = config(0, Mode::AtMostOne);
+    stage.observe(0, X);
+    stage.pass(ms(1_000));
+    let says = |stage: &mut Stage, stands: &[(u32, u32)]| {
+        let range =
+            |&(first, last): &(u32, u32)| RoleRange { first: Role(first), last: Role(last) };
+        let mut entry = stage.stranger(Kind::Beat);
+        entry.group = "green".parse().unwrap();
+        entry.stands = stands.iter().map(range).collect();
+        stage.append(0, Said::Entry(entry));
+        stage.pass(ms(100));
+    };
+    let follows =
+        |stage: &Stage, role| stage.nodes[0].core.has_successor(Role(role), stage.clock(0));
+    assert!(!follows(&stage, 0));
+    says(&mut stage, &[(0, 1), (3, 3)]);
+    assert!(follows(&stage, 0) && follows(&stage, 3) && !follows(&stage, 2));
+    stage.pass(config.silence());
+    assert!(follows(&stage, 0), "it may write less often");
+    stage.pass(config.heard_leads());
+    assert!(!follows(&stage, 0), "it could lead no more");
+    says(&mut stage, &[(1, 1)]);
+    assert!(!follows(&stage, 0) && follows(&stage, 1));
+    says(&mut stage, &[]);
+    assert!(!follows(&stage, 1), "it leaves");
+    let most: Vec<_> = (0..RANGES_MAX as u32).map(|range| (2 * range, 2 * range)).collect();
+    says(&mut stage, &most);
+    assert!(follows(&stage, 2) && !follows(&stage, 3));
+    assert!(follows(&stage, 999), "more than an entry names");
 }

@@ -112,6 +112,13 @@ impl Nele {
         self.peers.all()
     }
 
+    /// Whether another process, in any group, stands for this role and could lead it next. The
+    /// answer rests on the partitions that this process reads.
+    #[must_use]
+    pub fn has_successor(&self, role: Role, now: Time) -> bool {
+        self.peers.is_wanted(role, now)
+    }
+
     /// Why no role can be led or observed under this name.
     pub(in crate::nele) fn objection(
         &self,
