@@ -1,7 +1,6 @@
 //! A process that is no voter and follows who leads.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::time::Duration;
 use tenure::driver::{self, Backend, HoldOf, LOG, Machine, Notices, Timing};
 use tenure::{Election, Time};
 use tenure_core::voter::{
-    Asker as Core, AskerConfig, Identity, Memory, Message, OwnEvent, Peer, Start, VoterUrl,
+    Asker as Core, AskerConfig, Identity, Memory, Message, OwnEvent, Peer, Start,
 };
 use tenure_core::{ElectionName, Input, Ticket};
 use tokio::sync::{broadcast, mpsc};
@@ -21,10 +20,8 @@ use crate::incoming::{Incoming, RequestResult};
 use crate::node::{Class, IDLE_MIN, StartError};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
+use crate::troubles::Troubles;
 use crate::wire::Head;
-
-/// How many voters that do not answer are remembered, so that each is told once.
-const TOLD_MAX: usize = 512;
 
 /// Asks voters who leads, and does not vote. Clones are the same asker. An asker listens nowhere,
 /// and voters do not come to know it.
@@ -64,11 +61,11 @@ impl<C: Class> Asker<C> {
                 tasks.spawn(seeds.watch(config.every, to_loop));
             }
             let asking = Asking {
-                config: config.clone(),
+                election: config.election.clone(),
                 client,
                 _tasks: tasks,
                 from_tasks,
-                told: BTreeSet::new(),
+                troubles: Troubles::new(config.election.clone(), config.mode, said.clone()),
                 notices: said,
                 class: PhantomData,
             };
@@ -101,53 +98,14 @@ impl<C: Class> Asker<C> {
 
 /// The driver of an asker.
 struct Asking<C> {
-    config: AskerConfig,
+    election: ElectionName,
     client: Client,
     /// The task that resolves seeds; it ends with this.
     _tasks: JoinSet<()>,
     from_tasks: mpsc::UnboundedReceiver<Incoming>,
-    /// Voters about which a notice was emitted already.
-    told: BTreeSet<VoterUrl>,
+    troubles: Troubles,
     notices: broadcast::Sender<Notice>,
     class: PhantomData<fn() -> C>,
-}
-
-impl<C: Class> Asking<C> {
-    fn on_answered(&mut self, answered: RequestResult, machine: &mut Machine<Self>) {
-        let RequestResult { to, call, result, .. } = answered;
-        let message = match result {
-            Ok((header, answer)) => {
-                let election = header.election.clone();
-                let mode = header.mode;
-                let ours = (&election, mode) == (&self.config.election, self.config.mode);
-                if !ours {
-                    self.tell(&to, || Notice::OtherNetwork { url: to.clone(), election, mode });
-                } else if self.told.remove(&to) {
-                    self.notice(Notice::Reachable { url: to.clone() });
-                }
-                Message::Answer { call, header, answer }
-            }
-            Err(failure) => {
-                self.tell(&to, || Notice::of(to.clone(), failure));
-                Message::Failed { call }
-            }
-        };
-        machine.input(Input::Message { from: Peer::At(to), message });
-    }
-
-    /// Once, until it answers as it should.
-    fn tell(&mut self, url: &VoterUrl, what: impl FnOnce() -> Notice) {
-        if self.told.len() < TOLD_MAX && self.told.insert(url.clone()) {
-            let notice = what();
-            tracing::info!(target: LOG, "{notice}");
-            self.notice(notice);
-        }
-    }
-
-    fn notice(&self, notice: Notice) {
-        // The send fails without listeners; ignore it.
-        let _ = self.notices.send(notice);
-    }
 }
 
 impl<C: Class> Backend for Asking<C> {
@@ -176,14 +134,19 @@ impl<C: Class> Backend for Asking<C> {
 
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
-            Incoming::RequestResult(answered) => self.on_answered(*answered, machine),
+            Incoming::RequestResult(answered) => {
+                let RequestResult { to, call, result, .. } = *answered;
+                let message = self.troubles.read(&to, call, result);
+                machine.input(Input::Message { from: Peer::At(to), message });
+            }
             Incoming::Seeds(urls) => {
                 let Some(from) = urls.first().cloned().map(Peer::At) else { return };
                 machine.input(Input::Message { from, message: Message::Seeds(urls) });
             }
             Incoming::Notice(notice) => {
                 tracing::warn!(target: LOG, "{notice}");
-                self.notice(notice);
+                // The send fails without listeners; ignore it.
+                let _ = self.notices.send(notice);
             }
             // An asker serves no requests, and has no directory.
             Incoming::IncomingRequest(_) | Incoming::Directory(_) => {}
@@ -196,7 +159,7 @@ impl<C: Class> Backend for Asking<C> {
 
     fn send(&mut self, to: Peer, message: Message) {
         if let (Peer::At(to), Message::Request { call, within, ask, .. }) = (to, message) {
-            let head = Head::Other(Some(self.config.election.clone()));
+            let head = Head::Other(Some(self.election.clone()));
             self.client.ask(Question { to, call, within, head, ask });
         }
     }

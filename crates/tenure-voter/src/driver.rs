@@ -4,14 +4,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::marker::PhantomData;
-use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{Backend, LOG, Machine};
 use tenure::{SafetyClass, Time};
 use tenure_core::voter::{
-    Answer, Call, Caller, Checked, Header, Memory, Message, OwnEvent, Peer, Voter, VoterUrl,
+    Answer, Call, Caller, Checked, Header, Memory, Message, OwnEvent, Peer, Voter,
 };
 use tenure_core::{ElectionName, End, Input, Loss, Obstacle, Ticket, Waiting};
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -22,6 +21,7 @@ use crate::counters::{Counters, Tally, count};
 use crate::incoming::{Incoming, IncomingRequest, RequestResult};
 use crate::notice::Notice;
 use crate::state::State;
+use crate::troubles::Troubles;
 use crate::wire::Head;
 
 /// How long a node that closes waits at most until its release has been heard.
@@ -29,9 +29,6 @@ const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
 /// The most requests of others that wait for an answer of the core.
 const EXCHANGES_MAX: usize = 4_096;
-
-/// How many voters that cannot be used are remembered, so that each kind of trouble is told once.
-const TROUBLED_MAX: usize = 512;
 
 /// The path of a release.
 const RELEASE: &str = "election/release";
@@ -59,8 +56,7 @@ pub(crate) struct Driver<C> {
     /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
     /// heartbeats that a leadership needs.
     pub(crate) waits: bool,
-    /// Notices about each voter that cannot be used.
-    pub(crate) troubles: BTreeMap<VoterUrl, Vec<mem::Discriminant<Notice>>>,
+    pub(crate) troubles: Troubles,
     /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
     pub(crate) notices: broadcast::Sender<Notice>,
@@ -94,42 +90,11 @@ impl<C: SafetyClass> Driver<C> {
         if label == RELEASE {
             self.releasing = self.releasing.saturating_sub(1);
         }
-        let message = match result {
-            Ok((header, answer)) => {
-                let election = header.election.clone();
-                let mode = header.mode;
-                let ours = (&election, mode) == (&self.config.election, self.config.mode);
-                if !ours {
-                    let url = to.clone();
-                    self.trouble(&to, Notice::OtherNetwork { url, election, mode });
-                } else if self.troubles.remove(&to).is_some() {
-                    self.notice(Notice::Reachable { url: to.clone() });
-                }
-                Message::Answer { call, header, answer }
-            }
-            Err(failure) => {
-                count(&mut self.counters.failed, failure.label);
-                self.trouble(&to, Notice::of(to.clone(), failure));
-                Message::Failed { call }
-            }
-        };
+        if let Err(failure) = &result {
+            count(&mut self.counters.failed, failure.label);
+        }
+        let message = self.troubles.read(&to, call, result);
         machine.input(Input::Message { from: Peer::At(to), message });
-    }
-
-    /// Notes why a voter cannot be used: each kind once, until it can be used again. A voter that
-    /// was not up yet, and then wants a certificate, causes both notices.
-    fn trouble(&mut self, with: &VoterUrl, notice: Notice) {
-        let room = self.troubles.len() < TROUBLED_MAX;
-        if !room && !self.troubles.contains_key(with) {
-            return;
-        }
-        let told = self.troubles.entry(with.clone()).or_default();
-        let kind = mem::discriminant(&notice);
-        if !told.contains(&kind) {
-            told.push(kind);
-            tracing::info!(target: LOG, "{notice}");
-            self.notice(notice);
-        }
     }
 
     /// Each reason once in a row: it is tried again every second.

@@ -52,6 +52,7 @@ mod server;
 mod stalled;
 mod state;
 mod tls;
+mod troubles;
 pub mod wire;
 
 pub use asker::Asker;

@@ -25,6 +25,7 @@ use crate::options::CheckedOptions;
 use crate::server::{self, Server, WAITING_MAX};
 use crate::state::{MemoryError, State};
 use crate::tls::Reread;
+use crate::troubles::Troubles;
 
 /// The shortest time after which a connection without requests is closed by its client.
 pub(crate) const IDLE_MIN: Duration = Duration::from_secs(5);
@@ -228,6 +229,7 @@ impl<C: Class> Builder<C> {
             if let Some(seeds) = options.seeds.clone() {
                 tasks.spawn(seeds.watch(settings.heartbeat, to_loop));
             }
+            let troubles = Troubles::new(settings.election.clone(), settings.mode, said.clone());
             let core = Voter::new(settings.clone());
             let wired = Driver {
                 config: settings,
@@ -240,7 +242,7 @@ impl<C: Class> Builder<C> {
                 state,
                 failing: None,
                 waits: false,
-                troubles: BTreeMap::new(),
+                troubles,
                 releasing: 0,
                 notices: said,
                 counters: Counters::default(),
