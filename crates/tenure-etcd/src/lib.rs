@@ -48,7 +48,7 @@ pub mod wire;
 
 pub use check::{CheckError, Report, check};
 pub use counters::Counters;
-pub use endpoint::{Endpoint, EndpointError};
+pub use endpoint::Endpoint;
 pub use node::{Builder, Node, ProclaimError};
 pub use notice::Notice;
 pub use options::{CheckedOptions, Credentials, Options, OptionsError, Tls};

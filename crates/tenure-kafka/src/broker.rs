@@ -1,8 +1,9 @@
 //! Where a broker is reached.
 
 use std::fmt;
-use std::net::Ipv6Addr;
 use std::str::FromStr;
+
+use tenure::driver::host_and_port;
 
 /// A broker, from which the client learns the others: `kafka-1.example.com:9092`, `[fd00::7]:9092`.
 /// TLS is set by [`Options::tls`](crate::Options::tls), and not by the broker's address.
@@ -40,22 +41,9 @@ impl FromStr for Broker {
     type Err = BrokerError;
 
     fn from_str(given: &str) -> Result<Self, BrokerError> {
-        let is_port = |port: &str| port.parse().is_ok_and(|port: u16| port > 0);
-        match given.rsplit_once(':') {
-            Some((host, port)) if is_host(host) && is_port(port) => Ok(Self(given.to_owned())),
-            _ => Err(BrokerError { given: given.chars().take(256).collect() }),
-        }
-    }
-}
-
-/// A name, an IPv4 address, or an IPv6 address in brackets.
-fn is_host(host: &str) -> bool {
-    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    match inner {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-        None => {
-            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
+        match host_and_port(given) {
+            Some(_) => Ok(Self(given.to_owned())),
+            None => Err(BrokerError { given: given.chars().take(256).collect() }),
         }
     }
 }

@@ -48,7 +48,7 @@ pub use login::{Login, LoginError};
 pub use node::{Builder, Node};
 pub use notice::Notice;
 pub use options::{CheckedOptions, Options, OptionsError, Tls};
-pub use server::{Server, ServerError};
+pub use server::Server;
 pub use subject::{Kind, PrefixError, SubjectPrefix, Subjects};
 pub use tenure_core::allcall::{Callers, Checked, Config, ConfigError, OnConflict};
 pub use tenure_tls::{Identity, Pem, PemError};

@@ -1,5 +1,151 @@
 //! Addresses of servers, as people write them.
 
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+
+/// How the servers of a service are written: `http://10.0.0.1:2379`.
+#[derive(Clone, Copy, Debug)]
+pub struct UrlForm {
+    /// The noun for such a URL: `an endpoint`.
+    pub what: &'static str,
+    /// The name of the service: `etcd`.
+    pub service: &'static str,
+    /// The scheme without TLS.
+    pub plain: &'static str,
+    /// The scheme with TLS.
+    pub secure: &'static str,
+    /// The port of a URL that names none.
+    pub port: u16,
+    /// The advice of errors.
+    pub rule: &'static str,
+}
+
+/// The URL of a server: a scheme, a host and a port. Two that mean the same are equal.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ServerUrl {
+    url: Arc<str>,
+    secure: bool,
+}
+
+/// Errors of a text that is no [`ServerUrl`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{what}; {fix}")]
+pub struct UrlError {
+    /// The broken rule. A text with an `@` is not repeated: a password may stand before it.
+    pub what: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+impl ServerUrl {
+    /// Whether its scheme is that with TLS.
+    #[must_use]
+    pub const fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// The URL.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.url
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+impl UrlForm {
+    /// `http://10.0.0.1:2379`, `https://etcd-0.example.org`, `http://[fd00::7]`. A text without a
+    /// scheme is refused: whether a password goes over the network in the clear is not left to
+    /// guessing.
+    pub fn read(&self, text: &str) -> Result<ServerUrl, UrlError> {
+        let Self { what, service, plain, secure, port, rule } = *self;
+        let refuse = |what: String| Err(UrlError { what, fix: rule.to_owned() });
+        // Before anything else is refused: the text would be repeated, with the password in it.
+        if text.contains('@') {
+            return refuse(format!("{what} holds no user and no password"));
+        }
+        if text.is_empty() {
+            return refuse(format!("{what} is empty"));
+        }
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return refuse(format!("{what} has no scheme"));
+        };
+        let is_secure = match scheme {
+            _ if scheme == plain => false,
+            _ if scheme == secure => true,
+            "unix" | "unixs" => {
+                return refuse(format!("Unix sockets of {service} are not supported"));
+            }
+            _ => return refuse(format!("the scheme {scheme:?} is not one that {service} speaks")),
+        };
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        if let Some(more) = authority.find(['/', '?', '#']) {
+            return refuse(format!("{:?} does not belong to {what}", &authority[more..]));
+        }
+        let (host, given) = self.split(authority)?;
+        let port = match given {
+            None => port,
+            Some(text) => match text.parse() {
+                Ok(port) if port != 0 => port,
+                _ => return refuse(format!("the port {text:?} is not a number from 1 to 65535")),
+            },
+        };
+        let url = format!("{scheme}://{}:{port}", host.to_ascii_lowercase()).into();
+        Ok(ServerUrl { url, secure: is_secure })
+    }
+
+    /// The same host and port with the other scheme.
+    #[must_use]
+    pub fn other_scheme(&self, url: &ServerUrl) -> ServerUrl {
+        let authority = url.url.split_once("://").map_or(&*url.url, |(_, rest)| rest);
+        let scheme = if url.secure { self.plain } else { self.secure };
+        ServerUrl { url: format!("{scheme}://{authority}").into(), secure: !url.secure }
+    }
+
+    /// Host and port.
+    fn split<'a>(&self, authority: &'a str) -> Result<(&'a str, Option<&'a str>), UrlError> {
+        let Self { what, plain, port, .. } = *self;
+        let fix = format!(
+            "write an IP address or a name, and IPv6 addresses in brackets, such as \
+             {plain}://[::1]:{port}"
+        );
+        let refuse = |what: String| Err(UrlError { what, fix: fix.clone() });
+        if authority.starts_with('[') {
+            let Some((address, rest)) = authority.split_once(']') else {
+                return refuse(format!("the bracket of {authority:?} is not closed"));
+            };
+            if address[1..].parse::<Ipv6Addr>().is_err() {
+                return refuse(format!("{:?} is not an IPv6 address", &address[1..]));
+            }
+            let host = &authority[..=address.len()];
+            return match rest.strip_prefix(':') {
+                Some(port) => Ok((host, Some(port))),
+                None if rest.is_empty() => Ok((host, None)),
+                None => refuse(format!("{rest:?} stands behind the bracket")),
+            };
+        }
+        let (host, port) = match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        };
+        if host.is_empty() {
+            return refuse(format!("{what} has no host"));
+        }
+        if port.is_some_and(|port| port.contains(':')) {
+            return refuse(format!("the IPv6 address {authority:?} needs brackets"));
+        }
+        match host.chars().find(|c| !is_of_host(*c)) {
+            Some(found) => refuse(format!("{found:?} is not part of a host's name")),
+            None => Ok((host, port)),
+        }
+    }
+}
+
 /// The host and the port of `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80`, and
 /// nothing else: an IPv6 address keeps its brackets, and the port is not 0.
 #[must_use]
@@ -12,16 +158,40 @@ pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
 fn is_host(host: &str) -> bool {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match inner {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => {
-            let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-            !host.is_empty() && host.len() <= 253 && host.chars().all(is_right)
-        }
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && host.len() <= 253 && host.chars().all(is_of_host),
     }
 }
 
-/// The given text on one line of bounded length, for an error that repeats it.
-#[must_use]
-pub fn on_one_line(text: &str) -> String {
-    text.chars().take(256).flat_map(char::escape_default).collect()
+fn is_of_host(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_repeats_passwords() {
+        let form = UrlForm {
+            what: "a server",
+            service: "it",
+            plain: "http",
+            secure: "https",
+            port: 1,
+            rule: "write http://HOST",
+        };
+        for text in ["http://ann:secret@host", "ann:secret@host:1", "ann:secret@x://host"] {
+            let error = form.read(text).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "a server holds no user and no password; write http://HOST"
+            );
+        }
+        let url = form.read("http://Host/").unwrap();
+        assert_eq!(
+            (url.as_str(), form.other_scheme(&url).as_str()),
+            ("http://host:1", "https://host:1")
+        );
+    }
 }

@@ -45,7 +45,7 @@ use tenure_core::ElectionName;
 
 pub use self::backend::{Address, Backend, Message, Record};
 pub use self::campaigns::{Campaigns, LOG, NOTICES, Resign};
-pub use self::endpoint::{host_and_port, on_one_line};
+pub use self::endpoint::{ServerUrl, UrlError, UrlForm, host_and_port};
 pub use self::hold::{Hold, HoldOf, LoopParts, Notices, random, seed, spawn};
 pub use self::machine::Machine;
 pub use self::repeats::Repeats;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use tenure::NodeName;
+use tenure::driver::ServerUrl;
 use tenure_core::allcall::{Config, ConfigError};
 use tenure_nats::SubjectPrefix;
 
@@ -13,7 +14,6 @@ use super::{
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::Purpose;
-use crate::protocol::urls::Url;
 use crate::settings::tls::{self, Identity, Login, Secret};
 use crate::settings::{Layers, Origins, table};
 
@@ -26,7 +26,7 @@ pub(super) struct Settings {
     /// The settings that the core takes, which work together; the name is the candidate's later.
     pub(super) config: Config,
     /// The servers: one at least, all with TLS or all without.
-    pub(super) servers: Vec<Url>,
+    pub(super) servers: Vec<ServerUrl>,
     /// What subjects begin with.
     pub(super) prefix: SubjectPrefix,
     /// Who signed the servers' certificates; `None` is whom the system trusts.
@@ -77,7 +77,7 @@ impl Settings {
         let authority = layers.optional(&table::CACERT)?;
         let identity = tls::identity(layers)?;
         let proof = proof(layers)?;
-        if servers.iter().any(|server| !server.tls) {
+        if servers.iter().any(|server| !server.is_secure()) {
             tls::refuse_without(layers, SERVERS.spec.name, ("nats", "tls"))?;
         }
         Ok(Self { config, servers, prefix, authority, identity, proof })

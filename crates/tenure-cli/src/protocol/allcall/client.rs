@@ -102,7 +102,7 @@ fn begin(
     let explain = Explain::new(settings, origins);
     let bug = |error: String| Failure::new(Exit::Bug, error, "report it");
     let config = config.check().map_err(|error| bug(error.to_string()))?;
-    let options = options(settings)?.check().map_err(|error| explain.options(&error))?;
+    let options = options(settings).check().map_err(|error| explain.options(&error))?;
     let node = Node::builder(config, options).start().map_err(|error| start::refused(&error))?;
     let (watch, troubles) = Watch::new(aloud);
     let (failing, servers) = (BTreeMap::new(), settings.servers.len());
@@ -262,13 +262,8 @@ impl Participant for Client {
     }
 }
 
-fn options(settings: &Settings) -> Result<Options, Failure> {
-    let parse = |url: &str| {
-        url.parse::<Server>()
-            .map_err(|error| Failure::new(Exit::Bug, format!("{url}: {error}"), "report it"))
-    };
-    let servers = settings.servers.iter().map(|server| parse(&server.url));
-    let mut options = Options::new(servers.collect::<Result<_, _>>()?);
+fn options(settings: &Settings) -> Options {
+    let mut options = Options::new(settings.servers.iter().cloned().map(Server::from).collect());
     options.prefix = settings.prefix.clone();
     let identity = settings.identity.as_ref().map(|identity| Identity {
         certificate: Pem::File(identity.certificate.clone()),
@@ -288,7 +283,7 @@ fn options(settings: &Settings) -> Result<Options, Failure> {
         Proof::Credentials(path) => Login::Credentials(path),
         Proof::NKey(path) => Login::NKey(path),
     });
-    Ok(options)
+    options
 }
 
 /// Warns of what an operator should know.

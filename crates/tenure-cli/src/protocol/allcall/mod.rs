@@ -10,10 +10,10 @@ mod explain;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tenure::driver::{ServerUrl, UrlForm};
 use tenure_core::allcall::{Callers, OnConflict};
 
-use super::urls::{self, Form, Url};
-use super::{About, Backend, Capabilities, Protocol, Purpose};
+use super::{About, Backend, Capabilities, Protocol, Purpose, urls};
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
@@ -23,7 +23,7 @@ use crate::settings::{Layers, Refusal, Spec, parse};
 const NATS: &str = "NATS";
 
 /// Where NATS answers.
-pub const FORM: Form = Form {
+pub const FORM: UrlForm = UrlForm {
     what: "a server",
     service: "NATS",
     plain: "nats",
@@ -34,7 +34,7 @@ pub const FORM: Form = Form {
 };
 
 crate::settings! {
-    SERVERS: Vec<Url> = "servers" "LIST" List, Everywhere, Nothing, NATS,
+    SERVERS: Vec<ServerUrl> = "servers" "LIST" List, Everywhere, Nothing, NATS,
         servers, shown,
         "The servers of NATS, nats:// or tls://, with port 4222 unless another is given: \
          nats://10.0.0.1:4222,nats://10.0.0.2:4222";
@@ -73,9 +73,9 @@ crate::settings! {
 }
 
 /// Other clients of NATS take a token, or a user and its password, before an `@`.
-fn servers(text: &str) -> Result<Vec<Url>, Refusal> {
+fn servers(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let what = "a server holds no user, password or token; --user and --token-file are for that";
-    FORM.list(text).map_err(|refusal| match refusal.hides_text {
+    urls::list(&FORM, text).map_err(|refusal| match refusal.hides_text {
         true => Refusal::of_secret(what, FORM.rule),
         false => refusal,
     })
@@ -119,7 +119,7 @@ fn shown_as_on_or_off(on: &bool) -> String {
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
-fn shown(value: &Vec<Url>) -> String {
+fn shown(value: &Vec<ServerUrl>) -> String {
     urls::shown(value)
 }
 

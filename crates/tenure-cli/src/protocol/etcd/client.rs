@@ -14,7 +14,6 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::explain::Explain;
 use super::store::Store;
-use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
@@ -126,7 +125,7 @@ fn start(
     origins: &Origins,
 ) -> Result<Box<dyn Participant>, Failure> {
     let explain = Explain::new(store, election, origins);
-    let options = options(store)?.check().map_err(|error| explain.options(&error))?;
+    let options = options(store).check().map_err(|error| explain.options(&error))?;
     let node = Node::builder(store.config.clone(), options.clone()).start();
     let node = node.map_err(|error| system::refused(&error))?;
     let (watch, troubles) = Watch::new(purpose == Purpose::Campaign);
@@ -251,13 +250,8 @@ async fn give_up_when_refused(
     }
 }
 
-fn options(store: &Store) -> Result<Options, Failure> {
-    let parse = |url: &str| {
-        url.parse::<Endpoint>()
-            .map_err(|error| Failure::new(Exit::Bug, format!("{url}: {error}"), "report it"))
-    };
-    let endpoints = store.endpoints.iter().map(|endpoint| parse(&endpoint.url));
-    let mut options = Options::new(endpoints.collect::<Result<_, _>>()?);
+fn options(store: &Store) -> Options {
+    let mut options = Options::new(store.endpoints.iter().cloned().map(Endpoint::from).collect());
     let identity = store.identity.as_ref().map(|identity| Identity {
         certificate: Pem::File(identity.certificate.clone()),
         key: Pem::File(identity.key.clone()),
@@ -270,7 +264,7 @@ fn options(store: &Store) -> Result<Options, Failure> {
         .login
         .as_ref()
         .map(|login| Credentials { user: login.user.clone(), password: login.password.0.clone() });
-    Ok(options)
+    options
 }
 
 /// For how long nothing more is reported after a permanent failure, which ends the process unless

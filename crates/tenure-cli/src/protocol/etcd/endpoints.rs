@@ -1,9 +1,11 @@
+use tenure::driver::ServerUrl;
+
 use super::FORM;
-use crate::protocol::urls::{Url, shown};
+use crate::protocol::urls::{self, shown};
 use crate::settings::Refusal;
 
-fn endpoints(text: &str) -> Result<Vec<Url>, Refusal> {
-    FORM.list(text)
+fn endpoints(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
+    urls::list(&FORM, text)
 }
 
 #[test]
@@ -14,7 +16,7 @@ fn an_endpoint_is_written_in_one_way() {
         ("http://[::1]", "http://[::1]:2379"),
         ("http://[fe80::1]:1", "http://[fe80::1]:1"),
     ] {
-        assert_eq!(endpoints(text).unwrap()[0].url, url);
+        assert_eq!(endpoints(text).unwrap()[0].as_str(), url);
     }
     let list = endpoints("http://a, http://b:1").unwrap();
     assert_eq!(shown(&list), "http://a:2379,http://b:1");

@@ -10,9 +10,9 @@ mod explain;
 pub mod store;
 
 use tenure::NodeName;
+use tenure::driver::{ServerUrl, UrlForm};
 
-use super::urls::{self, Form, Url};
-use super::{About, Backend, Capabilities, Protocol, Purpose};
+use super::{About, Backend, Capabilities, Protocol, Purpose, urls};
 use crate::failure::Failure;
 use crate::settings::Default::{Nothing, Text};
 use crate::settings::Reach::Everywhere;
@@ -22,7 +22,7 @@ use crate::settings::{Layers, Spec, parse};
 const ETCD: &str = "etcd";
 
 /// Where etcd answers: port 2379 unless another is given, which `etcdctl` wants to be written.
-pub const FORM: Form = Form {
+pub const FORM: UrlForm = UrlForm {
     what: "an endpoint",
     service: "etcd",
     plain: "http",
@@ -33,8 +33,8 @@ pub const FORM: Form = Form {
 };
 
 crate::settings! {
-    ENDPOINTS: Vec<Url> = "endpoints" "LIST" List, Everywhere, Nothing, ETCD,
-        |text| FORM.list(text), shown,
+    ENDPOINTS: Vec<ServerUrl> = "endpoints" "LIST" List, Everywhere, Nothing, ETCD,
+        |text| urls::list(&FORM, text), shown,
         "The members of etcd, http:// or https://, with port 2379 unless another is given: \
          http://10.0.0.1:2379,http://10.0.0.2:2379";
     NAMESPACE: String = "namespace" "PREFIX" Text, Everywhere, Text(""), ETCD,
@@ -153,7 +153,7 @@ impl Protocol for Etcd {
 }
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
-fn shown(value: &Vec<Url>) -> String {
+fn shown(value: &Vec<ServerUrl>) -> String {
     urls::shown(value)
 }
 

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use tenure::driver::ServerUrl;
 use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Config, ConfigError};
 
 use super::{ENDPOINTS, FENCE_EPOCH, NAMESPACE};
 use crate::failure::{Failure, quoted};
-use crate::protocol::urls::Url;
 use crate::settings::parse::ANOTHER;
 use crate::settings::tls::{self, Identity, Login};
 use crate::settings::{Layers, Origins, table, timing};
@@ -18,7 +18,7 @@ pub struct Store {
     /// The settings that the core takes, checked.
     pub config: Checked,
     /// Its members: one at least, all with TLS or all without.
-    pub endpoints: Vec<Url>,
+    pub endpoints: Vec<ServerUrl>,
     /// Who signed the certificates of its members; `None` is whom the system trusts.
     pub authority: Option<PathBuf>,
     /// What we show it.
@@ -57,7 +57,7 @@ impl Store {
         let authority = layers.optional(&table::CACERT)?;
         let identity = tls::identity(layers)?;
         let login = tls::login(layers)?;
-        if endpoints.iter().any(|endpoint| !endpoint.tls) {
+        if endpoints.iter().any(|endpoint| !endpoint.is_secure()) {
             tls::refuse_without(layers, ENDPOINTS.spec.name, ("http", "https"))?;
         }
         Ok(Self { config, endpoints, authority, identity, login })
