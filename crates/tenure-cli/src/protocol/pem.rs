@@ -1,10 +1,18 @@
-//! What is wrong with a certificate or key, by the setting that names it.
+//! Certificates and keys of settings, as drivers read them, and what is wrong with one.
 
 use std::path::{Path, PathBuf};
 
-use tenure_tls::PemError;
+use tenure_tls::{Pem, PemError};
 
 use crate::settings::tls::Identity;
+
+/// The files of a client's certificate and key.
+pub(super) fn identity(identity: &Identity) -> tenure_tls::Identity {
+    tenure_tls::Identity {
+        certificate: Pem::File(identity.certificate.clone()),
+        key: Pem::File(identity.key.clone()),
+    }
+}
 
 /// The settings that are wrong, and what to do about it.
 pub(super) fn fix(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
-use tenure_nats::{Identity, Login, NO_ANSWER, Node, Notice, Options, Pem, Server, Tls};
+use tenure_nats::{Login, NO_ANSWER, Node, Notice, Options, Pem, Server, Tls};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Participant, Rank, Started, refused, start, urls,
+    AnyElection, Asks, Backend, Later, Participant, Rank, Started, pem, refused, start, urls,
 };
 use crate::settings::{Origins, tls};
 
@@ -265,10 +265,7 @@ impl Participant for Client {
 fn options(settings: &Settings) -> Options {
     let mut options = Options::new(settings.servers.iter().cloned().map(Server::from).collect());
     options.prefix = settings.prefix.clone();
-    let identity = settings.identity.as_ref().map(|identity| Identity {
-        certificate: Pem::File(identity.certificate.clone()),
-        key: Pem::File(identity.key.clone()),
-    });
+    let identity = settings.identity.as_ref().map(pem::identity);
     let authority = settings.authority.clone().map(Pem::File);
     if authority.is_some() || identity.is_some() {
         options.tls = Some(Tls { authority, identity, first: false });

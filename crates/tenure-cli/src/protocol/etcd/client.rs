@@ -6,8 +6,8 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName, Waiting};
 use tenure_core::etcd::{Checked, Foreign, Refusal};
 use tenure_etcd::{
-    CheckError, CheckedOptions, Credentials, Endpoint, Identity, Node, Notice, Options, OwnEvent,
-    Pem, Report, Tls,
+    CheckError, CheckedOptions, Credentials, Endpoint, Node, Notice, Options, OwnEvent, Pem,
+    Report, Tls,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -17,7 +17,7 @@ use super::store::Store;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    self, AnyElection, Asks, Backend, Later, Participant, Started, start as system,
+    self, AnyElection, Asks, Backend, Later, Participant, Started, pem, start as system,
 };
 use crate::settings::Origins;
 
@@ -252,10 +252,7 @@ async fn give_up_when_refused(
 
 fn options(store: &Store) -> Options {
     let mut options = Options::new(store.endpoints.iter().cloned().map(Endpoint::from).collect());
-    let identity = store.identity.as_ref().map(|identity| Identity {
-        certificate: Pem::File(identity.certificate.clone()),
-        key: Pem::File(identity.key.clone()),
-    });
+    let identity = store.identity.as_ref().map(pem::identity);
     let authority = store.authority.clone().map(Pem::File);
     if authority.is_some() || identity.is_some() {
         options.tls = Some(Tls { authority, identity, domain_name: None });

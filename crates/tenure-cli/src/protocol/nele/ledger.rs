@@ -6,7 +6,7 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName};
 use tenure_core::nele::{Config, ConfigError, Mode};
 use tenure_kafka::{
-    GroupProtocol, Identity, Login, Mechanism, Options, Password, Pem, Property, PropertyError, Tls,
+    GroupProtocol, Login, Mechanism, Options, Password, Pem, Property, PropertyError, Tls,
 };
 use tokio::sync::watch;
 
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::{Purpose, whole};
+use crate::protocol::{Purpose, pem, whole};
 use crate::settings::{Layers, Origin, Origins, parse, table, tls};
 
 /// What an asker and a candidate that has no name yet are checked as.
@@ -107,10 +107,7 @@ impl Settings {
 
 impl Files {
     fn tls(&self) -> Option<Tls> {
-        let identity = self.identity.as_ref().map(|identity| Identity {
-            certificate: Pem::File(identity.certificate.clone()),
-            key: Pem::File(identity.key.clone()),
-        });
+        let identity = self.identity.as_ref().map(pem::identity);
         let authority = self.authority.clone().map(Pem::File);
         (authority.is_some() || identity.is_some()).then_some(Tls { authority, identity })
     }

@@ -15,7 +15,7 @@ use super::{
     VOTER_URL_VARIABLE,
 };
 use crate::failure::Failure;
-use crate::protocol::{Purpose, nerio};
+use crate::protocol::{Purpose, nerio, pem};
 use crate::settings::layers;
 use crate::settings::tls;
 use crate::settings::{Layers, Origin, Origins, Setting, id, table};
@@ -312,10 +312,7 @@ fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Foundi
 impl Files {
     fn tls(&self) -> Option<Tls> {
         let authority = self.authority.clone().map(Pem::File);
-        let identity = self.identity.clone().map(|identity| tenure_voter::Identity {
-            certificate: Pem::File(identity.certificate),
-            key: Pem::File(identity.key),
-        });
+        let identity = self.identity.as_ref().map(pem::identity);
         let any = authority.is_some() || identity.is_some();
         any.then_some(Tls { authority, identity })
     }
