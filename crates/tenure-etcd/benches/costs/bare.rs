@@ -63,18 +63,13 @@ pub(crate) async fn follow(
     if !told.events().iter().any(|event| event.event_type() == EventType::Delete) {
         return Err("something else than a deletion".into());
     }
-    let won = client.txn(sure(key, revision, prefix, |all| all)).await?;
+    let won = client.txn(sure(key, revision, prefix)).await?;
     if won.succeeded() { Ok(()) } else { Err("the own key is gone".into()) }
 }
 
 /// Whether the own key is there, who is first, and who is just before: in one transaction.
-pub(crate) fn sure(
-    key: &str,
-    revision: i64,
-    prefix: &str,
-    of: impl Fn(GetOptions) -> GetOptions,
-) -> Txn {
-    let all = || of(GetOptions::new().with_prefix().with_limit(1));
+fn sure(key: &str, revision: i64, prefix: &str) -> Txn {
+    let all = || GetOptions::new().with_prefix().with_limit(1);
     let first = all().with_sort(SortTarget::Create, SortOrder::Ascend);
     let before = all().with_sort(SortTarget::Create, SortOrder::Descend);
     let before = before.with_max_create_revision(revision - 1);

@@ -13,7 +13,6 @@ use tenure_etcd::Node;
 use tenure_services::etcd::Cluster;
 use tokio::task::JoinSet;
 
-use crate::looks::used;
 use crate::stage::{self, Party};
 use crate::target::Targets;
 use crate::{Result, bare};
@@ -162,4 +161,17 @@ pub(crate) fn metrics(cluster: &Cluster) -> Result<String> {
     let mut metrics = String::new();
     stream.read_to_string(&mut metrics)?;
     Ok(metrics)
+}
+
+/// Processor time of all threads of etcd.
+fn used(cluster: &Cluster) -> Result<Duration> {
+    let pid = cluster.member(0).pid().ok_or("etcd has ended")?;
+    let mut used = 0;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread that has just ended is not counted.
+        if let Ok(told) = std::fs::read_to_string(thread?.path().join("schedstat")) {
+            used += told.split_whitespace().next().ok_or("an empty line")?.parse::<u64>()?;
+        }
+    }
+    Ok(Duration::from_nanos(used))
 }

@@ -7,7 +7,6 @@ mod campaign;
 mod crowd;
 mod handover;
 mod load;
-mod looks;
 #[path = "../../../tenure-nerio/benches/costs/parts.rs"]
 mod parts;
 #[path = "../../../tenure-nerio/benches/costs/program.rs"]
@@ -26,11 +25,10 @@ use program::{Error, Result, block_on};
 use tenure_services::etcd::SERVICE;
 
 /// Measurements that can run by themselves.
-const PARTS: [(&str, Part<Error>); 6] = [
+const PARTS: [(&str, Part<Error>); 5] = [
     ("campaign", |quick, _| block_on(campaign::measure(quick))),
     ("handover", |quick, targets| block_on(handover::measure(quick, targets))),
     ("waiters", |quick, targets| block_on(waiters::measure(quick, targets))),
-    ("looks", |quick, targets| block_on(looks::measure(quick, targets))),
     ("crowd", |quick, targets| block_on(crowd::measure(quick, targets))),
     ("load", |quick, targets| block_on(load::measure(quick, targets))),
 ];
