@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
 
 use crate::common::{ELECTION, Network, body, curl, raw, run, soon};
 
@@ -133,49 +132,5 @@ fn endless_requests_are_cut_off() {
         tokio::join!(slow, endless, huge, flood, silent, elects);
         let refused = network.voters[0].counters().await.unwrap().refused;
         assert!(refused["head-too-large"] >= 1, "{refused:?}");
-    });
-}
-
-/// As the documentation has it, with `curl` alone.
-#[test]
-fn person_runs_election_by_hand() {
-    run(async {
-        let network = Network::start(3);
-        let at = network.addresses[0];
-        let registered =
-            curl(at, "POST /register", r#"{"voterId":"x","voterUrl":"http://127.0.0.1:9"}"#).await;
-        assert!(registered.starts_with("HTTP/1.1 200"), "{registered}");
-        let status: serde_json::Value = serde_json::from_str(body(&registered)).unwrap();
-        assert_eq!(status["sender"]["voterId"], "a");
-
-        let election = network.voters[1].election(ELECTION).unwrap();
-        let leadership = soon(election.campaign("b")).await.unwrap();
-        // The leader needs no more than two votes, and this voter may hear of it after the others.
-        let status = soon(async {
-            loop {
-                let answer = curl(at, "GET /status", "").await;
-                let status: serde_json::Value = serde_json::from_str(body(&answer)).unwrap();
-                if !status["leader"].is_null() {
-                    return status;
-                }
-                sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await;
-        let led = &status["leader"]["leadership"];
-        assert_eq!(led["leader"]["voterId"], "b", "{status}");
-        let counter = led["ballot"]["counter"].to_string();
-        assert_eq!(counter, leadership.fence().to_string(), "{status}");
-
-        let result = curl(at, "GET /election/result", "").await;
-        let certified = curl(at, "POST /election/certify", body(&result)).await;
-        assert!(certified.starts_with("HTTP/1.1 200"), "{certified}");
-        let certified: serde_json::Value = serde_json::from_str(body(&certified)).unwrap();
-        assert_eq!(certified["newLeader"]["voterId"], "b", "{certified}");
-
-        let started = curl(at, "POST /election/start", "").await;
-        assert_eq!(problem(&started), ("409".to_owned(), "leads".to_owned()), "{started}");
-        let started = curl(network.addresses[1], "POST /election/start", "").await;
-        assert!(started.starts_with("HTTP/1.1 202"), "only the leader obeys: {started}");
     });
 }
