@@ -2,14 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
+mod broadcasts;
 mod clocks;
 #[path = "../common/mod.rs"]
 mod common;
 mod handles;
 mod hostile;
-mod joins;
 mod late;
-mod old;
 mod servers;
 
 tenure_testkit::handles!(handles::Nats::start(tenure_services::nats::Version::Newest));
