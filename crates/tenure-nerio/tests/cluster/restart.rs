@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tenure::{Loss, clock};
+use tenure::clock;
 use tenure_nerio::{Notice, Opening, OwnEvent, Service, Storage};
 
 use crate::setup::{candidate, config, directory, grantor, serves, soon};
@@ -67,24 +67,6 @@ async fn lost_grantor_waits_and_reads() {
     let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     assert!(next.fence() > fence);
     soon(c.close()).await;
-}
-
-#[tokio::test]
-async fn leader_without_quorum_is_lost() {
-    let config = config();
-    let memory = || Storage::Memory { opening: Opening::New };
-    let a = grantor(&config, "a", memory());
-    let b = grantor(&config, "b", memory());
-    let leader = candidate(&config, "leader");
-    let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
-    soon(leadership.settled()).await.unwrap();
-    let edicts = leader.edicts(&leadership).unwrap();
-    soon(a.close()).await;
-    soon(b.close()).await;
-    soon(leadership.expiring()).await;
-    assert_eq!(soon(leadership.lost()).await, Loss::Expired);
-    assert!(!leadership.is_current());
-    assert!(edicts.create().is_err());
 }
 
 /// Nothing is written meanwhile: the node looks by itself.

@@ -91,17 +91,6 @@ async fn a_shutdown_before_anything_begins_nothing() {
 }
 
 #[tokio::test]
-async fn a_shutdown_withdraws_a_campaign() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let (leading, shut, works) = led(&election);
-    assert!(driver.open().await);
-    shut.send(()).unwrap();
-    assert_eq!(soon(leading).await.unwrap(), Ok(()));
-    assert_eq!(driver.resignation().await, Some(Resign));
-    assert_eq!(works.under_way(), 0);
-}
-
-#[tokio::test]
 async fn shutdown_drops_work_then_resigns() {
     let (election, mut driver) = start::<AtMostOne>();
     let (leading, shut, works) = led(&election);
@@ -186,19 +175,6 @@ async fn lost_candidacy_campaigns_again() {
     }
 }
 
-#[tokio::test]
-async fn second_lead_in_election_is_refused() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let (_leading, _shut, works) = led(&election);
-    driver.elect(1).await;
-    works.begun().await;
-    let (second, _shut, _) = led(&election);
-    assert!(!driver.open().await);
-    let error = soon(second).await.unwrap().unwrap_err();
-    assert!(matches!(error, CampaignError::AlreadyCampaigning { .. }));
-    assert_eq!(works.under_way(), 1);
-}
-
 /// Each pause is at least half of 100 ms, 200 ms, 400 ms and so on.
 #[tokio::test]
 async fn short_work_does_not_spin() {
@@ -245,32 +221,6 @@ async fn shutdown_in_pause_ends_campaigns() {
     shut.send(()).unwrap();
     assert_eq!(soon(leading).await.unwrap(), Ok(()));
     assert!(driver.requests.try_recv().is_err());
-}
-
-#[tokio::test]
-async fn panicking_work_ends_before_leadership() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let works = Works::default();
-    let (theirs, (hold, held)) = (works.clone(), oneshot::channel::<()>());
-    let mut held = Some(held);
-    let leading = tokio::spawn(async move {
-        let work = move |_| {
-            let working = theirs.begin();
-            let held = held.take();
-            async move {
-                let _working = working;
-                held.unwrap().await.unwrap();
-                panic!("of the work");
-            }
-        };
-        election.lead("here", pending::<()>(), work).await
-    });
-    driver.elect(1).await;
-    works.begun().await;
-    hold.send(()).unwrap();
-    assert_eq!(driver.resignation().await, Some(Resign));
-    assert_eq!(works.under_way(), 0);
-    assert!(soon(leading).await.unwrap_err().is_panic());
 }
 
 #[tokio::test]

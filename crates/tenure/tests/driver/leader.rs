@@ -3,30 +3,6 @@
 use super::*;
 
 #[tokio::test]
-async fn drop_ends_every_clone() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let leadership = lead(&election, &mut driver, Fence::new(9)).await;
-    let leader = leadership.leader();
-    let clone = leader.clone();
-    assert!(leader.is_current() && clone.is_current());
-    assert_eq!((clone.id(), clone.fence(), clone.election()), ("me", Fence::new(9), &driver.name));
-    assert_eq!(extra::<u32, _>(&clone).as_deref(), Some(&7));
-    drop(leadership);
-    // The driver has not heard of it.
-    assert!(!leader.is_current() && !clone.is_current());
-    assert_eq!((clone.until(), clone.remaining()), (Some(Time::ZERO), Some(Duration::ZERO)));
-    assert_eq!(clone.loss(), None, "it has not expired, and nobody has said why");
-    let mut lost = Box::pin(leader.lost());
-    assert!(is_pending(lost.as_mut()).await);
-    assert_eq!(driver.resignation().await, Some(Resign));
-    driver.campaigns.ended(&driver.name, Loss::Resigned);
-    assert_eq!(soon(lost).await, Loss::Resigned);
-    assert_eq!(clone.loss(), Some(Loss::Resigned));
-    soon(clone.expiring()).await;
-    assert_eq!(soon(clone.settled()).await, Err(Loss::Resigned));
-}
-
-#[tokio::test]
 async fn resignation_ends_every_clone() {
     let (election, mut driver) = start::<AtMostOne>();
     let leadership = lead(&election, &mut driver, Fence::new(9)).await;
@@ -41,15 +17,6 @@ async fn resignation_ends_every_clone() {
     driver.campaigns.ended(&driver.name, Loss::Resigned);
     driver.campaigns.released(&driver.name);
     soon(resigned).await;
-}
-
-#[tokio::test]
-async fn a_clone_gives_nothing_up() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let leadership = lead(&election, &mut driver, Fence::new(9)).await;
-    drop((leadership.leader(), leadership.leader().clone()));
-    assert!(driver.requests.try_recv().is_err());
-    assert!(leadership.is_current());
 }
 
 #[tokio::test]

@@ -182,23 +182,6 @@ async fn leadership_is_won_and_resigned() {
 }
 
 #[tokio::test]
-async fn overlapping_leaders_have_no_fence() {
-    let (election, mut driver) = start::<MayOverlap>();
-    let leadership = lead(&election, &mut driver, ()).await;
-    assert!(leadership.is_current());
-}
-
-#[tokio::test]
-async fn second_campaign_is_refused() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let leadership = lead(&election, &mut driver, Fence::new(1)).await;
-    let (second, opened) = tokio::join!(soon(election.campaign("here")), driver.open());
-    assert!(!opened && matches!(second, Err(CampaignError::AlreadyCampaigning { .. })));
-    assert_eq!(driver.resignation().await, None, "not the one that leads");
-    assert!(leadership.is_current());
-}
-
-#[tokio::test]
 async fn abandoned_campaign_is_resigned() {
     let (election, mut driver) = start::<AtMostOne>();
     let campaign = campaign(&election, &mut driver).await;
@@ -340,21 +323,6 @@ async fn leavers_learn_of_release() {
     driver.campaigns.released(&driver.name);
     soon(resigned).await.unwrap();
     assert!(driver.campaigns.is_quiet());
-}
-
-#[tokio::test]
-async fn ended_driver_closes_all_handles() {
-    let (election, mut driver) = start::<AtMostOne>();
-    let mut observer = election.observe();
-    assert!(driver.observation().await.is_some());
-    let leadership = lead(&election, &mut driver, Fence::new(1)).await;
-    drop(driver);
-    assert!(!leadership.is_current());
-    assert_eq!(leadership.loss(), Some(Loss::Closed));
-    assert_eq!(soon(leadership.lost()).await, Loss::Closed);
-    assert_eq!(soon(election.campaign("here")).await.unwrap_err(), CampaignError::Closed);
-    assert_eq!(soon(observer.next()).await, None);
-    soon(leadership.resign()).await;
 }
 
 #[tokio::test]
