@@ -7,8 +7,8 @@ use std::time::Duration;
 use tenure_core::nerio::{Checked, Holder, HolderHere, LiveGrant, Who, leadership};
 use tenure_core::{ElectionName, NodeName, Time};
 
-use super::pages::{CandidateList, ElectionList, List};
-use super::step::Round;
+use super::pages::{CandidateList, ElectionList, List, Page};
+use super::panel::MemberPages;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
 /// A statement of a member.
@@ -26,23 +26,33 @@ type Statements<L> = Vec<Statement<Option<<L as List>::Part>>>;
 pub(super) type ElectionStatements = Statements<ElectionList>;
 pub(super) type CandidateStatements = Statements<CandidateList>;
 
-/// Adds what a round told, by name.
-pub(super) fn sort<L: List>(round: Round<L>, into: &mut BTreeMap<L::Key, Statements<L>>) {
-    let keys: BTreeSet<_> = round.iter().flat_map(|(_, page)| page.parts.keys().cloned()).collect();
-    for (nth, mut page) in round {
-        for key in &keys {
-            let words = into.entry(key.clone()).or_default();
+/// Joins the pages of all members by the keys of their parts.
+pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statements<L>> {
+    let pages = all.iter().flat_map(|one| &one.pages);
+    let keys: BTreeSet<_> = pages.flat_map(|page| page.parts.keys().cloned()).collect();
+    let mut joined: BTreeMap<_, Statements<L>> = BTreeMap::new();
+    for MemberPages { nth, pages } in all {
+        let Some(first) = pages.iter().map(|page| page.asked).min() else { continue };
+        let mut parts = BTreeMap::new();
+        for Page { asked, parts: more, .. } in pages {
             // Patterns of a key may cover the same election.
-            if words.iter().all(|word| word.nth != nth) {
-                words.push(Statement { nth, asked: page.asked, said: page.parts.remove(key) });
-            }
+            more.into_iter().for_each(|(key, part)| {
+                parts.entry(key).or_insert((asked, part));
+            });
+        }
+        for key in &keys {
+            let known = parts.remove(key);
+            let asked = known.as_ref().map_or(first, |(asked, _)| *asked);
+            let said = known.map(|(_, part)| part);
+            joined.entry(key.clone()).or_default().push(Statement { nth, asked, said });
         }
     }
+    joined
 }
 
-/// When the first of these was asked, and those before.
-pub(super) fn first<L: List>(before: Option<Time>, round: &Round<L>) -> Option<Time> {
-    round.iter().map(|(_, page)| page.asked).chain(before).min()
+/// When the first of these was asked.
+pub(super) fn first<L: List>(all: &[MemberPages<L>]) -> Option<Time> {
+    all.iter().flat_map(|one| &one.pages).map(|page| page.asked).min()
 }
 
 /// A statement of a member about the holder of its grant.

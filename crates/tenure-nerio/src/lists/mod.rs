@@ -6,9 +6,8 @@
 
 mod merge;
 mod pages;
-mod step;
+mod panel;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,9 +16,9 @@ use tenure::clock;
 use tenure_core::nerio::{Checked, HolderHere, Member, Service, Which, Who};
 use tenure_core::{ElectionName, Fence, NodeName, Time};
 
-use self::merge::{CandidateStatements, ElectionStatements, Merge, Statement};
-use self::pages::{CandidateList, ElectionList};
-use self::step::Panel;
+use self::merge::{Merge, Statement};
+use self::pages::{CandidateList, ElectionList, Page};
+use self::panel::Panel;
 use super::keys::Keys;
 
 /// The answer of a member.
@@ -150,19 +149,9 @@ pub async fn elections(
     let which = which.unwrap_or_else(|| vec![Which::All]);
     let lists: Vec<_> = which.into_iter().map(ElectionList).collect();
     let mut panel = Panel::new(config, keys, from).await?;
-    let (words, asked) = 'anew: loop {
-        let (mut words, mut asked) = (BTreeMap::<_, ElectionStatements>::new(), None);
-        for list in &lists {
-            let told = panel.ask(list, |round| {
-                asked = merge::first(asked, &round);
-                merge::sort(round, &mut words);
-            });
-            if told.await?.is_err() {
-                continue 'anew;
-            }
-        }
-        break (words, asked);
-    };
+    let pages = panel.ask(&lists).await?;
+    let asked = merge::first(&pages);
+    let words = merge::join(pages);
     let members = panel.heard();
     let at = clock::now();
     let putting = Merge { config, at };
@@ -181,27 +170,17 @@ pub async fn candidates(
 ) -> io::Result<AllCandidates> {
     let list = CandidateList(election.clone());
     let mut panel = Panel::new(config, keys, from).await?;
-    let (holders, waiting, asked) = loop {
-        let mut holders = Vec::new();
-        let mut asked = None;
-        let mut waiting = BTreeMap::<_, CandidateStatements>::new();
-        let told = panel.ask(&list, |mut round| {
-            asked = merge::first(asked, &round);
-            // Each page says who holds it: the last word counts.
-            holders = round
-                .iter_mut()
-                .map(|(nth, page)| Statement {
-                    nth: *nth,
-                    asked: page.asked,
-                    said: page.head.take(),
-                })
-                .collect();
-            merge::sort(round, &mut waiting);
-        });
-        if told.await?.is_ok() {
-            break (holders, waiting, asked);
-        }
+    let mut pages = panel.ask(&[list]).await?;
+    let asked = merge::first(&pages);
+    // Each page says who holds it: the last word counts.
+    let last = |nth, page: &mut Page<CandidateList>| Statement {
+        nth,
+        asked: page.asked,
+        said: page.head.take(),
     };
+    let holders: Vec<_> =
+        pages.iter_mut().filter_map(|one| Some(last(one.nth, one.pages.last_mut()?))).collect();
+    let waiting = merge::join(pages);
     let members = panel.heard();
     let at = clock::now();
     let (leader, candidates) = Merge { config, at }.candidates(&holders, &waiting);

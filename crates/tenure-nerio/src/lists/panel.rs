@@ -1,0 +1,195 @@
+//! Asks all members side by side, each for its whole list, page by page.
+//!
+//! A silent member is asked no more, and the others once again: their statements must not be as old
+//! as its silence was long.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tenure::clock;
+use tenure_core::nerio::{Checked, Inc, Member, Service};
+use tokio::task::JoinSet;
+
+use super::Heard;
+use super::pages::{List, Page};
+use crate::asker::{Asker, Outcome};
+use crate::enough::Answers;
+use crate::keys::Keys;
+
+/// A page that is followed by another one has so many parts at least, or says nothing of any
+/// number of elections of which nothing is left.
+const FULL: usize = 4;
+/// So many that have fewer: no member keeps so much of which nothing is left to tell.
+const THIN_MAX: usize = 1_000;
+/// A member that is started again and again meanwhile says nothing that fits together.
+const LIVES_MAX: u32 = 3;
+
+/// The pages of a member, by its position.
+pub(super) struct MemberPages<L: List> {
+    pub(super) nth: usize,
+    pub(super) pages: Vec<Page<L>>,
+}
+
+/// All members, and the state of each.
+pub(super) struct Panel {
+    config: Checked,
+    voices: Vec<Voice>,
+}
+
+struct Voice {
+    nth: usize,
+    member: Member,
+    asker: Asker,
+    /// Why the member is asked no more.
+    end: Option<Heard>,
+    /// The worst service that the member reported: it must have served all the time.
+    service: Option<Service>,
+}
+
+/// Why a list was not read to its end.
+enum Stop {
+    /// The member was started again: its earlier pages are of another life.
+    StartedAgain,
+    End(Heard),
+}
+
+impl Panel {
+    /// From a socket of its own for each.
+    pub(super) async fn new(
+        config: &Checked,
+        keys: Option<&Keys>,
+        from: SocketAddr,
+    ) -> io::Result<Self> {
+        let mut voices = Vec::new();
+        for (nth, member) in config.members.iter().cloned().enumerate() {
+            let asker = Asker::new(config, keys, from).await?;
+            voices.push(Voice { nth, member, asker, end: None, service: None });
+        }
+        Ok(Self { config: config.clone(), voices })
+    }
+
+    /// The answer of each member, in the order of their list.
+    pub(super) fn heard(&self) -> Vec<(Member, Heard)> {
+        self.voices.iter().map(|voice| (voice.member.clone(), voice.heard())).collect()
+    }
+
+    /// The pages of all members that answer, in the order of their list.
+    pub(super) async fn ask<L: List>(&mut self, lists: &[L]) -> io::Result<Vec<MemberPages<L>>> {
+        loop {
+            let mut asked = JoinSet::new();
+            let (ask, mut ended): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.voices).into_iter().partition(|voice| voice.end.is_none());
+            let count = ask.len();
+            let mut answers = Answers::new(&self.config);
+            for mut voice in ask {
+                voice.asker.beside(answers.enough());
+                let lists = lists.to_vec();
+                asked.spawn(async move {
+                    let pages = voice.ask_all(&lists).await;
+                    (voice, pages)
+                });
+            }
+            let mut all = Vec::new();
+            while let Some(answer) = asked.join_next().await {
+                let (voice, pages) = answer.map_err(io::Error::other)?;
+                if let Some(pages) = pages {
+                    // Other members may have to make up for one that does not serve.
+                    if voice.service == Some(Service::Serving) {
+                        answers.from(voice.nth);
+                    }
+                    all.push(MemberPages { nth: voice.nth, pages });
+                }
+                ended.push(voice);
+            }
+            ended.sort_by_key(|voice| voice.nth);
+            self.voices = ended;
+            if all.len() == count || all.is_empty() {
+                all.sort_by_key(|one| one.nth);
+                return Ok(all);
+            }
+        }
+    }
+}
+
+impl Voice {
+    /// All pages of one life of the member; notes why there are none.
+    async fn ask_all<L: List>(&mut self, lists: &[L]) -> Option<Vec<Page<L>>> {
+        for _ in 0..LIVES_MAX {
+            match self.ask_life(lists).await {
+                Ok(pages) => return Some(pages),
+                Err(Stop::StartedAgain) => {}
+                Err(Stop::End(end)) => {
+                    self.end = Some(end);
+                    return None;
+                }
+            }
+        }
+        self.end = Some(Heard::Silent);
+        None
+    }
+
+    async fn ask_life<L: List>(&mut self, lists: &[L]) -> Result<Vec<Page<L>>, Stop> {
+        self.service = None;
+        let mut life = None;
+        let mut pages = Vec::new();
+        let mut parts = 0;
+        let mut thin = 0;
+        for list in lists {
+            let mut after = None;
+            loop {
+                let (inc, page) = self.ask(list, after.as_ref()).await.map_err(Stop::End)?;
+                if *life.get_or_insert(inc) != inc {
+                    return Err(Stop::StartedAgain);
+                }
+                if matches!(self.service, None | Some(Service::Serving)) {
+                    self.service = Some(page.service);
+                }
+                parts += page.parts.len();
+                thin += usize::from(page.more_after.is_some() && page.parts.len() < FULL);
+                after = page.more_after.clone();
+                pages.push(page);
+                if parts > L::MAX || thin > THIN_MAX {
+                    self.end = Some(Heard::TooMany);
+                    return Ok(pages);
+                }
+                if after.is_none() {
+                    break;
+                }
+            }
+        }
+        Ok(pages)
+    }
+
+    /// Asks for a page.
+    async fn ask<L: List>(
+        &mut self,
+        list: &L,
+        after: Option<&L::Key>,
+    ) -> Result<(Inc, Page<L>), Heard> {
+        let start = clock::now();
+        let asker = self.asker.inc();
+        let question = list.question(start, after.cloned());
+        let read = |message| list.read(message, asker, start);
+        let came = self.asker.ask_new(&self.member, &question, list.election(), read).await;
+        let differs = self.asker.differs(&self.member.name);
+        let unresolved = self.asker.unresolved(&self.member.name).map(str::to_owned);
+        match came {
+            Ok(Outcome::Answer(inc, page)) => Ok((inc, page.behind(after))),
+            Ok(Outcome::ElseOnly) => Err(Heard::ElseOnly),
+            // A member to which the system cannot send counts as silent.
+            Ok(Outcome::Nothing) | Err(_) => Err(match unresolved {
+                _ if differs => Heard::Differs,
+                Some(error) => Heard::Unresolved(error),
+                None => Heard::Silent,
+            }),
+        }
+    }
+
+    fn heard(&self) -> Heard {
+        match (self.end.clone(), self.service) {
+            (Some(end), _) => end,
+            (None, Some(service)) => Heard::Said(service),
+            (None, None) => Heard::Silent,
+        }
+    }
+}
