@@ -34,7 +34,7 @@ pub struct ServerUrl {
 pub struct UrlError {
     /// The broken rule. A text with an `@` is not repeated: a password may stand before it.
     pub what: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub fix: String,
 }
 
