@@ -27,7 +27,7 @@ const FORM: UrlForm = UrlForm {
 /// assert_eq!(endpoint.as_str(), "https://etcd-1.example.com:2379");
 /// let error = "etcd-1.example.com:2379".parse::<Endpoint>().unwrap_err();
 /// assert_eq!(error.what, "an endpoint has no scheme");
-/// # Ok::<(), tenure::driver::UrlError>(())
+/// # Ok::<(), tenure_etcd::UrlError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Endpoint(ServerUrl);

@@ -1,10 +1,10 @@
 //! As whom a client logs in.
 
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+
+use tenure::settings::SecretFile;
 
 /// As whom to log in, by SASL. The library is built without other mechanisms, as OAUTHBEARER and
 /// GSSAPI, whose [properties](crate::Property) are refused.
@@ -62,13 +62,9 @@ impl Password {
     pub(crate) fn read(&self) -> Result<String, LoginError> {
         match self {
             Self::Text(text) => Ok(text.clone()),
-            Self::File(path) => {
-                let text = tenure::settings::read_text(path).map_err(|source| {
-                    LoginError::File { path: path.clone(), source: Arc::new(source) }
-                })?;
-                let line = text.strip_suffix('\n').unwrap_or(&text);
-                Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
-            }
+            Self::File(path) => SecretFile::read(path)
+                .and_then(SecretFile::line)
+                .map_err(|what| LoginError::File { path: path.clone(), what }),
         }
     }
 }
@@ -105,9 +101,9 @@ impl FromStr for Mechanism {
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
-    /// The file of the password cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    File { path: PathBuf, source: Arc<io::Error> },
+    /// The file of the password cannot be read, or does not hold one line.
+    #[error("{path} {what}", path = path.display())]
+    File { path: PathBuf, what: String },
     #[error("a SASL mechanism is one of: plain, scram-sha-256, scram-sha-512")]
     Mechanism,
 }
@@ -132,7 +128,7 @@ mod tests {
         assert_eq!(format!("{login:?}"), "Login { mechanism: Plain, user: \"ann\", .. }");
         assert_eq!(
             Password::File("/nowhere/password".into()).read().unwrap_err().to_string(),
-            "cannot read /nowhere/password: No such file or directory (os error 2)"
+            "/nowhere/password cannot be read: No such file or directory (os error 2)"
         );
     }
 

@@ -30,7 +30,7 @@ const FORM: UrlForm = UrlForm {
 /// assert_eq!(server.as_str(), "tls://nats-1.example.com:4222");
 /// let error = "nats-1.example.com:4222".parse::<Server>().unwrap_err();
 /// assert_eq!(error.what, "a server has no scheme");
-/// # Ok::<(), tenure::driver::UrlError>(())
+/// # Ok::<(), tenure_nats::UrlError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Server(ServerUrl);

@@ -1,4 +1,4 @@
-//! What a node hears of itself.
+//! A node hears its own broadcasts.
 
 use tenure::View;
 use tenure_services::nats::{Cluster, Version};
