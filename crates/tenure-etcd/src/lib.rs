@@ -52,6 +52,7 @@ pub use endpoint::Endpoint;
 pub use node::{Builder, Node, ProclaimError};
 pub use notice::Notice;
 pub use options::{CheckedOptions, Credentials, Options, OptionsError, Tls};
+pub use tenure::driver::UrlError;
 pub use tenure_core::etcd::{Checked, Config, ConfigError, LeaseId, OwnEvent};
 pub use tenure_tls::{Identity, Pem, PemError};
 pub use version::Version;

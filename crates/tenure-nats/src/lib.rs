@@ -50,5 +50,6 @@ pub use notice::Notice;
 pub use options::{CheckedOptions, Options, OptionsError, Tls};
 pub use server::Server;
 pub use subject::{Kind, PrefixError, SubjectPrefix, Subjects};
+pub use tenure::driver::UrlError;
 pub use tenure_core::allcall::{Callers, Checked, Config, ConfigError, OnConflict};
 pub use tenure_tls::{Identity, Pem, PemError};
