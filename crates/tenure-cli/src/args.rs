@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 use crate::exit;
 use crate::invocation::nerio::{demo, simulate};
 use crate::protocol::nerio::{
-    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, Nerio, REFRESH, ROUND_TRIP,
+    self, CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, REFRESH, ROUND_TRIP,
 };
 use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
@@ -34,7 +34,7 @@ misspelt variable are refused; any other unknown TENURE_* variable is only warne
 --show-settings prints each setting with its value and origin.";
 
 /// What has no choice of protocols.
-const NERIO: Registry = Registry(&[&Nerio]);
+const NERIO: Registry = Registry(&[&nerio::PROTOCOL]);
 
 /// The whole command line.
 #[must_use]
@@ -76,11 +76,11 @@ fn run(registry: Registry) -> Command {
     ];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
     let examples = registry.built().map(|protocol| {
-        let chosen = match protocol.name() {
-            name if *name == *NERIO.0[0].name() => String::new(),
+        let chosen = match protocol.name {
+            name if *name == *NERIO.0[0].name => String::new(),
             name => format!("--protocol {name} "),
         };
-        let example = protocol.example();
+        let example = protocol.example;
         format!("\n  tenure run {chosen}{example} \\\n      --election billing -- ./bill --all")
     });
     let examples: String = examples.collect();
@@ -210,7 +210,7 @@ fn observe(registry: Registry) -> Command {
 }
 
 fn verify(registry: Registry) -> Command {
-    let able = |protocol: &dyn Protocol| protocol.can().verify;
+    let able = |protocol: &Protocol| protocol.can.verify;
     let specs = [&ELECTION.spec, &PROTOCOL.spec, &WAIT.spec];
     with_settings_of(registry, able, Command::new("verify"), &specs)
         .about("Ask the leader itself for proof that it leads")
@@ -223,7 +223,7 @@ fn verify(registry: Registry) -> Command {
 }
 
 fn elections(registry: Registry) -> Command {
-    let able = |protocol: &dyn Protocol| protocol.can().elections;
+    let able = |protocol: &Protocol| protocol.can.elections;
     with_settings_of(registry, able, Command::new("elections"), &[&PROTOCOL.spec])
         .about("Print which elections there are, who leads each, and how many wait")
         .after_help(
@@ -236,7 +236,7 @@ fn elections(registry: Registry) -> Command {
 }
 
 fn candidates(registry: Registry) -> Command {
-    let able = |protocol: &dyn Protocol| protocol.can().elections;
+    let able = |protocol: &Protocol| protocol.can.elections;
     let specs = [&ELECTION.spec, &PROTOCOL.spec];
     with_settings_of(registry, able, Command::new("candidates"), &specs)
         .about("Print who leads an election and who waits for it, and since when")
@@ -249,8 +249,8 @@ fn candidates(registry: Registry) -> Command {
 }
 
 fn members(registry: Registry) -> Command {
-    let shows = |protocol: &dyn Protocol| protocol.can().members;
-    let changes = |protocol: &dyn Protocol| protocol.can().change_members;
+    let shows = |protocol: &Protocol| protocol.can.members;
+    let changes = |protocol: &Protocol| protocol.can.change_members;
     let own = [&ELECTION.spec, &PROTOCOL.spec];
     let show = |name| {
         with_settings_of(registry, shows, Command::new(name), &own)
@@ -263,7 +263,7 @@ fn members(registry: Registry) -> Command {
             )
     };
     let able = registry.0.iter().find(|protocol| changes(**protocol));
-    let protocol = able.map(|one| format!(" --protocol {}", one.name())).unwrap_or_default();
+    let protocol = able.map(|one| format!(" --protocol {}", one.name)).unwrap_or_default();
     let change = |name, about: &'static str, more: &str| {
         with_settings_of(registry, changes, Command::new(name), &own)
             .about(about)
@@ -297,7 +297,7 @@ fn members(registry: Registry) -> Command {
 /// taken and hidden, so that an error can say what is wrong with them.
 fn with_settings_of(
     registry: Registry,
-    able: fn(&dyn Protocol) -> bool,
+    able: fn(&Protocol) -> bool,
     command: Command,
     specs: &[&'static Spec],
 ) -> Command {
@@ -351,8 +351,8 @@ fn transfer(registry: Registry) -> Command {
 /// who leads.
 fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
-    let realms = registry.0.iter().map(|protocol| protocol.realm());
-    for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster())) {
+    let realms = registry.0.iter().map(|protocol| protocol.realm);
+    for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster)) {
         // Several protocols may have the same.
         if specs.iter().all(|told| told.name != named.name) {
             specs.push(named);
@@ -361,7 +361,7 @@ fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Co
     let others = registry.of_protocols(false).into_iter();
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
     // Those with which members are found are of use with --remote.
-    let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can().orders);
+    let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can.orders);
     let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(able);
     let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
     with_settings(registry, command, &[&specs, more, &shown]).args(hidden)

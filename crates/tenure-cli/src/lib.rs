@@ -1,11 +1,11 @@
 //! The command `tenure`: what it reads, what it refuses, and how it ends.
 //!
-//! One way through: the arguments ([`args`]), the `TENURE_*` variables ([`environment`]) and a
-//! TOML file ([`settings::file`]) are layers over one table of settings ([`settings::table`]);
-//! [`invocation::read`] turns them into the checked settings of one command, or into a
-//! [`Failure`] that names the origin, the value, the rule and the fix; [`commands::dispatch`]
-//! carries the command out; [`exit`] lists how it can end. What differs from protocol to protocol
-//! is in [`protocol`], one module each.
+//! The arguments ([`args`]), the `TENURE_*` variables ([`environment`]) and a TOML file
+//! ([`settings::file`]) are layers ([`protocol::layers`]) over one table of settings
+//! ([`settings::table`]). [`commands::read`] turns them into the work of one command, or into a
+//! [`Failure`] that names the origin, the value, the rule and the fix. [`commands::carry_out`]
+//! does that work, and [`exit`] lists how it can end. Each protocol has one module in
+//! [`protocol`].
 //!
 //! The crate is a library so that the command can be tested from inside, and started with other
 //! protocols: [`main`]. Nothing else is meant to depend on it.

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use crate::environment::Environment;
-use crate::invocation::{self, Reading};
+use crate::invocation::Reading;
 use crate::protocol::{Protocol, Registry};
 use crate::{Exit, commands, failure, output, stderr};
 
 /// The command `tenure` with these protocols, [`ALL`](crate::protocol::ALL) in the one that is
 /// shipped. To be called first in `main`: the guard of a CMD is the same program.
 #[must_use]
-pub fn main(protocols: &'static [&'static dyn Protocol]) -> ExitCode {
+pub fn main(protocols: &'static [&'static Protocol]) -> ExitCode {
     if let Some(code) = tenure_supervise::reenter() {
         return code;
     }
@@ -19,12 +19,12 @@ pub fn main(protocols: &'static [&'static dyn Protocol]) -> ExitCode {
     if let Some(code) = commands::reenter() {
         return code;
     }
-    let (registry, arguments) = (Registry(protocols), std::env::args_os().collect::<Vec<_>>());
+    let arguments: Vec<_> = std::env::args_os().collect();
     let environment = Environment::of_this_process();
-    let reading = invocation::read(registry, &arguments, &environment, failure::warn);
+    let reading = commands::read(Registry(protocols), &arguments, &environment, failure::warn);
     let ended = reading.and_then(|reading| match reading {
         Reading::Text(text) => output::print(&text).map(|()| Exit::Done),
-        Reading::Invocation(invocation) => commands::dispatch(*invocation, registry),
+        Reading::Invocation(invocation) => commands::carry_out(invocation),
     });
     let exit = ended.unwrap_or_else(|failure| {
         failure::report(&failure);

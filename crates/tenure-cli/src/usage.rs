@@ -7,9 +7,9 @@ use clap::{Command, Error};
 
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::protocol::nerio::Nerio;
-use crate::protocol::{self, Protocol, Registry};
-use crate::settings::{parse, table, tls};
+use crate::protocol::{self, Registry, nerio};
+use crate::settings::hidden::HIDDEN;
+use crate::settings::{parse, table};
 
 /// What clap found wrong with `arguments`, as a failure like any other.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
@@ -73,7 +73,7 @@ fn unknown_argument(
     };
     let name = flag.trim_start_matches('-');
     let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
-    let fix = if let Some(hidden) = tls::HIDDEN.iter().find(|hidden| hidden.name == name) {
+    let fix = if let Some(hidden) = HIDDEN.iter().find(|hidden| hidden.name == name) {
         hidden.elsewhere()
     } else if path.starts_with("tenure node") && is_of_another_protocol(name) {
         "leave it out: a node is one of Nerio's always, and other protocols need none".into()
@@ -93,7 +93,8 @@ fn unknown_argument(
 fn is_of_another_protocol(name: &str) -> bool {
     let all = Registry(protocol::ALL);
     let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
-    let foreign = !owners.is_empty() && owners.iter().all(|owner| owner.name() != Nerio.name());
+    let foreign =
+        !owners.is_empty() && owners.iter().all(|owner| owner.name != nerio::PROTOCOL.name);
     foreign || name == table::PROTOCOL.spec.name
 }
 

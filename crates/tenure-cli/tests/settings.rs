@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::process::{Command, Output};
 
 use proptest::prelude::*;
+use tenure_cli::commands;
 use tenure_cli::environment::Environment;
-use tenure_cli::invocation;
 use tenure_cli::protocol::{ALL, Registry};
 use tenure_testkit::processes::output;
 
@@ -229,7 +229,7 @@ proptest! {
             std::iter::once("tenure".to_owned()).chain(words).map(Into::into).collect();
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::new(variables);
-        if let Err(failure) = invocation::read(Registry(ALL), &arguments, &environment, |_| ()) {
+        if let Err(failure) = commands::read(Registry(ALL), &arguments, &environment, |_| ()) {
             let shown = failure.to_string();
             prop_assert!(shown.lines().all(|line| {
                 ["error: ", "origin: ", "fix: "].iter().any(|label| line.starts_with(label))

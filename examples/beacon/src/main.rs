@@ -8,12 +8,10 @@ use beacon::{LEASE, Node, TIMING, start};
 use tenure::{ElectionName, NodeName};
 use tenure_cli::Failure;
 use tenure_cli::protocol::{
-    AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Purpose, Started,
-    at_once, nerio::Nerio, refused,
+    AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Started, Support,
+    at_once, nerio, refused,
 };
-use tenure_cli::settings::{
-    Default::Nothing, Layers, Origins, Reach::Everywhere, Refusal, Spec, parse,
-};
+use tenure_cli::settings::{Default::Nothing, Origins, Reach::Everywhere, Refusal, parse};
 
 tenure_cli::settings! {
     BEACONS: Vec<SocketAddr> = "beacons" "LIST" List, Everywhere, Nothing, "Beacon",
@@ -27,53 +25,30 @@ fn addresses(text: &str) -> Result<Vec<SocketAddr>, Refusal> {
 }
 
 fn main() -> ExitCode {
-    tenure_cli::main(&[&Nerio, &Beacon])
+    tenure_cli::main(&[&nerio::PROTOCOL, &BEACON])
 }
 
-#[derive(Debug)]
-struct Beacon;
-
-impl Protocol for Beacon {
-    fn name(&self) -> &'static str {
-        "beacon"
-    }
-
-    fn about(&self) -> &'static str {
-        "an example: processes of one machine that tell each other who leads"
-    }
-
-    fn can(&self) -> Capabilities {
-        Capabilities { several_leaders: true, ..Capabilities::default() }
-    }
-
-    fn settings(&self) -> &'static [&'static Spec] {
-        const { &[&BEACONS.spec] }
-    }
-
-    fn whereabouts(&self) -> &'static Spec {
-        &BEACONS.spec
-    }
-
-    fn realm(&self) -> &'static Spec {
-        &BEACONS.spec
-    }
-
-    fn unknown(&self) -> &'static str {
-        "nothing was heard yet"
-    }
-
-    fn example(&self) -> &'static str {
-        "--beacons 127.0.0.1:7001,127.0.0.1:7002"
-    }
-
-    fn backend(
-        &self,
-        layers: &mut Layers<'_>,
-        _: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure> {
-        Ok(Box::new(Among(layers.required(&BEACONS)?)))
-    }
-}
+static BEACON: Protocol = Protocol {
+    name: "beacon",
+    about: "an example: processes of one machine that tell each other who leads",
+    can: Capabilities { several_leaders: true, ..Capabilities::NONE },
+    settings: &[&BEACONS.spec],
+    of_candidates: &[],
+    secrets: &[],
+    says: &[],
+    whereabouts: &BEACONS.spec,
+    realm: &BEACONS.spec,
+    roster: None,
+    instead: &[],
+    quiet: &[],
+    role: None,
+    gives_way: None,
+    own_id: None,
+    unknown: "nothing was heard yet",
+    shows_id: false,
+    example: "--beacons 127.0.0.1:7001,127.0.0.1:7002",
+    support: Support::Built(|layers, _| Ok(Box::new(Among(layers.required(&BEACONS)?)))),
+};
 
 /// With whom to elect, or whom to ask.
 #[derive(Debug)]

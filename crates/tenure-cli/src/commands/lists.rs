@@ -8,17 +8,18 @@ use tenure::{NodeName, Time};
 use super::members::objects;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::invocation::ask::{AskSettings, ElectionsSettings};
+use crate::invocation::ask::AskSettings;
 use crate::output::{self, millis};
+use crate::protocol::Backend;
 use crate::protocol::lists::{Lead, ListedCandidate, ListedElection, Listing};
 use crate::settings::Context;
 
 /// Lists all elections that the key allows to ask about.
 pub(super) async fn elections(
-    settings: ElectionsSettings,
+    backend: Box<dyn Backend>,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let listing = settings.backend.members()?.elections(&context.origins).await?;
+    let listing = backend.members()?.elections(&context.origins).await?;
     let at = listing.at;
     let text = match context.json {
         true => {

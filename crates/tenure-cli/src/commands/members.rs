@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::ask::{ChangeMembersSettings, MembersSettings};
+use crate::invocation::ask::ChangeMembersSettings;
 use crate::output;
-use crate::protocol::{Member, MemberChange};
+use crate::protocol::{Backend, Member, MemberChange};
 use crate::settings::Context;
 
 /// Asks each member once.
-pub(super) async fn run(settings: MembersSettings, context: Context) -> Result<Exit, Failure> {
-    let members = settings.backend.members()?.members(&context.origins).await?;
+pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {
+    let members = backend.members()?.members(&context.origins).await?;
     let text = if context.json {
         let all = objects(&members.all);
         format!("{}\n", json!({"members": all, "quorum": members.failure.is_none()}))

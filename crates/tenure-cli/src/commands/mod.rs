@@ -1,10 +1,9 @@
-//! What the commands do, one file each; those that only Nerio has are in `nerio/`.
+//! The commands, one file each; those that only Nerio has are in `nerio/`.
 //!
-//! A command is `run(its settings) -> Result<Exit, Failure>`: everything that can be wrong with
-//! the settings alone has been refused before it begins.
+//! `ALL` has a row for each: the function of the row reads and checks all settings, so that the
+//! [`Work`] that it returns begins with nothing left to refuse in them alone.
 
 mod client;
-pub mod completions;
 mod leader;
 mod lists;
 mod members;
@@ -21,6 +20,7 @@ mod verify;
 
 pub use nerio::demo::reenter;
 
+use std::ffi::OsString;
 use std::future::Future;
 
 use tenure_supervise::ignore_ctrl_z;
@@ -31,62 +31,236 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use self::signals::beside_orphans;
+use crate::environment::Environment;
 use crate::exit::Exit;
-use crate::failure::{self, Failure};
-use crate::invocation::nerio::node::NodeStatusSettings;
-use crate::invocation::order::{HandOverSettings, ResignSettings};
-use crate::invocation::{Command, Invocation};
-use crate::protocol::{self, Registry};
+use crate::failure::{self, Failure, quoted};
+use crate::invocation::ask::{AskSettings, ChangeMembersSettings, TellSettings, TransferSettings};
+use crate::invocation::nerio::demo::DemoSettings;
+use crate::invocation::nerio::keys::{IssueKeySettings, NewKeySettings};
+use crate::invocation::nerio::node::{
+    HealthSettings, NodeSettings, StatusSettings, WaitSafeSettings,
+};
+use crate::invocation::nerio::recover::RecoverSettings;
+use crate::invocation::nerio::simulate::SimulateSettings;
+use crate::invocation::order::{OrderSettings, is_elsewhere};
+use crate::invocation::run::RunSettings;
+use crate::invocation::{self, Invocation, Reading, ask};
+use crate::protocol::{self, Layers, MemberChange, Registry};
+use crate::settings::Context;
+use crate::settings::table::REMOTE;
 use crate::stderr;
 
-/// Carries out one command.
-pub fn dispatch(invocation: Invocation, registry: Registry) -> Result<Exit, Failure> {
+/// The work of a command whose settings are checked.
+pub type Work = Box<dyn FnOnce(Context) -> Result<Exit, Failure>>;
+
+/// A command that does some work.
+struct Command {
+    /// Words of the command line.
+    words: &'static str,
+    /// Reads and checks its settings.
+    read: fn(&mut Layers<'_>) -> Result<Work, Failure>,
+}
+
+/// All commands but `completions`, which prints a text.
+static ALL: [Command; 21] = [
+    Command {
+        words: "run",
+        read: |layers| {
+            let settings = RunSettings::read(layers)?;
+            Ok(Box::new(|context| stay(run::run(settings, context))))
+        },
+    },
+    Command {
+        words: "node",
+        read: |layers| {
+            let settings = NodeSettings::read(layers)?;
+            Ok(Box::new(|context| {
+                let warning = settings.seat.storage.warning();
+                warning.iter().for_each(|warning| failure::warn(warning));
+                stay(nerio::node::run(settings, context))
+            }))
+        },
+    },
+    Command {
+        words: "node status",
+        read: |layers| {
+            if layers.required(&REMOTE)? {
+                let settings = HealthSettings::read(layers)?;
+                return Ok(work(|context| nerio::health::run(settings, context)));
+            }
+            let settings = StatusSettings::read(layers)?;
+            Ok(work(|context| status::run(settings, context)))
+        },
+    },
+    Command {
+        words: "node wait-safe",
+        read: |layers| {
+            let settings = WaitSafeSettings::read(layers)?;
+            Ok(Box::new(|context| {
+                failure::warn_aside();
+                block_on(nerio::wait_safe::run(settings, context))
+            }))
+        },
+    },
+    Command {
+        words: "node recover",
+        read: |layers| {
+            let settings = RecoverSettings::read(layers)?;
+            Ok(Box::new(move |context| nerio::recover::run(&settings, &context)))
+        },
+    },
+    Command {
+        words: "leader",
+        read: |layers| {
+            let settings = AskSettings::read(layers, true)?;
+            Ok(work(|context| leader::run(settings, context)))
+        },
+    },
+    Command {
+        words: "observe",
+        read: |layers| {
+            let settings = AskSettings::read(layers, false)?;
+            Ok(Box::new(|context| {
+                failure::warn_aside();
+                block_on(observe::run(settings, context))
+            }))
+        },
+    },
+    Command {
+        words: "verify",
+        read: |layers| {
+            let settings = AskSettings::verify(layers)?;
+            Ok(work(|context| verify::run(settings, context)))
+        },
+    },
+    Command {
+        words: "elections",
+        read: |layers| {
+            let backend = ask::elections(layers)?;
+            Ok(work(|context| lists::elections(backend, context)))
+        },
+    },
+    Command {
+        words: "candidates",
+        read: |layers| {
+            let settings = AskSettings::candidates(layers)?;
+            Ok(work(|context| lists::candidates(settings, context)))
+        },
+    },
+    Command { words: "members", read: list_members },
+    Command { words: "members show", read: list_members },
+    Command { words: "members add", read: |layers| change_members(layers, MemberChange::Add) },
+    Command {
+        words: "members remove",
+        read: |layers| change_members(layers, MemberChange::Remove),
+    },
+    Command {
+        words: "resign",
+        read: |layers| {
+            if is_elsewhere(layers)? {
+                let settings = OrderSettings::resign(layers)?;
+                return Ok(work(|context| order::run(settings, context)));
+            }
+            let settings = TellSettings::read(layers)?;
+            Ok(work(|context| tell::resign(settings, context)))
+        },
+    },
+    Command {
+        words: "transfer",
+        read: |layers| {
+            if is_elsewhere(layers)? {
+                let settings = OrderSettings::transfer(layers)?;
+                return Ok(work(|context| order::run(settings, context)));
+            }
+            let settings = TransferSettings::read(layers)?;
+            Ok(work(|context| tell::transfer(settings, context)))
+        },
+    },
+    Command {
+        words: "keys new",
+        read: |layers| {
+            let settings = NewKeySettings::read(layers)?;
+            Ok(Box::new(move |context| nerio::keys::new(&settings, &context)))
+        },
+    },
+    Command {
+        words: "keys issue",
+        read: |layers| {
+            let settings = IssueKeySettings::read(layers)?;
+            Ok(Box::new(move |context| nerio::keys::issue(&settings, &context)))
+        },
+    },
+    Command {
+        words: "keys status",
+        read: |layers| {
+            let settings = StatusSettings::read(layers)?;
+            Ok(work(|context| nerio::keys::status(settings, context)))
+        },
+    },
+    Command {
+        words: "demo",
+        read: |layers| {
+            let settings = DemoSettings::read(layers)?;
+            Ok(work(|context| nerio::demo::run(settings, context)))
+        },
+    },
+    Command {
+        words: "simulate",
+        read: |layers| {
+            let settings = SimulateSettings::read(layers)?;
+            Ok(Box::new(move |context| nerio::simulate::run(&settings, &context)))
+        },
+    },
+];
+
+fn list_members(layers: &mut Layers<'_>) -> Result<Work, Failure> {
+    let backend = ask::members(layers)?;
+    Ok(work(|context| members::run(backend, context)))
+}
+
+fn change_members(
+    layers: &mut Layers<'_>,
+    change: fn(tenure::NodeName) -> MemberChange,
+) -> Result<Work, Failure> {
+    let settings = ChangeMembersSettings::read(layers, change)?;
+    Ok(work(|context| members::change(settings, context)))
+}
+
+/// The work of a command that ends by itself.
+fn work<F>(command: impl FnOnce(Context) -> F + 'static) -> Work
+where
+    F: Future<Output = Result<Exit, Failure>> + 'static,
+{
+    Box::new(|context| block_on(command(context)))
+}
+
+/// Carries out a command that runs until it is stopped. The process has no other thread yet.
+fn stay(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    ignore_ctrl_z();
+    failure::warn_aside();
+    block_on(beside_orphans(command))
+}
+
+/// Reads the arguments, as [`invocation::read`] says.
+pub fn read(
+    registry: Registry,
+    arguments: &[OsString],
+    environment: &Environment,
+    warn: impl FnMut(&str),
+) -> Result<Reading<Work>, Failure> {
+    invocation::read(registry, arguments, environment, warn, |words, layers| {
+        let Some(command) = ALL.iter().find(|command| command.words == words) else {
+            let what = format!("the command {} is listed and has no settings", quoted(words));
+            return Err(Failure::new(Exit::Bug, what, "report it"));
+        };
+        (command.read)(layers)
+    })
+}
+
+/// Carries out a command.
+pub fn carry_out(invocation: Invocation<Work>) -> Result<Exit, Failure> {
     log(invocation.log);
-    let context = invocation.context;
-    match invocation.command {
-        Command::Run(_) | Command::Node(_) => {
-            // Before any thread.
-            ignore_ctrl_z();
-            failure::warn_aside();
-        }
-        Command::Observe(_) | Command::NodeWaitSafe(_) => failure::warn_aside(),
-        _ => {}
-    }
-    match invocation.command {
-        Command::Run(settings) => block_on(beside_orphans(run::run(settings, context))),
-        Command::Node(settings) => block_on(beside_orphans(nerio::node::run(settings, context))),
-        Command::NodeStatus(NodeStatusSettings::Here(settings)) => {
-            block_on(status::run(settings, context))
-        }
-        Command::NodeStatus(NodeStatusSettings::Elsewhere(settings)) => {
-            block_on(nerio::health::run(settings, context))
-        }
-        Command::NodeWaitSafe(settings) => block_on(nerio::wait_safe::run(settings, context)),
-        Command::NodeRecover(settings) => nerio::recover::run(&settings, &context),
-        Command::Leader(settings) => block_on(leader::run(settings, context)),
-        Command::Observe(settings) => block_on(observe::run(settings, context)),
-        Command::Verify(settings) => block_on(verify::run(settings, context)),
-        Command::Elections(settings) => block_on(lists::elections(settings, context)),
-        Command::Candidates(settings) => block_on(lists::candidates(settings, context)),
-        Command::Members(settings) => block_on(members::run(settings, context)),
-        Command::ChangeMembers(settings) => block_on(members::change(settings, context)),
-        Command::Resign(ResignSettings::Here(settings)) => {
-            block_on(tell::resign(settings, context))
-        }
-        Command::Transfer(HandOverSettings::Here(settings)) => {
-            block_on(tell::transfer(settings, context))
-        }
-        Command::Resign(ResignSettings::Elsewhere(settings))
-        | Command::Transfer(HandOverSettings::Elsewhere(settings)) => {
-            block_on(order::run(settings, context))
-        }
-        Command::Completions(shell) => completions::run(shell, registry),
-        Command::KeysNew(settings) => nerio::keys::new(&settings, &context),
-        Command::KeysIssue(settings) => nerio::keys::issue(&settings, &context),
-        Command::KeysStatus(settings) => block_on(nerio::keys::status(settings, context)),
-        Command::Demo(settings) => block_on(nerio::demo::run(settings, context)),
-        Command::Simulate(settings) => nerio::simulate::run(&settings, &context),
-    }
+    (invocation.work)(invocation.context)
 }
 
 fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
@@ -102,20 +276,41 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
 }
 
 fn log(level: LevelFilter) {
-    // What libraries have to say of each frame on a connection would bury the rest.
+    // Libraries log each frame on a connection, which would bury the rest.
     let others = match level {
         LevelFilter::TRACE => LevelFilter::DEBUG,
         level => level.min(LevelFilter::WARN),
     };
-    // The commands say this themselves.
+    // The commands report these events themselves.
     let events = if level < LevelFilter::DEBUG { LevelFilter::OFF } else { level };
     let targets = Targets::new().with_default(others).with_target("tenure", level);
-    let quiet = protocol::ALL.iter().flat_map(|protocol| protocol.quiet());
+    let quiet = protocol::ALL.iter().flat_map(|protocol| protocol.quiet);
     let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
     let targets = targets.with_target(tenure::driver::LOG, events);
-    // These in full.
+    // The commands report all notices.
     let targets = targets.with_target(tenure::driver::NOTICES, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ALL;
+    use crate::args;
+    use crate::protocol::{self, Registry};
+
+    #[test]
+    fn every_command_has_a_row() {
+        fn check(command: &clap::Command, above: &str) -> usize {
+            let below = command.get_subcommands().map(|below| {
+                let words = format!("{above}{}", below.get_name());
+                let works = !below.is_subcommand_required_set() && words != "completions";
+                assert_eq!(works, ALL.iter().any(|row| row.words == words), "{words}");
+                usize::from(works) + check(below, &format!("{words} "))
+            });
+            below.sum()
+        }
+        assert_eq!(check(&args::command(Registry(protocol::ALL)), ""), ALL.len());
+    }
 }

@@ -128,7 +128,7 @@ fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: 
 /// Why nobody leads, or is known to, as far as that is known.
 async fn why_nobody(
     participant: &dyn Participant,
-    protocol: &dyn Protocol,
+    protocol: &Protocol,
     election: &ElectionName,
     change: Option<&Change>,
 ) -> Option<String> {
@@ -138,7 +138,7 @@ async fn why_nobody(
             // A refusal is told instead, by a task that may be waiting for its turn.
             tokio::task::yield_now().await;
             let why = participant.unknown(election).await.or_else(|| participant.trouble());
-            Some(why.unwrap_or_else(|| protocol.unknown().to_owned()))
+            Some(why.unwrap_or_else(|| protocol.unknown.to_owned()))
         }
         View::Leader(_) | View::Leaders { .. } => None,
     }

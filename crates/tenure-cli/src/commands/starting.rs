@@ -30,7 +30,7 @@ pub(super) type Silence = watch::Receiver<Option<Failure>>;
 /// the time is over.
 pub(super) async fn within<'a>(
     until: Time,
-    protocol: &dyn Protocol,
+    protocol: &Protocol,
     silence: Silence,
     once: impl Fn() -> Started<'a>,
     mut tell: impl FnMut(&Failure),
@@ -50,7 +50,7 @@ pub(super) async fn within<'a>(
         }
         if left().is_zero() {
             let fix = "see that what it asks runs, or give a longer --wait";
-            let unknown = || Failure::new(Exit::Unknown, protocol.unknown(), fix);
+            let unknown = || Failure::new(Exit::Unknown, protocol.unknown, fix);
             return Err(silent.unwrap_or_else(unknown));
         }
         tokio::time::sleep(AGAIN.min(left())).await;

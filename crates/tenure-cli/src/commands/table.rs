@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// What a table is about, and how it is told.
 pub(super) struct Question<'a> {
     pub(super) election: &'a ElectionName,
-    pub(super) protocol: &'static dyn Protocol,
+    pub(super) protocol: &'static Protocol,
     pub(super) json: bool,
 }
 
@@ -107,10 +107,10 @@ impl Question<'_> {
             (Some(table), false) => lines(table),
             (None, true) => {
                 let election = self.election.as_str();
-                let why = self.protocol.unknown();
+                let why = self.protocol.unknown;
                 object!({"election": election, "state": "unknown", "why": why}).to_string()
             }
-            (None, false) => format!("unknown: {}", self.protocol.unknown()),
+            (None, false) => format!("unknown: {}", self.protocol.unknown),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         let told = if context.json {
             state(&election, &view).to_string()
         } else {
-            line(&view, unknown.then_some(protocol.unknown()))
+            line(&view, unknown.then_some(protocol.unknown))
         };
         output::print(&format!("{told}\n"))?;
         if !unknown {

@@ -9,14 +9,14 @@ use tenure_core::{ElectionName, NodeName};
 use crate::args;
 use crate::control::{self, Realm};
 use crate::failure::{Failure, quoted};
-use crate::protocol::{Backend, MemberChange, Protocol, Purpose, whole};
-use crate::settings::{Layers, Origin, Realms, parse, table};
+use crate::protocol::{Backend, Layers, MemberChange, Protocol, Purpose, Realms, whole};
+use crate::settings::{Origin, parse, table};
 
 /// What `tenure leader`, `observe`, `verify` or `candidates` was asked, checked.
 #[derive(Debug)]
 pub struct AskSettings {
     /// How a leader is found.
-    pub protocol: &'static dyn Protocol,
+    pub protocol: &'static Protocol,
     /// Whom to ask.
     pub backend: Box<dyn Backend>,
     /// About what.
@@ -38,11 +38,12 @@ impl AskSettings {
     pub fn verify(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        let fix = match protocol.can().fence {
-            true => "check the fence where the work arrives, or ask tenure leader",
-            false => "ask tenure leader, whose answer is not binding",
+        let fix = if protocol.can.fence {
+            "check the fence where the work arrives, or ask tenure leader"
+        } else {
+            "ask tenure leader, whose answer is not binding"
         };
-        supported(layers, "verify", protocol, protocol.can().verify, fix)?;
+        supported(layers, "verify", protocol, protocol.can.verify, fix)?;
         Self::of(layers, protocol, election, true)
     }
 
@@ -51,13 +52,13 @@ impl AskSettings {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
         let fix = "ask tenure leader, which says who leads";
-        supported(layers, "a list of candidates", protocol, protocol.can().elections, fix)?;
+        supported(layers, "a list of candidates", protocol, protocol.can.elections, fix)?;
         Self::of(layers, protocol, election, false)
     }
 
     fn of(
         layers: &mut Layers<'_>,
-        protocol: &'static dyn Protocol,
+        protocol: &'static Protocol,
         election: ElectionName,
         waits: bool,
     ) -> Result<Self, Failure> {
@@ -67,41 +68,21 @@ impl AskSettings {
     }
 }
 
-/// What `tenure elections` was asked, checked.
-#[derive(Debug)]
-pub struct ElectionsSettings {
-    /// Whose elections.
-    pub backend: Box<dyn Backend>,
+/// Reads and checks the settings of `tenure elections`.
+pub fn elections(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
+    let protocol = layers.protocol()?;
+    let fix = "ask tenure leader about each election";
+    supported(layers, "a list of elections", protocol, protocol.can.elections, fix)?;
+    protocol.backend(layers, Purpose::Elections)
 }
 
-impl ElectionsSettings {
-    /// Reads and checks them.
-    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let protocol = layers.protocol()?;
-        let fix = "ask tenure leader about each election";
-        supported(layers, "a list of elections", protocol, protocol.can().elections, fix)?;
-        let backend = protocol.backend(layers, Purpose::Elections)?;
-        Ok(Self { backend })
-    }
-}
-
-/// What `tenure members` was asked, checked.
-#[derive(Debug)]
-pub struct MembersSettings {
-    /// Whose members.
-    pub backend: Box<dyn Backend>,
-}
-
-impl MembersSettings {
-    /// Reads and checks them.
-    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let protocol = layers.protocol()?;
-        let fix = "leave it to the tools of the servers: tenure has no list of them";
-        supported(layers, "members", protocol, protocol.can().members, fix)?;
-        let election = layers.optional(&table::ELECTION)?;
-        let backend = protocol.backend(layers, Purpose::Members(election.as_ref()))?;
-        Ok(Self { backend })
-    }
+/// Reads and checks the settings of `tenure members`.
+pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
+    let protocol = layers.protocol()?;
+    let fix = "leave it to the tools of the servers: tenure has no list of them";
+    supported(layers, "members", protocol, protocol.can.members, fix)?;
+    let election = layers.optional(&table::ELECTION)?;
+    protocol.backend(layers, Purpose::Members(election.as_ref()))
 }
 
 /// What `tenure members add` or `members remove` was asked, checked.
@@ -120,11 +101,12 @@ impl ChangeMembersSettings {
         change: fn(NodeName) -> MemberChange,
     ) -> Result<Self, Failure> {
         let protocol = layers.protocol()?;
-        let fix = match protocol.can().members {
-            true => "leave them as they are: there is no way to change those of a running cluster",
-            false => "candidates come and go as they like",
+        let fix = if protocol.can.members {
+            "leave them as they are: there is no way to change those of a running cluster"
+        } else {
+            "candidates come and go as they like"
         };
-        let can = protocol.can().change_members;
+        let can = protocol.can.change_members;
         supported(layers, "a change of members", protocol, can, fix)?;
         let election = layers.optional(&table::ELECTION)?;
         let backend = protocol.backend(layers, Purpose::Members(election.as_ref()))?;
@@ -148,14 +130,14 @@ fn member(layers: &Layers<'_>) -> Result<NodeName, Failure> {
 pub(super) fn supported(
     layers: &Layers<'_>,
     command: &str,
-    protocol: &dyn Protocol,
+    protocol: &Protocol,
     can: bool,
     fix: &str,
 ) -> Result<(), Failure> {
     if can {
         return Ok(());
     }
-    let what = format!("{command} is not supported by {}", protocol.name());
+    let what = format!("{command} is not supported by {}", protocol.name);
     Err(layers.origins.explain(Failure::usage(what, fix), &["protocol"]))
 }
 
@@ -196,9 +178,8 @@ impl TellSettings {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
         let all = layers.required(&table::EVERY_ROLE)?;
-        if all && protocol.role().is_none() {
-            let what =
-                format!("--all is for elections with roles, and {} has none", protocol.name());
+        if all && protocol.role.is_none() {
+            let what = format!("--all is for elections with roles, and {} has none", protocol.name);
             let failure = Failure::usage(what, "leave it out");
             return Err(layers.origins.explain(failure, &["all", "protocol"]));
         }
@@ -207,10 +188,10 @@ impl TellSettings {
 
     fn of(
         layers: &mut Layers<'_>,
-        protocol: &dyn Protocol,
+        protocol: &Protocol,
         election: ElectionName,
     ) -> Result<Self, Failure> {
-        let role = match protocol.role() {
+        let role = match protocol.role {
             Some(setting) => layers.optional(setting)?,
             None => None,
         };
@@ -251,7 +232,9 @@ impl TransferSettings {
         let wait = layers.optional(&table::WAIT)?;
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        supported(layers, "transfer", protocol, protocol.can().transfer, protocol.gives_way())?;
+        let resign = "let the leader step down instead: tenure resign";
+        let fix = protocol.gives_way.unwrap_or(resign);
+        supported(layers, "transfer", protocol, protocol.can.transfer, fix)?;
         Ok(Self { tell: TellSettings::of(layers, protocol, election)?, to, wait })
     }
 }

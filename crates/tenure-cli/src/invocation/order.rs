@@ -2,64 +2,23 @@
 
 use tenure_core::{ElectionName, NodeName};
 
-use super::ask::{TellSettings, TransferSettings, supported};
+use super::ask::supported;
 use crate::failure::Failure;
 use crate::protocol::orders::Wish;
-use crate::protocol::{Backend, Purpose};
-use crate::settings::{Layers, Origin, table};
-
-/// Whom `tenure resign` was asked to tell, checked.
-#[derive(Debug)]
-pub enum ResignSettings {
-    /// A runner on this machine.
-    Here(TellSettings),
-    /// Whoever leads, wherever it is.
-    Elsewhere(OrderSettings),
-}
-
-/// The same of `tenure transfer`.
-#[derive(Debug)]
-pub enum HandOverSettings {
-    /// A runner on this machine.
-    Here(TransferSettings),
-    /// Whoever leads, wherever it is.
-    Elsewhere(OrderSettings),
-}
+use crate::protocol::{Backend, Layers, Purpose};
+use crate::settings::{Origin, table};
 
 /// An order over the network, checked.
 #[derive(Debug)]
 pub struct OrderSettings {
-    /// Who passes it on.
+    /// The members that pass it on.
     pub backend: Box<dyn Backend>,
-    /// What is to end.
+    /// The leadership to end, and the next leader.
     pub wish: Wish,
 }
 
-impl ResignSettings {
-    /// Reads and checks them.
-    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        if !is_elsewhere(layers)? {
-            return TellSettings::read(layers).map(Self::Here);
-        }
-        let election = layers.required(&table::ELECTION)?;
-        OrderSettings::read(layers, election, None).map(Self::Elsewhere)
-    }
-}
-
-impl HandOverSettings {
-    /// Reads and checks them.
-    pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        if !is_elsewhere(layers)? {
-            return TransferSettings::read(layers).map(Self::Here);
-        }
-        let to = layers.required(&table::TO)?;
-        let election = layers.required(&table::ELECTION)?;
-        OrderSettings::read(layers, election, Some(to)).map(Self::Elsewhere)
-    }
-}
-
-/// Whether the members are to be told, and not a socket of this machine.
-fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
+/// Whether the order goes to the members, and not to a socket of this machine.
+pub fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
     let timeout = layers.optional(&table::TIMEOUT)?.is_some();
     match layers.required(&table::REMOTE)? {
         false if timeout => {
@@ -82,6 +41,19 @@ pub(super) fn no_control(layers: &Layers<'_>) -> Result<(), Failure> {
 }
 
 impl OrderSettings {
+    /// Reads and checks those of `tenure resign`.
+    pub fn resign(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let election = layers.required(&table::ELECTION)?;
+        Self::read(layers, election, None)
+    }
+
+    /// Reads and checks those of `tenure transfer`.
+    pub fn transfer(layers: &mut Layers<'_>) -> Result<Self, Failure> {
+        let to = layers.required(&table::TO)?;
+        let election = layers.required(&table::ELECTION)?;
+        Self::read(layers, election, Some(to))
+    }
+
     fn read(
         layers: &mut Layers<'_>,
         election: ElectionName,
@@ -90,7 +62,7 @@ impl OrderSettings {
         no_control(layers)?;
         let protocol = layers.protocol()?;
         let fix = "run it on the machine of the leader, without --remote";
-        supported(layers, "--remote", protocol, protocol.can().orders, fix)?;
+        supported(layers, "--remote", protocol, protocol.can.orders, fix)?;
         let backend = protocol.backend(layers, Purpose::Order(&election))?;
         let timeout = layers.required(&table::TIMEOUT)?;
         let wait = if to.is_some() { layers.optional(&table::WAIT)? } else { None };

@@ -12,14 +12,14 @@ use crate::args;
 use crate::control::{self, Realm};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::{Backend, Part, Protocol, Purpose};
-use crate::settings::{Layers, id, table};
+use crate::protocol::{Backend, Layers, Part, Protocol, Purpose, id};
+use crate::settings::table;
 
 /// What `tenure run` was asked to do, checked.
 #[derive(Debug)]
 pub struct RunSettings {
     /// How a leader is found.
-    pub protocol: &'static dyn Protocol,
+    pub protocol: &'static Protocol,
     /// With whom.
     pub backend: Box<dyn Backend>,
     /// Which runners belong together.
@@ -70,16 +70,15 @@ impl RunSettings {
         layers.ignore_handed_down();
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        let own = protocol.own_id().map(|own| id::own(layers, own)).transpose()?;
+        let own = protocol.own_id.map(|own| id::own(layers, own)).transpose()?;
         let id = match own.flatten() {
             Some(id) => id,
             None => layers.or_follows(&table::ID, id_of_this_process)?,
         };
-        let value = layers.or_follows(&table::VALUE, || value(protocol.value(&id)))?;
-        let priority = match protocol.can().priority {
-            true => Some(layers.required(&table::PRIORITY)?),
-            false => None,
-        };
+        let shown = if protocol.shows_id { id.as_str() } else { "" };
+        let value = layers.or_follows(&table::VALUE, || value(shown))?;
+        let priority =
+            if protocol.can.priority { Some(layers.required(&table::PRIORITY)?) } else { None };
         let once = layers.required(&table::ONCE)?;
         let give_up = layers.optional(&table::TRY)?;
         let hold = layers.optional(&table::HOLD)?;

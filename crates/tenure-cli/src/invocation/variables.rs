@@ -6,7 +6,8 @@ use crate::environment::Environment;
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 use crate::protocol::Registry;
-use crate::settings::{Reach, Spec, tls};
+use crate::settings::hidden::HIDDEN;
+use crate::settings::{Reach, Spec};
 
 /// What `tenure run` sets for CMD, and `tenure` does not read.
 const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNTIL_FILE"];
@@ -19,7 +20,7 @@ const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNT
 pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec<String>, Failure> {
     let settings = registry.settings().filter_map(Spec::variable);
     let known: Vec<String> =
-        settings.chain(tls::HIDDEN.map(|hidden| hidden.variable.to_owned())).collect();
+        settings.chain(HIDDEN.map(|hidden| hidden.variable.to_owned())).collect();
     let mut warnings = Vec::new();
     let all = environment.variables().map(|(name, value)| (name.to_string_lossy(), value));
     for (name, value) in all.filter(|(name, _)| name.starts_with("TENURE_")) {

@@ -1,25 +1,28 @@
-//! What a protocol is to the command: one module, and one row in [`ALL`].
+//! The protocols of the command: each has one module, and one row in [`ALL`].
 //!
-//! A [`Protocol`] says what its leaders and candidates can, which settings it has with which
+//! A [`Protocol`] lists the abilities of its leaders and candidates, its settings with their
 //! defaults, and its words; [`Protocol::backend`] makes a [`Backend`] of checked settings, which
-//! starts [`Participant`]s. Nothing else of the command knows which protocols there are: help,
-//! completions, errors and `docs/operations.md` are made from, or compared with, what the modules
-//! say. [`crate::main`] takes the list, so that a program of another crate can add one of its own.
+//! starts [`Participant`]s. No other module of the command names a protocol: help, completions and
+//! errors are made from these rows, and a test compares `docs/operations.md` with them.
+//! [`crate::main`] takes the list, so that a program of another crate can add a protocol.
 //!
 //! To write one, as `examples/beacon` does:
 //!
 //! 1. Declare the settings that no other protocol has with [`settings!`](crate::settings!), and
 //!    list them with those that it shares (`lease`, `grace`, `cacert` … of
 //!    [`table`](crate::settings::table)).
-//! 2. Read them in [`Protocol::backend`] with [`Layers`]: `required`, `optional`, `or_follows`.
-//!    What is wrong with them alone is refused there, with [`Origins::explain`](crate::settings::Origins::explain).
+//! 2. Read them in the function of [`Support::Built`] with [`Layers`]: `required`, `optional`,
+//!    `or_follows`. Refuse wrong combinations there, with
+//!    [`Origins::explain`](crate::settings::Origins::explain).
 //! 3. Start a node of the library in [`Backend::candidate`] and [`Backend::asker`], and hand out
 //!    its elections as [`AnyElection`].
 
 pub mod allcall;
 mod backend;
 pub mod etcd;
+pub(crate) mod id;
 mod later;
+pub mod layers;
 pub mod lists;
 mod members;
 pub mod nele;
@@ -34,127 +37,133 @@ mod requests;
 mod roles;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod start;
+pub mod tls;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod troubles;
 pub mod urls;
 pub mod voter;
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
 pub use self::backend::{AnyElection, Asks, Backend, Participant, Rank, Started, refused};
 pub use self::later::{Later, at_once};
+pub use self::layers::{Layers, Realms};
 pub use self::members::{Member, MemberChange, Members};
 pub use self::registry::Registry;
+pub(crate) use self::registry::default;
 #[cfg(test)]
 use self::registry::expect_defaults;
-pub(crate) use self::registry::{default, has};
 pub use self::requests::{LeaderRequests, MemberRequests, Verified};
 pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
 use crate::control::Realm;
+use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::settings::{Default, Layers, Setting, Spec};
+use crate::settings::{Default, Setting, Spec};
 
 /// The protocols of this command.
-pub static ALL: &[&dyn Protocol] =
-    &[&nerio::Nerio, &etcd::Etcd, &allcall::Allcall, &voter::Voter, &nele::Nele];
+pub static ALL: &[&Protocol] =
+    &[&nerio::PROTOCOL, &etcd::PROTOCOL, &allcall::PROTOCOL, &voter::PROTOCOL, &nele::PROTOCOL];
 
-/// How a leader is found.
-pub trait Protocol: Debug + Sync {
-    /// What `--protocol` takes.
-    fn name(&self) -> &'static str;
-
-    /// What it is, in a line of the help.
-    fn about(&self) -> &'static str;
-
-    /// What its leaders and candidates can.
-    fn can(&self) -> Capabilities;
-
+/// A protocol, as the command knows it. Each writes out every field, so that none is forgotten.
+pub struct Protocol {
+    /// Value of `--protocol`.
+    pub name: &'static str,
+    /// A line of the help.
+    pub about: &'static str,
+    /// Abilities of its leaders and candidates.
+    pub can: Capabilities,
     /// The settings that `run`, `leader` and `observe` have with it, besides those of every
     /// protocol.
-    fn settings(&self) -> &'static [&'static Spec];
-
-    /// The settings that `run` has with it beside those, as only candidates need them.
-    fn of_candidates(&self) -> &'static [&'static Spec] {
-        &[]
-    }
-
-    /// Those of its settings whose values may be secrets: CMD is not given their variables.
-    fn secrets(&self) -> &'static [&'static Spec] {
-        &[]
-    }
-
-    /// What it says of settings that it shares.
-    fn says(&self) -> &'static [About] {
-        &[]
-    }
-
-    /// The setting that says where the others are. Who sets that of another protocol alone has
-    /// forgotten `--protocol`.
-    fn whereabouts(&self) -> &'static Spec;
-
-    /// The setting that keeps apart elections of one name: it names, with the election, the
-    /// control sockets of runners.
-    fn realm(&self) -> &'static Spec;
-
-    /// The setting that all of a realm have alike, where there is one: two realms of one name
-    /// are told apart by it.
-    fn roster(&self) -> Option<&'static Spec> {
-        None
-    }
-
-    /// What to do instead of giving a setting of another protocol.
-    fn instead(&self, _setting: &str) -> Option<&'static str> {
-        None
-    }
-
-    /// What its client library logs as, if that calls errors of what the commands say more: how a
-    /// connection ends.
-    fn quiet(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// The setting that says which of an election's roles is meant, where elections have roles:
-    /// that of role 3 is the election `NAME/3`.
-    fn role(&self) -> Option<&'static Setting<u32>> {
-        None
-    }
-
-    /// How a leader gives way to another one, where it cannot hand over by name.
-    fn gives_way(&self) -> &'static str {
-        "let the leader step down instead: tenure resign"
-    }
-
+    pub settings: &'static [&'static Spec],
+    /// Further settings of `run`, which only candidates need.
+    pub of_candidates: &'static [&'static Spec],
+    /// The settings whose values may be secrets: CMD is not given their variables.
+    pub secrets: &'static [&'static Spec],
+    /// Defaults and notes of settings that it shares.
+    pub says: &'static [About],
+    /// The setting with the addresses of the others. A user that sets that of another protocol
+    /// alone has forgotten `--protocol`.
+    pub whereabouts: &'static Spec,
+    /// The setting that keeps apart elections of one name: with the election it names the control
+    /// sockets of runners.
+    pub realm: &'static Spec,
+    /// The setting that all of a realm have alike, if there is such a setting: it tells apart two
+    /// realms of one name.
+    pub roster: Option<&'static Spec>,
+    /// Advice for users that give settings of other protocols.
+    pub instead: &'static [Replacement],
+    /// Log targets of its client library, if that calls errors of what the commands report better:
+    /// the end of a connection.
+    pub quiet: &'static [&'static str],
+    /// The setting that picks a role, if elections have roles: role 3 is the election `NAME/3`.
+    pub role: Option<&'static Setting<u32>>,
+    /// Another way for a leader to give way than `tenure resign`, if it cannot hand over by name.
+    pub gives_way: Option<&'static str>,
     /// The setting that names a candidate as well as `id` does.
-    fn own_id(&self) -> Option<&'static Setting<NodeName>> {
-        None
-    }
-
-    /// What is said when it is not known who leads.
-    fn unknown(&self) -> &'static str;
-
-    /// What others see of a candidate without `--value`.
-    fn value<'a>(&self, _id: &'a NodeName) -> &'a str {
-        ""
-    }
-
+    pub own_id: Option<&'static Setting<NodeName>>,
+    /// The text of an answer while the leader is unknown.
+    pub unknown: &'static str,
+    /// Whether a candidate without `--value` shows its id: others see no other name of it.
+    pub shows_id: bool,
     /// The arguments of an example of `tenure run` that find the others.
-    fn example(&self) -> &'static str;
+    pub example: &'static str,
+    /// The code behind it, if this build has that.
+    pub support: Support,
+}
 
-    /// The feature of this crate that it needs and this build lacks.
-    fn lacks(&self) -> Option<&'static str> {
-        None
+/// Whether this build has the code of a protocol.
+#[derive(Clone, Copy)]
+pub enum Support {
+    /// The function that reads the settings of the protocol for a purpose; those
+    /// [of candidates](Protocol::of_candidates) only to campaign.
+    Built(fn(&mut Layers<'_>, Purpose<'_>) -> Result<Box<dyn Backend>, Failure>),
+    /// The feature of this crate that the build lacks.
+    Lacks(&'static str),
+}
+
+/// Advice for users that give settings of other protocols.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement {
+    /// The names of these settings.
+    pub settings: &'static [&'static str],
+    /// The fix of the error.
+    pub fix: &'static str,
+}
+
+impl Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Protocol {
+    /// The feature of this crate that the protocol needs and this build lacks.
+    #[must_use]
+    pub const fn lacks(&self) -> Option<&'static str> {
+        match self.support {
+            Support::Built(_) => None,
+            Support::Lacks(feature) => Some(feature),
+        }
     }
 
-    /// Reads its settings for this purpose; those [of candidates](Self::of_candidates) only to
-    /// campaign.
-    fn backend(
+    /// Reads the settings of the protocol for this purpose.
+    pub fn backend(
         &self,
         layers: &mut Layers<'_>,
         purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure>;
+    ) -> Result<Box<dyn Backend>, Failure> {
+        match self.support {
+            Support::Built(read) => read(layers, purpose),
+            // The name of the protocol was refused before.
+            Support::Lacks(feature) => {
+                let what = format!("this tenure was built without {feature}");
+                Err(Failure::new(Exit::Bug, what, "report it"))
+            }
+        }
+    }
 }
 
 /// What settings are read for.
@@ -185,19 +194,19 @@ impl<'a> Purpose<'a> {
     }
 }
 
-/// What a protocol says of a setting that it shares with others.
+/// A protocol's default and note of a setting that it shares with others.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Its name.
+    /// Name of the setting.
     pub setting: &'static str,
-    /// What holds with this protocol when it is not set.
+    /// Text that holds with this protocol when the setting is not set.
     pub default: Option<&'static str>,
-    /// What the help adds.
+    /// Addition to the help; may be empty.
     pub note: &'static str,
 }
 
-/// What the leaders and candidates of a protocol can: by default nothing of this.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// The abilities of the leaders and candidates of a protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
     /// Leaders are ordered by fences, and CMD is given its own.
     pub fence: bool,
@@ -213,14 +222,27 @@ pub struct Capabilities {
     pub members: bool,
     /// Members can be added and removed.
     pub change_members: bool,
-    /// Elections can be listed, and those who want one.
+    /// Elections and their candidates can be listed.
     pub elections: bool,
     /// A leader can be told from elsewhere to resign or to hand over.
     pub orders: bool,
 }
 
 impl Capabilities {
-    /// Each of them with its name.
+    /// No ability.
+    pub const NONE: Self = Self {
+        fence: false,
+        priority: false,
+        transfer: false,
+        verify: false,
+        several_leaders: false,
+        members: false,
+        change_members: false,
+        elections: false,
+        orders: false,
+    };
+
+    /// Each ability with its name.
     #[must_use]
     pub const fn named(self) -> [(&'static str, bool); 9] {
         [
@@ -247,24 +269,24 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
 }
 
 impl Realm {
-    /// Reads the settings of `protocol` that say it. Where nothing else says it, the name of the
+    /// Reads the settings of `protocol` that name the realm. Where none does, the name of the
     /// election, without a role, does.
     pub fn read(
         layers: &mut Layers<'_>,
-        protocol: &dyn Protocol,
+        protocol: &Protocol,
         election: &ElectionName,
     ) -> Result<Self, Failure> {
-        let spec = protocol.realm();
+        let spec = protocol.realm;
         let name = match spec.default {
             Default::Follows(_) => {
                 layers.text_if_set(spec)?.unwrap_or_else(|| election.to_string())
             }
             _ => layers.text_of(spec)?,
         };
-        let roster = match protocol.roster() {
+        let roster = match protocol.roster {
             Some(spec) => layers.text_if_set(spec)?.map(|text| (spec.name, text)),
             None => None,
         };
-        Ok(Self { protocol: protocol.name(), setting: spec.name, name, roster })
+        Ok(Self { protocol: protocol.name, setting: spec.name, name, roster })
     }
 }

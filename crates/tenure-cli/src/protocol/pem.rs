@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tenure_tls::{Pem, PemError};
 
-use crate::settings::tls::Identity;
+use crate::protocol::tls::Identity;
 
 /// The files of a client's certificate and key.
 pub(super) fn identity(identity: &Identity) -> tenure_tls::Identity {

@@ -1,4 +1,4 @@
-//! The protocols that a command has, and what all of them say together.
+//! The protocols of a command, and what is made of all: settings, help, the table of abilities.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::settings::{Default, Refusal, Spec, table};
 
 /// The protocols of a command.
 #[derive(Clone, Copy, Debug)]
-pub struct Registry(pub &'static [&'static dyn Protocol]);
+pub struct Registry(pub &'static [&'static Protocol]);
 
 impl Registry {
     /// Each setting that some command has, once.
@@ -29,7 +29,7 @@ impl Registry {
     #[must_use]
     pub fn of_protocols(self, candidates: bool) -> Vec<&'static Spec> {
         let mut all: Vec<&Spec> = Vec::new();
-        for spec in self.0.iter().flat_map(|protocol| settings(*protocol, candidates)) {
+        for spec in self.0.iter().flat_map(|protocol| protocol.all_settings(candidates)) {
             if all.iter().all(|listed| listed.name != spec.name) {
                 all.push(spec);
             }
@@ -39,25 +39,24 @@ impl Registry {
 
     /// The protocols that have a setting; none if it is that of a command.
     #[must_use]
-    pub fn owners(self, spec: &Spec) -> Vec<&'static dyn Protocol> {
-        let has = |protocol: &&&'static dyn Protocol| has(**protocol, spec);
-        self.0.iter().filter(has).copied().collect()
+    pub fn owners(self, spec: &Spec) -> Vec<&'static Protocol> {
+        self.0.iter().copied().filter(|protocol| protocol.has(spec)).collect()
     }
 
     /// The protocols of this build.
-    pub fn built(self) -> impl Iterator<Item = &'static dyn Protocol> {
+    pub fn built(self) -> impl Iterator<Item = &'static Protocol> {
         self.0.iter().copied().filter(|protocol| protocol.lacks().is_none())
     }
 
     /// Their names.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
-        self.built().map(Protocol::name).collect()
+        self.built().map(|protocol| protocol.name).collect()
     }
 
     /// The protocol called `name`, if this build has it.
-    pub fn named(self, name: &str) -> Result<&'static dyn Protocol, Refusal> {
-        let Some(protocol) = self.0.iter().find(|protocol| protocol.name() == name) else {
+    pub fn named(self, name: &str) -> Result<&'static Protocol, Refusal> {
+        let Some(protocol) = self.0.iter().find(|protocol| protocol.name == name) else {
             return Err(not_one_of(name, "a protocol", &self.names()));
         };
         match protocol.lacks() {
@@ -71,13 +70,13 @@ impl Registry {
 
     /// A flag that `protocol` does not have.
     #[must_use]
-    pub fn foreign(self, spec: &Spec, protocol: &dyn Protocol) -> Failure {
-        let (name, own) = (spec.name, protocol.name());
-        let owners: Vec<_> = self.owners(spec).iter().map(|owner| owner.name()).collect();
+    pub fn foreign(self, spec: &Spec, protocol: &Protocol) -> Failure {
+        let (name, own) = (spec.name, protocol.name);
+        let owners: Vec<_> = self.owners(spec).iter().map(|owner| owner.name).collect();
         let what =
             format!("{name} is a setting of {}, and the protocol is {own}", owners.join(" and "));
-        let fix = match protocol.instead(name) {
-            Some(instead) => instead.to_owned(),
+        let fix = match protocol.advice(name) {
+            Some(fix) => fix.to_owned(),
             None => format!(
                 "leave it out, or give --{} {}",
                 table::PROTOCOL.spec.name,
@@ -91,8 +90,7 @@ impl Registry {
     #[must_use]
     pub fn help(self, spec: &Spec) -> String {
         let mut help = spec.help.to_owned();
-        let said =
-            |protocol: &'static dyn Protocol| Some((protocol.name(), about(protocol, spec)?));
+        let said = |protocol: &'static Protocol| Some((protocol.name, protocol.note(spec)?));
         let all: Vec<_> = self.built().filter_map(said).collect();
         for (name, About { note, .. }) in all.iter().filter(|(_, about)| !about.note.is_empty()) {
             let with = if self.0.len() > 1 { format!("with {name} ") } else { String::new() };
@@ -100,7 +98,7 @@ impl Registry {
         }
         let owners = self.owners(spec);
         if !owners.is_empty() && owners.len() < self.0.len() {
-            let names: Vec<_> = owners.iter().map(|owner| owner.name()).collect();
+            let names: Vec<_> = owners.iter().map(|owner| owner.name).collect();
             let _ = write!(help, " [only with {}]", names.join(", "));
         }
         match spec.default {
@@ -130,8 +128,7 @@ impl Registry {
     /// The lines of the help that name the protocols.
     #[must_use]
     pub fn about(self) -> String {
-        let line =
-            |protocol: &dyn Protocol| format!("\n  {:<8} {}", protocol.name(), protocol.about());
+        let line = |protocol: &Protocol| format!("\n  {:<8} {}", protocol.name, protocol.about);
         format!("Protocols:{}", self.built().map(line).collect::<String>())
     }
 
@@ -139,45 +136,53 @@ impl Registry {
     #[must_use]
     pub fn capabilities(self) -> String {
         let Some(first) = self.0.first() else { return String::new() };
-        let head: String =
-            first.can().named().iter().map(|(name, _)| format!(" {name} |")).collect();
-        let rule = "---|".repeat(first.can().named().len());
+        let head: String = first.can.named().iter().map(|(name, _)| format!(" {name} |")).collect();
+        let rule = "---|".repeat(first.can.named().len());
         let mut table = format!("| |{head}\n|---|{rule}\n");
         for protocol in self.0 {
-            let cells = protocol.can().named().map(|(_, can)| if can { " yes |" } else { " no |" });
-            let _ = writeln!(table, "| {} |{}", protocol.name(), cells.concat());
+            let cells = protocol.can.named().map(|(_, can)| if can { " yes |" } else { " no |" });
+            let _ = writeln!(table, "| {} |{}", protocol.name, cells.concat());
         }
         table
     }
 }
 
-/// Whether `protocol` has a setting.
-pub(crate) fn has(protocol: &dyn Protocol, spec: &Spec) -> bool {
-    settings(protocol, true).any(|listed| listed.name == spec.name)
-}
+impl Protocol {
+    /// Whether it has a setting.
+    pub(super) fn has(&self, spec: &Spec) -> bool {
+        self.all_settings(true).any(|listed| listed.name == spec.name)
+    }
 
-fn settings(protocol: &dyn Protocol, candidates: bool) -> impl Iterator<Item = &'static Spec> {
-    let more = if candidates { protocol.of_candidates() } else { &[] };
-    protocol.settings().iter().chain(more).copied()
-}
+    fn all_settings(&self, candidates: bool) -> impl Iterator<Item = &'static Spec> + use<> {
+        let more = if candidates { self.of_candidates } else { &[] };
+        self.settings.iter().chain(more).copied()
+    }
 
-fn about(protocol: &dyn Protocol, spec: &Spec) -> Option<About> {
-    protocol.says().iter().find(|about| about.setting == spec.name).copied()
+    /// Its default and note of a setting that it shares.
+    fn note(&self, spec: &Spec) -> Option<&'static About> {
+        self.says.iter().find(|about| about.setting == spec.name)
+    }
+
+    /// Advice for a user that gave the setting `name` of another protocol.
+    fn advice(&self, name: &str) -> Option<&'static str> {
+        let advice = self.instead.iter().find(|advice| advice.settings.contains(&name))?;
+        Some(advice.fix)
+    }
 }
 
 /// The text that holds with `protocol` when a setting is not set, if a text does.
-pub(crate) fn default(protocol: &dyn Protocol, spec: &Spec) -> Option<&'static str> {
+pub(crate) fn default(protocol: &Protocol, spec: &Spec) -> Option<&'static str> {
     match spec.default {
         Default::Text(text) => Some(text),
-        Default::ByProtocol => about(protocol, spec)?.default,
+        Default::ByProtocol => protocol.note(spec)?.default,
         Default::Nothing | Default::Follows(_) => None,
     }
 }
 
-/// That what the help says holds when a setting is not set is what the core has.
+/// Asserts that the defaults in the help are those of the core.
 #[cfg(test)]
 pub(super) fn expect_defaults(
-    protocol: &dyn Protocol,
+    protocol: &Protocol,
     drift: tenure_core::Drift,
     settings: &[(&Spec, std::time::Duration)],
 ) {
@@ -203,10 +208,10 @@ mod tests {
     #[test]
     fn a_setting_belongs_to_one_protocol_or_to_several() {
         let names = |spec: &Spec| -> Vec<_> {
-            Registry(ALL).owners(spec).iter().map(|owner| owner.name()).collect()
+            Registry(ALL).owners(spec).iter().map(|owner| owner.name).collect()
         };
         let can = |what: fn(super::super::Capabilities) -> bool| -> Vec<_> {
-            ALL.iter().filter(|one| what(one.can())).map(|one| one.name()).collect()
+            ALL.iter().filter(|one| what(one.can)).map(|one| one.name).collect()
         };
         assert_eq!(names(&table::PRIORITY.spec), can(|can| can.priority));
         let some = names(&table::CACERT.spec).len();

@@ -9,10 +9,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::{Origin, Reach, Shape, Spec, parse, tls};
+use super::hidden::HIDDEN;
+use super::{Origin, Reach, Shape, Spec, parse};
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::protocol::Registry;
 
 /// More than any settings file needs, and what is read at most.
 const MAX_BYTES: u64 = 1 << 20;
@@ -26,8 +26,8 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the file at `path`, which `named_by` named.
-    pub fn read(path: &Path, named_by: &Origin, registry: Registry) -> Result<Self, Failure> {
+    /// Reads the file at `path`, which `named_by` named and which may hold the settings `known`.
+    pub fn read(path: &Path, named_by: &Origin, known: &[&'static Spec]) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let unusable = |what: String, fix: &str| {
             Err(Failure::usage(format!("the settings file {} {what}", quoted(&shown)), fix)
@@ -43,7 +43,7 @@ impl SettingsFile {
             return unusable(format!("has more than {MAX_BYTES} bytes"), "name a TOML file");
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Self::parse(shown, &text, registry),
+            Ok(text) => Self::parse(shown, &text, known),
             Err(error) => {
                 let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
                     .iter()
@@ -55,8 +55,8 @@ impl SettingsFile {
     }
 
     /// Reads `text`, which stands in the file `path`.
-    fn parse(path: String, text: &str, registry: Registry) -> Result<Self, Failure> {
-        let place = Source { path, text, registry };
+    fn parse(path: String, text: &str, known: &[&'static Spec]) -> Result<Self, Failure> {
+        let place = Source { path, text, known };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
             let lines: Vec<_> = error.message().lines().map(str::trim).collect();
@@ -92,9 +92,9 @@ fn known(
     let refuse = |what: String, fix: String| {
         Err(Failure::usage(what, fix).origin(place.position(key.span())))
     };
-    let Some(spec) = place.registry.setting(name) else {
-        let keys = || place.registry.settings().filter(|spec| spec.in_file()).map(|spec| spec.name);
-        let hidden = tls::HIDDEN.iter().find(|hidden| hidden.name == name);
+    let Some(spec) = place.setting(name) else {
+        let keys = || place.known.iter().filter(|spec| spec.in_file()).map(|spec| spec.name);
+        let hidden = HIDDEN.iter().find(|hidden| hidden.name == name);
         let fix = match (hidden, nearest(name, keys())) {
             (Some(hidden), _) => hidden.elsewhere(),
             (None, Some(near)) => format!("did you mean {near}?"),
@@ -122,10 +122,15 @@ fn known(
 struct Source<'a> {
     path: String,
     text: &'a str,
-    registry: Registry,
+    known: &'a [&'static Spec],
 }
 
 impl Source<'_> {
+    /// The setting called `name`.
+    fn setting(&self, name: &str) -> Option<&'static Spec> {
+        self.known.iter().copied().find(|spec| spec.name == name)
+    }
+
     fn origin(&self, key: &str, span: Range<usize>) -> Origin {
         let (line, column) = self.line_and_column(span.start);
         Origin::File { path: self.path.clone(), line, column, key: key.to_owned() }
@@ -199,7 +204,7 @@ impl Source<'_> {
         for (name, value) in entries {
             let origin = self.origin(&format!("members.{}", name.get_ref()), name.span());
             let refuse = |what: String, fix: String| Err(Failure::usage(what, fix).origin(&origin));
-            let misplaced = self.registry.setting(name.get_ref()).map(|spec| spec.name);
+            let misplaced = self.setting(name.get_ref()).map(|spec| spec.name);
             let Some(address) = value.get_ref().as_str() else {
                 let what = format!(
                     "member {} is {}, not an address",
@@ -243,11 +248,12 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{ALL, nerio};
+    use crate::protocol::{ALL, Registry, nerio};
     use crate::settings::table;
 
     fn of(text: &str) -> Result<SettingsFile, Failure> {
-        SettingsFile::parse("t.toml".into(), text, Registry(ALL))
+        let known: Vec<_> = Registry(ALL).settings().collect();
+        SettingsFile::parse("t.toml".into(), text, &known)
     }
 
     #[test]

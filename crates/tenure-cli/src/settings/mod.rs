@@ -1,23 +1,19 @@
-//! Settings: one table, and three layers over it.
+//! Settings: each is declared once, with its name, kind, default, help and parser.
 //!
-//! [`table`] and the [protocols](crate::protocol) say once for each setting how it is called, what
-//! it means and how it is read.
-//! [`Layers`] finds its text, a flag before a variable before the file before the default, with
-//! its [`Origin`]; every text goes through the same parser, so that a mistake reads the same
-//! wherever it was made. What each command makes of them is in [`invocation`](crate::invocation).
+//! [`table`] has those of commands and those that several protocols share; every protocol declares
+//! its own. Layers above this module find the text of a setting, a flag before a variable before
+//! the [file](file) before the default, with its [`Origin`]. Every text goes through the same
+//! parser, so that a mistake reads the same wherever it was made.
 
 pub mod file;
 pub mod flags;
-pub(crate) mod id;
-pub mod layers;
+pub mod hidden;
 pub mod origin;
 pub mod origins;
 pub mod parse;
 pub mod table;
 pub mod timing;
-pub mod tls;
 
-pub use layers::{Layers, Realms};
 pub use origin::Origin;
 pub use origins::Origins;
 pub use parse::Refusal;
@@ -53,7 +49,7 @@ macro_rules! settings {
 
 use std::fmt;
 
-/// What every command has beside its own settings.
+/// The settings of every command.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
     /// Whether to answer in JSON.
@@ -131,7 +127,7 @@ pub enum Default {
     Nothing,
     /// This text.
     Text(&'static str),
-    /// What the protocol says of it.
+    /// The default of the protocol.
     ByProtocol,
     /// What follows from other settings, in words.
     Follows(&'static str),

@@ -168,6 +168,10 @@ crate::settings! {
         NETWORK,
         parse::address, plain,
         "The address to bind";
+    INSECURE_ANY_ADDRESS: bool = "insecure-any-address" "" Switch, Everywhere, Text("false"),
+        NETWORK, parse::switch, plain,
+        "Permit addresses outside loopback without keys, although then nothing is authenticated \
+         or encrypted: all who reach the port decide who leads";
     CONFIG: PathBuf = "config" "FILE" Text, Process, Nothing, OUTPUT,
         parse::path, path,
         "A TOML file of settings; its keys are the names of the flags";

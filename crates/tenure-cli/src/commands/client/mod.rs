@@ -16,7 +16,8 @@ use crate::control::{Answer, Request, SOCKET, socket_file, until_file};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::ask::{Runner, TellSettings};
-use crate::settings::{Origins, Realms};
+use crate::protocol::Realms;
+use crate::settings::Origins;
 
 /// How long an answer may take: CMD has its grace to end, and others must know of it.
 const PATIENCE: Duration = Duration::from_secs(90);

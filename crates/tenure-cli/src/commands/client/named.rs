@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::failure::{Failure, clipped};
-use crate::settings::{Origins, Realms};
+use crate::protocol::Realms;
+use crate::settings::Origins;
 
 /// The settings that name a runner or a node, and where its status has the same. With them those
 /// of the [`Realms`], which are called the same in both.

@@ -20,7 +20,7 @@ use crate::invocation::run::{RunRole, cure};
 use crate::protocol::{self, Class, Later, Protocol};
 use crate::service_manager;
 use crate::settings::Spec;
-use crate::settings::tls::HIDDEN;
+use crate::settings::hidden::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
 pub(super) enum Ended {
@@ -268,13 +268,12 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
     }
 }
 
-/// The variables that CMD is not given: what they hold may be a secret, of whichever protocol, also
-/// of one that is not of this crate; and those by which the service manager is told how this
-/// process does, and not CMD.
-fn withheld(used: &dyn Protocol) -> impl Iterator<Item = String> {
+/// The variables that CMD is not given: those that may hold a secret, of any protocol, also of a
+/// protocol of another crate; and those by which this process reports to the service manager.
+fn withheld(used: &Protocol) -> impl Iterator<Item = String> {
     let hidden = HIDDEN.into_iter().map(|hidden| hidden.variable.to_owned());
-    let secrets = protocol::ALL.iter().flat_map(|protocol| protocol.secrets());
-    let secrets = secrets.chain(used.secrets());
+    let secrets = protocol::ALL.iter().flat_map(|protocol| protocol.secrets);
+    let secrets = secrets.chain(used.secrets);
     let ours = service_manager::VARIABLES.map(str::to_owned);
     hidden.chain(secrets.copied().filter_map(Spec::variable)).chain(ours)
 }

@@ -236,7 +236,7 @@ impl Process {
         let mut told = json!({
             "id": id.as_str(),
             "election": election.as_str(),
-            "protocol": protocol.name(),
+            "protocol": protocol.name,
             "roles": roles,
             "leading": false,
         });

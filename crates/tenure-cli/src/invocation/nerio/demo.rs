@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::protocol::Layers;
 use crate::settings::Default::{Nothing, Text};
+use crate::settings::parse;
 use crate::settings::table::{ONE_CALL, plain, span};
-use crate::settings::{Layers, parse};
 
 const DEMO: &str = "Demo";
 

@@ -6,8 +6,9 @@ use tenure_core::ClusterName;
 use tenure_nerio::keys::{ApplicationKey, Grant};
 
 use crate::failure::Failure;
+use crate::protocol::Layers;
 use crate::protocol::nerio::keys;
-use crate::settings::{Layers, table};
+use crate::settings::table;
 
 /// What `tenure keys new` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]

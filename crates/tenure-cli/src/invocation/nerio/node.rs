@@ -11,7 +11,8 @@ use crate::failure::Failure;
 use crate::invocation::order;
 use crate::protocol::nerio::keys::check_rights;
 use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
-use crate::settings::{Layers, Realms, table};
+use crate::protocol::{Layers, Realms};
+use crate::settings::table;
 
 /// What `tenure node` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,15 +34,6 @@ impl NodeSettings {
     }
 }
 
-/// What `tenure node status` was asked to do, checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum NodeStatusSettings {
-    /// Of a node of this machine, or a runner.
-    Here(StatusSettings),
-    /// Of the members, over the network.
-    Elsewhere(HealthSettings),
-}
-
 /// Which members are asked how they do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HealthSettings {
@@ -51,19 +43,16 @@ pub struct HealthSettings {
     pub name: Option<NodeName>,
 }
 
-impl NodeStatusSettings {
+impl HealthSettings {
     /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        if !layers.required(&table::REMOTE)? {
-            return StatusSettings::read(layers).map(Self::Here);
-        }
         order::no_control(layers)?;
         let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
         if let Some(name) = &name {
             cluster.member(name, &layers.origins)?;
         }
-        Ok(Self::Elsewhere(HealthSettings { cluster, name }))
+        Ok(Self { cluster, name })
     }
 }
 

@@ -7,8 +7,9 @@ use tenure_core::nerio::MemberSet;
 use tenure_core::{Fence, NodeName};
 
 use crate::failure::Failure;
+use crate::protocol::Layers;
 use crate::protocol::nerio::Cluster;
-use crate::settings::{Layers, table};
+use crate::settings::table;
 
 /// What `tenure node recover` was asked to do, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,11 +13,12 @@ use tenure_sim::forecast::{Question, RoundTrips, Unanswerable};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped, quoted};
+use crate::protocol::Layers;
 use crate::protocol::nerio::{self, MEMBERS};
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::parse::Refusal;
 use crate::settings::table::{ONE_CALL, path, plain, span};
-use crate::settings::{Layers, Origin, Origins, parse};
+use crate::settings::{Origin, Origins, parse};
 
 const WORLD: &str = "World (durations: 500ms, 10s, 30d, or never)";
 /// How many nodes there are if nothing says so.

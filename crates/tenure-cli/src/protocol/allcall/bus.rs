@@ -13,9 +13,10 @@ use super::{
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::Purpose;
-use crate::settings::tls::{self, Identity, Login, Secret};
-use crate::settings::{Layers, Origins, table};
+use crate::protocol::tls::{self, Identity, Login, Secret};
+use crate::protocol::{Layers, Purpose};
+use crate::settings::hidden::{TOKEN, TOKEN_ENTRY};
+use crate::settings::{Origins, table};
 
 /// What an asker and a candidate that has no name yet are checked as.
 const UNNAMED: &str = "asker";
@@ -87,7 +88,7 @@ impl Settings {
 /// Reads as whom to log in: in one way.
 fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let login = tls::login(layers)?.map(Proof::User);
-    let token = tls::line(&tls::TOKEN, layers)?.map(|(token, file)| Proof::Token(token, file));
+    let token = tls::line(&TOKEN, layers)?.map(|(token, file)| Proof::Token(token, file));
     let credentials = layers.optional(&CREDS)?;
     let nkey = layers.optional(&NKEY)?;
     let files = [
@@ -102,7 +103,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let (credentials, nkey) = (credentials.map(Proof::Credentials), nkey.map(Proof::NKey));
     let ways = [
         (login, "--user", "user"),
-        (token, "a token", tls::TOKEN_ENTRY),
+        (token, "a token", TOKEN_ENTRY),
         (credentials, "--creds", CREDS.spec.name),
         (nkey, "--nkey", NKEY.spec.name),
     ];
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_core() {
         let core = Config::new("x".parse().unwrap(), "y".parse().unwrap());
-        let text = |spec| crate::protocol::default(&super::super::Allcall, spec).unwrap();
+        let text = |spec| crate::protocol::default(&super::super::PROTOCOL, spec).unwrap();
         let span = |value: &Duration| table::span(value);
         assert_eq!(text(&HEARTBEAT.spec), span(&core.heartbeat));
         assert_eq!(text(&MAX_CLOCK_SKEW.spec), span(&core.max_clock_skew));

@@ -16,9 +16,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Participant, Rank, Started, pem, refused, start, urls,
+    AnyElection, Asks, Backend, Later, Participant, Rank, Started, pem, refused, start, tls, urls,
 };
-use crate::settings::{Origins, tls};
+use crate::settings::Origins;
 
 /// How long a question may take beside its rounds: a connection, and a server that is slow.
 const CONNECTING: Duration = Duration::from_secs(5);

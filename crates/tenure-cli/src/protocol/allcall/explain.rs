@@ -11,8 +11,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 use crate::protocol::pem;
 use crate::settings::Origins;
+use crate::settings::hidden::{PASSWORD_ENTRY, TOKEN_ENTRY};
 use crate::settings::table;
-use crate::settings::tls::{PASSWORD_ENTRY, TOKEN_ENTRY};
 
 /// Makes failures of errors.
 #[derive(Clone)]

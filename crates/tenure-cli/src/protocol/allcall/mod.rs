@@ -13,12 +13,11 @@ use std::time::Duration;
 use tenure::driver::{ServerUrl, UrlForm};
 use tenure_core::allcall::{Callers, OnConflict};
 
-use super::{About, Backend, Capabilities, Protocol, Purpose, urls};
-use crate::failure::Failure;
+use super::{About, Capabilities, Protocol, Replacement, Support, urls};
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, plain, span};
-use crate::settings::{Layers, Refusal, Spec, parse};
+use crate::settings::{Refusal, parse};
 
 const NATS: &str = "NATS";
 
@@ -123,121 +122,67 @@ fn shown(value: &Vec<ServerUrl>) -> String {
     urls::shown(value)
 }
 
-/// The protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct Allcall;
-
-impl Protocol for Allcall {
-    fn name(&self) -> &'static str {
-        "allcall"
-    }
-
-    fn about(&self) -> &'static str {
-        "always available, over NATS: each side of a cut network has a leader"
-    }
-
-    fn can(&self) -> Capabilities {
-        Capabilities {
-            fence: false,
-            priority: false,
-            transfer: false,
-            verify: false,
-            several_leaders: true,
-            members: false,
-            change_members: false,
-            elections: false,
-            orders: false,
-        }
-    }
-
-    fn settings(&self) -> &'static [&'static Spec] {
-        const {
-            &[
-                &SERVERS.spec,
-                &table::CLUSTER.spec,
-                &SUBJECT_PREFIX.spec,
-                &table::CACERT.spec,
-                &table::CERT.spec,
-                &table::KEY.spec,
-                &table::USER.spec,
-                &table::PASSWORD_FILE.spec,
-                &table::TOKEN_FILE.spec,
-                &CREDS.spec,
-                &NKEY.spec,
-                &HEARTBEAT.spec,
-                &table::LEASE.spec,
-                &MAX_CLOCK_SKEW.spec,
-                &table::GRACE.spec,
-                &table::KILL_MARGIN.spec,
-                &table::DRIFT.spec,
-            ]
-        }
-    }
-
-    fn of_candidates(&self) -> &'static [&'static Spec] {
-        const { &[&RANK.spec, &ON_CONFLICT.spec, &REJOIN_WAIT.spec, &CALLERS.spec] }
-    }
-
-    fn says(&self) -> &'static [About] {
-        &[About {
-            setting: "lease",
-            default: Some("10s"),
-            note: "2·(3·heartbeat + 2·max-clock-skew) or more, the same for all",
-        }]
-    }
-
-    fn whereabouts(&self) -> &'static Spec {
-        &SERVERS.spec
-    }
-
-    fn realm(&self) -> &'static Spec {
-        &table::CLUSTER.spec
-    }
-
-    fn instead(&self, setting: &str) -> Option<&'static str> {
-        match setting {
-            "priority" => Some("leave it out, or give --rank: the lower one leads"),
-            "lease-max" | "refresh" => Some("leave it out: --lease and --heartbeat say it"),
-            "round-trip" => Some("leave it out: a message must take less than half of --heartbeat"),
-            _ => None,
-        }
-    }
-
-    fn quiet(&self) -> &'static [&'static str] {
-        &["async_nats"]
-    }
-
-    fn gives_way(&self) -> &'static str {
+/// ALLCALL on NATS.
+pub static PROTOCOL: Protocol = Protocol {
+    name: "allcall",
+    about: "always available, over NATS: each side of a cut network has a leader",
+    can: Capabilities { several_leaders: true, ..Capabilities::NONE },
+    settings: &[
+        &SERVERS.spec,
+        &table::CLUSTER.spec,
+        &SUBJECT_PREFIX.spec,
+        &table::CACERT.spec,
+        &table::CERT.spec,
+        &table::KEY.spec,
+        &table::USER.spec,
+        &table::PASSWORD_FILE.spec,
+        &table::TOKEN_FILE.spec,
+        &CREDS.spec,
+        &NKEY.spec,
+        &HEARTBEAT.spec,
+        &table::LEASE.spec,
+        &MAX_CLOCK_SKEW.spec,
+        &table::GRACE.spec,
+        &table::KILL_MARGIN.spec,
+        &table::DRIFT.spec,
+    ],
+    of_candidates: &[&RANK.spec, &ON_CONFLICT.spec, &REJOIN_WAIT.spec, &CALLERS.spec],
+    secrets: &[],
+    says: &[About {
+        setting: "lease",
+        default: Some("10s"),
+        note: "2·(3·heartbeat + 2·max-clock-skew) or more, the same for all",
+    }],
+    whereabouts: &SERVERS.spec,
+    realm: &table::CLUSTER.spec,
+    roster: None,
+    instead: &[
+        Replacement {
+            settings: &["priority"],
+            fix: "leave it out, or give --rank: the lower one leads",
+        },
+        Replacement {
+            settings: &["lease-max", "refresh"],
+            fix: "leave it out: --lease and --heartbeat say it",
+        },
+        Replacement {
+            settings: &["round-trip"],
+            fix: "leave it out: a message must take less than half of --heartbeat",
+        },
+    ],
+    quiet: &["async_nats"],
+    role: None,
+    gives_way: Some(
         "the lowest --rank leads: start the one that is to lead with a lower one, or end the \
          runner that leads; after tenure resign it campaigns again, and leads if its rank is the \
-         lowest"
-    }
-
-    fn unknown(&self) -> &'static str {
-        "nothing comes back from NATS"
-    }
-
-    fn example(&self) -> &'static str {
-        "--servers nats://10.0.0.1:4222,nats://10.0.0.2:4222"
-    }
-
-    fn lacks(&self) -> Option<&'static str> {
-        (!cfg!(feature = "nats")).then_some("nats")
-    }
-
+         lowest",
+    ),
+    own_id: None,
+    unknown: "nothing comes back from NATS",
+    shows_id: false,
+    example: "--servers nats://10.0.0.1:4222,nats://10.0.0.2:4222",
     #[cfg(feature = "nats")]
-    fn backend(
-        &self,
-        layers: &mut Layers<'_>,
-        purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure> {
-        Ok(Box::new(bus::Settings::read(layers, purpose)?))
-    }
-
-    /// Never comes to that: the protocol was refused as it was read.
+    support: Support::Built(|layers, purpose| Ok(Box::new(bus::Settings::read(layers, purpose)?))),
     #[cfg(not(feature = "nats"))]
-    fn backend(&self, _: &mut Layers<'_>, _: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
-        let what = "this tenure was built without NATS";
-        Err(Failure::new(crate::Exit::Bug, what, "report it"))
-    }
-}
+    support: Support::Lacks("nats"),
+};

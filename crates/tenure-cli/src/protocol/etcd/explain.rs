@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, clipped, shell_word};
 use crate::protocol::pem;
 use crate::settings::Origins;
-use crate::settings::tls::PASSWORD_ENTRY;
+use crate::settings::hidden::PASSWORD_ENTRY;
 
 /// Makes failures of errors.
 #[derive(Clone)]

@@ -9,15 +9,13 @@ mod explain;
 #[cfg(feature = "etcd")]
 pub mod store;
 
-use tenure::NodeName;
 use tenure::driver::{ServerUrl, UrlForm};
 
-use super::{About, Backend, Capabilities, Protocol, Purpose, urls};
-use crate::failure::Failure;
+use super::{About, Capabilities, Protocol, Replacement, Support, urls};
 use crate::settings::Default::{Nothing, Text};
 use crate::settings::Reach::Everywhere;
+use crate::settings::parse;
 use crate::settings::table::{self, plain};
-use crate::settings::{Layers, Spec, parse};
 
 const ETCD: &str = "etcd";
 
@@ -46,111 +44,60 @@ crate::settings! {
          65535";
 }
 
-/// The protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct Etcd;
-
-impl Protocol for Etcd {
-    fn name(&self) -> &'static str {
-        "etcd"
-    }
-
-    fn about(&self) -> &'static str {
-        "leases and revisions of etcd, in line with etcdctl and Go's concurrency"
-    }
-
-    fn can(&self) -> Capabilities {
-        Capabilities {
-            fence: true,
-            priority: false,
-            transfer: false,
-            verify: false,
-            several_leaders: false,
-            members: false,
-            change_members: false,
-            elections: false,
-            orders: false,
-        }
-    }
-
-    fn settings(&self) -> &'static [&'static Spec] {
-        const {
-            &[
-                &ENDPOINTS.spec,
-                &NAMESPACE.spec,
-                &FENCE_EPOCH.spec,
-                &table::CACERT.spec,
-                &table::CERT.spec,
-                &table::KEY.spec,
-                &table::USER.spec,
-                &table::PASSWORD_FILE.spec,
-                &table::LEASE.spec,
-                &table::GRACE.spec,
-                &table::KILL_MARGIN.spec,
-                &table::DRIFT.spec,
-            ]
-        }
-    }
-
-    fn says(&self) -> &'static [About] {
-        &[About {
-            setting: "lease",
-            default: Some("10s"),
-            note: "whole seconds, two thirds of which must exceed grace + kill margin",
-        }]
-    }
-
-    fn whereabouts(&self) -> &'static Spec {
-        &ENDPOINTS.spec
-    }
-
-    fn realm(&self) -> &'static Spec {
-        &NAMESPACE.spec
-    }
-
-    fn instead(&self, setting: &str) -> Option<&'static str> {
-        match setting {
-            "priority" | "rank" => {
-                Some("leave it out: etcd's candidates lead in the order in which they came")
-            }
-            "lease-max" | "refresh" => Some("leave it out: etcd keeps the leases"),
-            _ => None,
-        }
-    }
-
-    fn unknown(&self) -> &'static str {
-        "etcd does not answer, or has no quorum"
-    }
-
-    /// Others see no more of a candidate than its value and the name of its lease.
-    fn value<'a>(&self, id: &'a NodeName) -> &'a str {
-        id.as_str()
-    }
-
-    fn example(&self) -> &'static str {
-        "--endpoints http://10.0.0.1:2379,http://10.0.0.2:2379"
-    }
-
-    fn lacks(&self) -> Option<&'static str> {
-        (!cfg!(feature = "etcd")).then_some("etcd")
-    }
-
+/// Elections on etcd.
+pub static PROTOCOL: Protocol = Protocol {
+    name: "etcd",
+    about: "leases and revisions of etcd, in line with etcdctl and Go's concurrency",
+    can: Capabilities { fence: true, ..Capabilities::NONE },
+    settings: &[
+        &ENDPOINTS.spec,
+        &NAMESPACE.spec,
+        &FENCE_EPOCH.spec,
+        &table::CACERT.spec,
+        &table::CERT.spec,
+        &table::KEY.spec,
+        &table::USER.spec,
+        &table::PASSWORD_FILE.spec,
+        &table::LEASE.spec,
+        &table::GRACE.spec,
+        &table::KILL_MARGIN.spec,
+        &table::DRIFT.spec,
+    ],
+    of_candidates: &[],
+    secrets: &[],
+    says: &[About {
+        setting: "lease",
+        default: Some("10s"),
+        note: "whole seconds, two thirds of which must exceed grace + kill margin",
+    }],
+    whereabouts: &ENDPOINTS.spec,
+    realm: &NAMESPACE.spec,
+    roster: None,
+    instead: &[
+        Replacement {
+            settings: &["priority", "rank"],
+            fix: "leave it out: etcd's candidates lead in the order in which they came",
+        },
+        Replacement {
+            settings: &["lease-max", "refresh"],
+            fix: "leave it out: etcd keeps the leases",
+        },
+    ],
+    quiet: &[],
+    role: None,
+    gives_way: None,
+    own_id: None,
+    unknown: "etcd does not answer, or has no quorum",
+    // The key of a candidate is the name of its lease.
+    shows_id: true,
+    example: "--endpoints http://10.0.0.1:2379,http://10.0.0.2:2379",
     #[cfg(feature = "etcd")]
-    fn backend(
-        &self,
-        layers: &mut Layers<'_>,
-        purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure> {
+    support: Support::Built(|layers, purpose| {
         Ok(Box::new(store::Store::read(layers, purpose.election())?))
-    }
-
-    /// Never comes to that: the protocol was refused as it was read.
+    }),
     #[cfg(not(feature = "etcd"))]
-    fn backend(&self, _: &mut Layers<'_>, _: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
-        let what = "this tenure was built without etcd";
-        Err(Failure::new(crate::Exit::Bug, what, "report it"))
-    }
-}
+    support: Support::Lacks("etcd"),
+};
 
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 fn shown(value: &Vec<ServerUrl>) -> String {
@@ -167,7 +114,7 @@ mod tests {
     fn a_default_is_the_default_of_the_core() {
         let core = tenure_core::etcd::Config::default();
         expect_defaults(
-            &Etcd,
+            &PROTOCOL,
             core.drift,
             &[
                 (&table::LEASE.spec, core.lease),

@@ -8,9 +8,10 @@ use tenure_core::etcd::{Checked, Config, ConfigError};
 
 use super::{ENDPOINTS, FENCE_EPOCH, NAMESPACE};
 use crate::failure::{Failure, quoted};
+use crate::protocol::Layers;
+use crate::protocol::tls::{self, Identity, Login};
 use crate::settings::parse::ANOTHER;
-use crate::settings::tls::{self, Identity, Login};
-use crate::settings::{Layers, Origins, table, timing};
+use crate::settings::{Origins, table, timing};
 
 /// An etcd, and how to talk to it.
 #[derive(Clone, PartialEq, Eq, Debug)]

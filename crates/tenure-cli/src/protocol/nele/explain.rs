@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 use crate::protocol::{pem, start};
 use crate::settings::Origins;
-use crate::settings::tls::PASSWORD_ENTRY;
+use crate::settings::hidden::PASSWORD_ENTRY;
 
 /// As much of what brokers say is repeated.
 const SAID_MAX: usize = 1_000;

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::{Purpose, pem, whole};
-use crate::settings::{Layers, Origin, Origins, parse, table, tls};
+use crate::protocol::{Layers, Purpose, pem, tls, whole};
+use crate::settings::{Origin, Origins, parse, table};
 
 /// What an asker and a candidate that has no name yet are checked as.
 const UNNAMED: &str = "asker";
@@ -316,7 +316,7 @@ mod tests {
             Config::new(election, group, id.parse().unwrap(), 4, mode)
         };
         let (least, most) = (core(Mode::AtLeastOne), core(Mode::AtMostOne));
-        let text = |spec| default(&super::super::Nele, spec).unwrap();
+        let text = |spec| default(&super::super::PROTOCOL, spec).unwrap();
         assert_eq!(text(&MODE.spec), Mode::default().to_string());
         assert_eq!(text(&PUBLISH_INTERVAL.spec), table::span(&least.publish_interval));
         assert_eq!(text(&SESSION_TIMEOUT.spec), table::span(&least.session_timeout));

@@ -19,12 +19,11 @@ use tenure_core::nele::Mode;
 
 pub use self::properties::Given;
 pub use self::roles::Roles;
-use super::{About, Backend, Capabilities, Protocol, Purpose};
-use crate::failure::Failure;
+use super::{About, Capabilities, Protocol, Replacement, Support};
 use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, TIMING, WHAT, plain, span};
-use crate::settings::{Layers, Refusal, Setting, Spec, parse};
+use crate::settings::{Refusal, parse};
 
 const KAFKA: &str = "Kafka";
 
@@ -140,151 +139,87 @@ fn on_stop(text: &str) -> Result<String, Refusal> {
     one_of(text, "a way to end", &[LEAD_ON, AT_ONCE])
 }
 
-/// The protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct Nele;
-
-impl Protocol for Nele {
-    fn name(&self) -> &'static str {
-        "nele"
-    }
-
-    fn about(&self) -> &'static str {
-        "many roles spread over the processes that are there, on the partitions of a Kafka topic"
-    }
-
-    fn can(&self) -> Capabilities {
-        Capabilities {
-            fence: true,
-            priority: false,
-            transfer: false,
-            verify: false,
-            several_leaders: true,
-            members: false,
-            change_members: false,
-            elections: false,
-            orders: false,
-        }
-    }
-
-    fn settings(&self) -> &'static [&'static Spec] {
-        const {
-            &[
-                &BROKERS.spec,
-                &TOPIC.spec,
-                &GROUP.spec,
-                &PARTITIONS.spec,
-                &ROLE.spec,
-                &ROLES.spec,
-                &MODE.spec,
-                &GROUP_PROTOCOL.spec,
-                &ALLOW_UNREPLICATED.spec,
-                &KAFKA_PROPERTY.spec,
-                &PUBLISH_INTERVAL.spec,
-                &TAKEOVER.spec,
-                &SESSION_TIMEOUT.spec,
-                &MAX_POLL_INTERVAL.spec,
-                &table::GRACE.spec,
-                &table::KILL_MARGIN.spec,
-                &table::DRIFT.spec,
-                &table::CACERT.spec,
-                &table::CERT.spec,
-                &table::KEY.spec,
-                &table::USER.spec,
-                &table::PASSWORD_FILE.spec,
-                &SASL_MECHANISM.spec,
-            ]
-        }
-    }
-
-    fn of_candidates(&self) -> &'static [&'static Spec] {
-        const { &[&CREATE_TOPIC.spec, &FENCE_BASE.spec, &ON_EXIT.spec, &ON_STOP.spec] }
-    }
-
-    fn says(&self) -> &'static [About] {
-        &[
-            About {
-                setting: "mode",
-                default: Some("at-least-one"),
-                note: "at-least-one (never none, at times two, no fence) or at-most-one (never \
-                       two, at times none)",
-            },
-            About {
-                setting: "cacert",
-                default: None,
-                note: "TLS is spoken where this or --cert is given",
-            },
-        ]
-    }
-
-    fn whereabouts(&self) -> &'static Spec {
-        &BROKERS.spec
-    }
-
-    fn realm(&self) -> &'static Spec {
-        &GROUP.spec
-    }
-
-    fn role(&self) -> Option<&'static Setting<u32>> {
-        Some(&ROLE)
-    }
-
-    fn instead(&self, setting: &str) -> Option<&'static str> {
-        match setting {
-            "lease" | "lease-max" | "refresh" | "round-trip" => {
-                Some("leave it out: --takeover and --publish-interval say it")
-            }
-            "heartbeat" | "heartbeat-interval" => {
-                Some("leave it out: members report four times in a --session-timeout")
-            }
-            "priority" | "rank" => Some("leave it out: who owns a partition leads its roles"),
-            "members" | "endpoints" | "servers" => Some("give --brokers"),
-            "cluster" | "namespace" => Some("give --topic and --group"),
-            _ => None,
-        }
-    }
-
-    fn secrets(&self) -> &'static [&'static Spec] {
-        static SECRETS: [&Spec; 1] = [&KAFKA_PROPERTY.spec];
-        &SECRETS
-    }
-
-    fn quiet(&self) -> &'static [&'static str] {
-        &["rdkafka", "librdkafka", "tenure::kafka"]
-    }
-
-    fn gives_way(&self) -> &'static str {
-        "partitions are spread anew when a process leaves: tenure resign --all, or end its runner"
-    }
-
-    fn unknown(&self) -> &'static str {
-        "nothing was read of the topic for long enough"
-    }
-
-    fn example(&self) -> &'static str {
-        "--brokers kafka-1:9092,kafka-2:9092 --partitions 16 --roles 0..15"
-    }
-
-    fn lacks(&self) -> Option<&'static str> {
-        (!cfg!(feature = "kafka")).then_some("kafka")
-    }
-
+/// NELE on Kafka.
+pub static PROTOCOL: Protocol = Protocol {
+    name: "nele",
+    about: "many roles spread over the processes that are there, on the partitions of a Kafka \
+            topic",
+    can: Capabilities { fence: true, several_leaders: true, ..Capabilities::NONE },
+    settings: &[
+        &BROKERS.spec,
+        &TOPIC.spec,
+        &GROUP.spec,
+        &PARTITIONS.spec,
+        &ROLE.spec,
+        &ROLES.spec,
+        &MODE.spec,
+        &GROUP_PROTOCOL.spec,
+        &ALLOW_UNREPLICATED.spec,
+        &KAFKA_PROPERTY.spec,
+        &PUBLISH_INTERVAL.spec,
+        &TAKEOVER.spec,
+        &SESSION_TIMEOUT.spec,
+        &MAX_POLL_INTERVAL.spec,
+        &table::GRACE.spec,
+        &table::KILL_MARGIN.spec,
+        &table::DRIFT.spec,
+        &table::CACERT.spec,
+        &table::CERT.spec,
+        &table::KEY.spec,
+        &table::USER.spec,
+        &table::PASSWORD_FILE.spec,
+        &SASL_MECHANISM.spec,
+    ],
+    of_candidates: &[&CREATE_TOPIC.spec, &FENCE_BASE.spec, &ON_EXIT.spec, &ON_STOP.spec],
+    secrets: &[&KAFKA_PROPERTY.spec],
+    says: &[
+        About {
+            setting: "mode",
+            default: Some("at-least-one"),
+            note: "at-least-one (never none, at times two, no fence) or at-most-one (never two, \
+                   at times none)",
+        },
+        About {
+            setting: "cacert",
+            default: None,
+            note: "TLS is spoken where this or --cert is given",
+        },
+    ],
+    whereabouts: &BROKERS.spec,
+    realm: &GROUP.spec,
+    roster: None,
+    instead: &[
+        Replacement {
+            settings: &["lease", "lease-max", "refresh", "round-trip"],
+            fix: "leave it out: --takeover and --publish-interval say it",
+        },
+        Replacement {
+            settings: &["heartbeat", "heartbeat-interval"],
+            fix: "leave it out: members report four times in a --session-timeout",
+        },
+        Replacement {
+            settings: &["priority", "rank"],
+            fix: "leave it out: who owns a partition leads its roles",
+        },
+        Replacement { settings: &["members", "endpoints", "servers"], fix: "give --brokers" },
+        Replacement { settings: &["cluster", "namespace"], fix: "give --topic and --group" },
+    ],
+    quiet: &["rdkafka", "librdkafka", "tenure::kafka"],
+    role: Some(&ROLE),
+    gives_way: Some(
+        "partitions are spread anew when a process leaves: tenure resign --all, or end its runner",
+    ),
+    own_id: None,
+    unknown: "nothing was read of the topic for long enough",
+    shows_id: false,
+    example: "--brokers kafka-1:9092,kafka-2:9092 --partitions 16 --roles 0..15",
     #[cfg(feature = "kafka")]
-    fn backend(
-        &self,
-        layers: &mut Layers<'_>,
-        purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure> {
+    support: Support::Built(|layers, purpose| {
         Ok(Box::new(ledger::Settings::read(layers, purpose)?))
-    }
-
-    /// Never comes to that: the protocol was refused as it was read.
+    }),
     #[cfg(not(feature = "kafka"))]
-    fn backend(&self, _: &mut Layers<'_>, _: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
-        let what = "this tenure was built without Kafka";
-        Err(Failure::new(crate::Exit::Bug, what, "report it"))
-    }
-}
+    support: Support::Lacks("kafka"),
+};
 
 #[cfg(test)]
 mod tests {
@@ -292,7 +227,8 @@ mod tests {
 
     #[test]
     fn properties_may_be_secrets() {
-        let variables: Vec<_> = Nele.secrets().iter().filter_map(|spec| spec.variable()).collect();
+        let variables: Vec<_> =
+            PROTOCOL.secrets.iter().filter_map(|spec| spec.variable()).collect();
         assert_eq!(variables, ["TENURE_KAFKA_PROPERTY"]);
     }
 }

@@ -9,11 +9,12 @@ use tenure_nerio::keys::Keys;
 
 use super::keys::Given;
 use super::{
-    EXIT_ON_MISMATCH, INSECURE_ANY_ADDRESS, LEASE_MAX, MEMBERS, QUORUMS, REFRESH, ROUND_TRIP,
-    VERIFY_MAX, combination, keys,
+    EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, QUORUMS, REFRESH, ROUND_TRIP, VERIFY_MAX,
+    combination, keys,
 };
 use crate::failure::Failure;
-use crate::settings::{Layers, Origins, table};
+use crate::protocol::Layers;
+use crate::settings::{Origins, table};
 
 /// A cluster, and the address from which this process talks to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,7 +42,7 @@ impl Cluster {
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
         // A member goes on whoever differs, unless it contends.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
-        let any_address = layers.required(&INSECURE_ANY_ADDRESS)?;
+        let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;
         keys::check(keys.as_ref(), &config.cluster, node, &layers.origins)?;
         check_families(&config.members, listen, &layers.origins)?;
@@ -79,8 +80,9 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     combination::check(config, &quorums, &layers.origins)
 }
 
-/// Reads what every cluster, real or made up, is timed by.
+/// Reads the spans of a cluster, real or made up. Its defaults are those of this protocol.
 pub(crate) fn timing(config: &mut Config, layers: &mut Layers<'_>) -> Result<(), Failure> {
+    layers.assume(&PROTOCOL);
     config.drift = layers.required(&table::DRIFT)?;
     config.lease = layers.required(&table::LEASE)?;
     let lease = config.lease;

@@ -11,8 +11,10 @@ use tenure_nerio::keys::{Grant, KeyError, Keys, Right, Rights};
 
 use super::Cluster;
 use crate::failure::{self, Failure, quoted};
-use crate::settings::tls::{self, Found};
-use crate::settings::{Layers, Origins};
+use crate::protocol::Layers;
+use crate::protocol::tls::Found;
+use crate::settings::Origins;
+use crate::settings::hidden::KEYS;
 
 /// How often to look whether the file has changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -30,7 +32,7 @@ pub struct Given {
 
 /// Reads the keys, if there are any.
 pub fn read(layers: &mut Layers<'_>) -> Result<Option<Given>, Failure> {
-    let Some(Found { text, origin, file }) = tls::KEYS.read(layers)? else { return Ok(None) };
+    let Some(Found { text, origin, file }) = KEYS.read(layers)? else { return Ok(None) };
     match Keys::parse(&text) {
         Ok(keys) => Ok(Some(Given { keys, file })),
         Err(error) => {
@@ -38,7 +40,7 @@ pub fn read(layers: &mut Layers<'_>) -> Result<Option<Given>, Failure> {
                 Some(file) => format!("{origin}: {}", file.display()),
                 None => origin.to_string(),
             };
-            let place = tls::KEYS.place(file.as_deref());
+            let place = KEYS.place(file.as_deref());
             Err(Failure::usage(format!("{place} cannot be used: {error}"), fix(&error))
                 .origin(origin))
         }
@@ -273,7 +275,7 @@ fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
 }
 
 fn reread(path: &Path) -> Result<Keys, String> {
-    let text = tls::KEYS.reread(path)?;
+    let text = KEYS.reread(path)?;
     Keys::parse(&text).map_err(|error| format!("{error}: {}", fix(&error)))
 }
 

@@ -10,7 +10,8 @@ use tenure_nerio::Opening;
 use super::{Cluster, EXIT_ON_MISMATCH};
 use crate::control;
 use crate::failure::{Failure, shell_word};
-use crate::settings::{Layers, table};
+use crate::protocol::Layers;
+use crate::settings::table;
 
 /// The place of one member.
 #[derive(Clone, PartialEq, Eq, Debug)]

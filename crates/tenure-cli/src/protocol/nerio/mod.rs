@@ -14,8 +14,8 @@ mod troubles;
 
 use std::time::Duration;
 
+use tenure_core::ElectionName;
 use tenure_core::nerio::Member;
-use tenure_core::{ElectionName, NodeName};
 use tenure_nerio::keys::Right;
 
 pub use self::cluster::Cluster;
@@ -26,13 +26,13 @@ use self::participant::Grantors;
 pub(crate) use self::participant::{ask_all, start, unrecovered};
 pub(crate) use self::service::{Reaction, Service};
 pub(crate) use self::troubles::ends_for;
-use super::{About, Backend, Capabilities, Protocol, Purpose};
+use super::{About, Backend, Capabilities, Layers, Protocol, Purpose, Replacement, Support};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, CLUSTER_WIDE, NETWORK, TIMING, plain, span};
-use crate::settings::{Layers, Setting, Spec, parse};
+use crate::settings::{Spec, parse};
 
 crate::settings! {
     MEMBERS: Vec<Member> = "members" "LIST" Members, Everywhere, Nothing, CLUSTER_WIDE,
@@ -62,10 +62,6 @@ crate::settings! {
         parse::switch, plain,
         "End with 2 when so many nodes run with another configuration that no quorum is left, for \
          a second at least where this goes on asking; otherwise warn. A node never ends for this";
-    INSECURE_ANY_ADDRESS: bool = "insecure-any-address" "" Switch, Everywhere, Text("false"),
-        NETWORK, parse::switch, plain,
-        "Permit addresses outside loopback without keys, although then nothing is authenticated \
-         or encrypted: all who reach the port decide who leads";
 }
 
 /// The settings of nodes, candidates and observers alike.
@@ -84,126 +80,87 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
     &table::LISTEN.spec,
     &table::KEY_FILE.spec,
     &EXIT_ON_MISMATCH.spec,
-    &INSECURE_ANY_ADDRESS.spec,
+    &table::INSECURE_ANY_ADDRESS.spec,
 ];
 
-/// The protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct Nerio;
+/// Quorum leases of the users' own nodes.
+pub static PROTOCOL: Protocol = Protocol {
+    name: "nerio",
+    about: "leases of a quorum of 3 or 5 nodes, which `tenure node` runs",
+    can: Capabilities {
+        fence: true,
+        priority: true,
+        transfer: true,
+        verify: true,
+        members: true,
+        elections: true,
+        orders: true,
+        ..Capabilities::NONE
+    },
+    settings: CLUSTER_SETTINGS,
+    of_candidates: &[
+        &table::PRIORITY.spec,
+        &table::NAME.spec,
+        &table::STATE.spec,
+        &table::NEW.spec,
+        &table::MEMORY.spec,
+    ],
+    secrets: &[],
+    says: &[
+        About {
+            setting: "lease",
+            default: Some("5s"),
+            note: "two thirds of it must exceed grace + kill margin + 4 round trips",
+        },
+        About { setting: "drift", default: None, note: "the same on every node" },
+    ],
+    whereabouts: &MEMBERS.spec,
+    realm: &table::CLUSTER.spec,
+    roster: Some(&MEMBERS.spec),
+    instead: &[Replacement {
+        settings: &["rank"],
+        fix: "leave it out, or give --priority: the higher one goes first",
+    }],
+    quiet: &[],
+    role: None,
+    gives_way: None,
+    own_id: Some(&table::NAME),
+    unknown: "no quorum of grantors names one leader, or says that there is none",
+    shows_id: false,
+    example: "--members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103",
+    support: Support::Built(backend),
+};
 
-impl Protocol for Nerio {
-    fn name(&self) -> &'static str {
-        "nerio"
-    }
-
-    fn about(&self) -> &'static str {
-        "leases of a quorum of 3 or 5 nodes, which `tenure node` runs"
-    }
-
-    fn can(&self) -> Capabilities {
-        Capabilities {
-            fence: true,
-            priority: true,
-            transfer: true,
-            verify: true,
-            several_leaders: false,
-            members: true,
-            change_members: false,
-            elections: true,
-            orders: true,
+fn backend(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
+    let seat = match purpose {
+        Purpose::Campaign(_) => Seat::of_candidate(layers)?,
+        Purpose::Ask(_) | Purpose::Order(_) | Purpose::Members(_) | Purpose::Elections => None,
+    };
+    let (cluster, seat) = match seat {
+        Some((cluster, seat)) => {
+            let warnings = seat.storage.warning().into_iter().chain(too_long(&cluster));
+            warnings.for_each(|warning| layers.warn(warning));
+            (cluster, Some(seat))
         }
-    }
-
-    fn settings(&self) -> &'static [&'static Spec] {
-        CLUSTER_SETTINGS
-    }
-
-    fn of_candidates(&self) -> &'static [&'static Spec] {
-        const {
-            &[
-                &table::PRIORITY.spec,
-                &table::NAME.spec,
-                &table::STATE.spec,
-                &table::NEW.spec,
-                &table::MEMORY.spec,
-            ]
+        None => (Cluster::read(layers, None)?, None),
+    };
+    let (keys, origins) = (cluster.keys.as_ref(), &layers.origins);
+    let needs = |right| keys::check_rights(keys, right, purpose.election(), origins);
+    match purpose {
+        Purpose::Campaign(_) => {
+            needs(Right::Ask)?;
+            needs(Right::Contend)?;
         }
-    }
-
-    fn own_id(&self) -> Option<&'static Setting<NodeName>> {
-        Some(&table::NAME)
-    }
-
-    fn says(&self) -> &'static [About] {
-        &[
-            About {
-                setting: "lease",
-                default: Some("5s"),
-                note: "two thirds of it must exceed grace + kill margin + 4 round trips",
-            },
-            About { setting: "drift", default: None, note: "the same on every node" },
-        ]
-    }
-
-    fn whereabouts(&self) -> &'static Spec {
-        &MEMBERS.spec
-    }
-
-    fn realm(&self) -> &'static Spec {
-        &table::CLUSTER.spec
-    }
-
-    fn roster(&self) -> Option<&'static Spec> {
-        Some(&MEMBERS.spec)
-    }
-
-    fn instead(&self, setting: &str) -> Option<&'static str> {
-        (setting == "rank").then_some("leave it out, or give --priority: the higher one goes first")
-    }
-
-    fn unknown(&self) -> &'static str {
-        "no quorum of grantors names one leader, or says that there is none"
-    }
-
-    fn example(&self) -> &'static str {
-        "--members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103"
-    }
-
-    fn backend(
-        &self,
-        layers: &mut Layers<'_>,
-        purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure> {
-        let seat = match purpose {
-            Purpose::Campaign(_) => Seat::of_candidate(layers)?,
-            Purpose::Ask(_) | Purpose::Order(_) | Purpose::Members(_) | Purpose::Elections => None,
-        };
-        let (cluster, seat) = match seat {
-            Some((cluster, seat)) => {
-                let warnings = seat.storage.warning().into_iter().chain(too_long(&cluster));
-                warnings.for_each(|warning| layers.warn(warning));
-                (cluster, Some(seat))
-            }
-            None => (Cluster::read(layers, None)?, None),
-        };
-        let (keys, origins) = (cluster.keys.as_ref(), &layers.origins);
-        let needs = |right| keys::check_rights(keys, right, purpose.election(), origins);
-        match purpose {
-            Purpose::Campaign(_) => {
-                needs(Right::Ask)?;
-                needs(Right::Contend)?;
-            }
-            Purpose::Order(election) => {
-                needs(Right::Ask)?;
-                needs(Right::Resign)?;
-                check_seal(&cluster, election)?;
-            }
-            Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
-            // The list of elections is of those that the key is for.
-            Purpose::Elections => {}
+        Purpose::Order(election) => {
+            needs(Right::Ask)?;
+            needs(Right::Resign)?;
+            check_seal(&cluster, election)?;
         }
-        Ok(Box::new(Grantors { cluster, seat }))
+        Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
+        // The list of elections is of those that the key is for.
+        Purpose::Elections => {}
     }
+    Ok(Box::new(Grantors { cluster, seat }))
 }
 
 /// That a member never grants what it asks for itself. The others may be a quorum all the same.
@@ -245,7 +202,7 @@ mod tests {
         let cluster = "x".parse().unwrap();
         let core = tenure_core::nerio::Config::new(cluster, Vec::new());
         expect_defaults(
-            &Nerio,
+            &PROTOCOL,
             core.drift,
             &[
                 (&table::LEASE.spec, core.lease),

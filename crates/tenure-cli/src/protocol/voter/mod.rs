@@ -20,12 +20,11 @@ use tenure::NodeName;
 use tenure_core::voter::{Admission, Listed, Mode};
 
 pub use self::list::Called;
-use super::{About, Backend, Capabilities, Protocol, Purpose, nerio};
-use crate::failure::Failure;
+use super::{About, Capabilities, Protocol, Replacement, Support};
 use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
 use crate::settings::table::{self, TIMING, plain, span};
-use crate::settings::{Layers, Refusal, Setting, Spec, parse};
+use crate::settings::{Refusal, parse};
 
 const VOTERS: &str = "Voters";
 
@@ -96,159 +95,109 @@ fn seconds(text: &str) -> Result<Duration, Refusal> {
     }
 }
 
-/// The protocol.
-#[derive(Clone, Copy, Debug)]
-pub struct Voter;
-
-impl Protocol for Voter {
-    fn name(&self) -> &'static str {
-        "voter"
-    }
-
-    fn about(&self) -> &'static str {
-        "a random draw among regions, over HTTP between them, with no store behind"
-    }
-
-    fn can(&self) -> Capabilities {
-        Capabilities {
-            fence: true,
-            priority: false,
-            transfer: false,
-            verify: false,
-            several_leaders: true,
-            members: true,
-            change_members: true,
-            elections: false,
-            orders: false,
-        }
-    }
-
-    fn settings(&self) -> &'static [&'static Spec] {
-        const {
-            &[
-                &VOTER_LIST.spec,
-                // Its path is that of seeds.
-                &VOTER_URL.spec,
-                &SEED_HOST.spec,
-                &SEED_PATH.spec,
-                &MODE.spec,
-                &HEARTBEAT_INTERVAL.spec,
-                &MISSED_HEARTBEAT_TOLERANCE.spec,
-                &REQUEST_TIMEOUT.spec,
-                &table::GRACE.spec,
-                &table::KILL_MARGIN.spec,
-                &table::DRIFT.spec,
-                &table::SECRET_FILE.spec,
-                &table::CACERT.spec,
-                &table::CERT.spec,
-                &table::KEY.spec,
-            ]
-        }
-    }
-
-    fn of_candidates(&self) -> &'static [&'static Spec] {
-        const {
-            &[
-                &VOTER_ID.spec,
-                &table::LISTEN.spec,
-                &table::STATE.spec,
-                &EXPECTED_VOTERS.spec,
-                &ADMISSION.spec,
-                &nerio::INSECURE_ANY_ADDRESS.spec,
-            ]
-        }
-    }
-
-    fn says(&self) -> &'static [About] {
-        &[
-            About {
-                setting: "mode",
-                default: Some("majority"),
-                note: "majority (at most one leader) or available (one in each region that can \
-                       reach its own voters, for work that may be done twice and never for other \
-                       work)",
-            },
-            About {
-                setting: "listen",
-                default: None,
-                note: "what is bound for others to call, by default the address in --voter-url",
-            },
-            About {
-                setting: "state",
-                default: None,
-                note: "and mode majority: a directory of this voter alone",
-            },
-            About {
-                setting: "cert",
-                default: None,
-                note: "also to those that call; without it they call without TLS",
-            },
-        ]
-    }
-
-    fn whereabouts(&self) -> &'static Spec {
-        &VOTER_LIST.spec
-    }
-
-    /// A network elects one leader, so the election names it; voters of the two modes are apart.
-    fn realm(&self) -> &'static Spec {
-        &MODE.spec
-    }
-
-    fn instead(&self, setting: &str) -> Option<&'static str> {
-        match setting {
-            "lease" => Some(
-                "leave it out: the lease follows from --heartbeat-interval and \
-                 --missed-heartbeat-tolerance; --show-settings prints it",
-            ),
-            "lease-max" | "refresh" | "round-trip" => Some(
-                "leave it out: --heartbeat-interval, --missed-heartbeat-tolerance and \
-                 --request-timeout say it",
-            ),
-            "heartbeat" => Some("give --heartbeat-interval"),
-            "priority" | "rank" => Some("leave it out: a draw decides"),
-            "members" | "endpoints" | "servers" => Some("give --voter-list, or --seed-host"),
-            "cluster" => Some("leave it out: the election is the network"),
-            "user" | "password-file" => {
-                Some("give --secret-file, or --cacert, --cert and --key for each voter")
-            }
-            _ => None,
-        }
-    }
-
-    fn unknown(&self) -> &'static str {
-        "no voter names a leader whose lease runs, and no majority says that there is none"
-    }
-
-    fn example(&self) -> &'static str {
-        "--id west --listen 127.0.0.1:7001 --state ./west \\\n      --voter-list \
-         west=http://127.0.0.1:7001,east=http://127.0.0.1:7002"
-    }
-
-    fn own_id(&self) -> Option<&'static Setting<NodeName>> {
-        Some(&VOTER_ID)
-    }
-
-    fn lacks(&self) -> Option<&'static str> {
-        (!cfg!(feature = "voter")).then_some("voter")
-    }
-
+/// The regional voter.
+pub static PROTOCOL: Protocol = Protocol {
+    name: "voter",
+    about: "a random draw among regions, over HTTP between them, with no store behind",
+    can: Capabilities {
+        fence: true,
+        several_leaders: true,
+        members: true,
+        change_members: true,
+        ..Capabilities::NONE
+    },
+    settings: &[
+        &VOTER_LIST.spec,
+        // Its path is that of seeds.
+        &VOTER_URL.spec,
+        &SEED_HOST.spec,
+        &SEED_PATH.spec,
+        &MODE.spec,
+        &HEARTBEAT_INTERVAL.spec,
+        &MISSED_HEARTBEAT_TOLERANCE.spec,
+        &REQUEST_TIMEOUT.spec,
+        &table::GRACE.spec,
+        &table::KILL_MARGIN.spec,
+        &table::DRIFT.spec,
+        &table::SECRET_FILE.spec,
+        &table::CACERT.spec,
+        &table::CERT.spec,
+        &table::KEY.spec,
+    ],
+    of_candidates: &[
+        &VOTER_ID.spec,
+        &table::LISTEN.spec,
+        &table::STATE.spec,
+        &EXPECTED_VOTERS.spec,
+        &ADMISSION.spec,
+        &table::INSECURE_ANY_ADDRESS.spec,
+    ],
+    secrets: &[],
+    says: &[
+        About {
+            setting: "mode",
+            default: Some("majority"),
+            note: "majority (at most one leader) or available (one in each region that can reach \
+                   its own voters, for work that may be done twice and never for other work)",
+        },
+        About {
+            setting: "listen",
+            default: None,
+            note: "what is bound for others to call, by default the address in --voter-url",
+        },
+        About {
+            setting: "state",
+            default: None,
+            note: "and mode majority: a directory of this voter alone",
+        },
+        About {
+            setting: "cert",
+            default: None,
+            note: "also to those that call; without it they call without TLS",
+        },
+    ],
+    whereabouts: &VOTER_LIST.spec,
+    // A network elects one leader, so the election names it; voters of the two modes are apart.
+    realm: &MODE.spec,
+    roster: None,
+    instead: &[
+        Replacement {
+            settings: &["lease"],
+            fix: "leave it out: the lease follows from --heartbeat-interval and \
+                  --missed-heartbeat-tolerance; --show-settings prints it",
+        },
+        Replacement {
+            settings: &["lease-max", "refresh", "round-trip"],
+            fix: "leave it out: --heartbeat-interval, --missed-heartbeat-tolerance and \
+                  --request-timeout say it",
+        },
+        Replacement { settings: &["heartbeat"], fix: "give --heartbeat-interval" },
+        Replacement { settings: &["priority", "rank"], fix: "leave it out: a draw decides" },
+        Replacement {
+            settings: &["members", "endpoints", "servers"],
+            fix: "give --voter-list, or --seed-host",
+        },
+        Replacement { settings: &["cluster"], fix: "leave it out: the election is the network" },
+        Replacement {
+            settings: &["user", "password-file"],
+            fix: "give --secret-file, or --cacert, --cert and --key for each voter",
+        },
+    ],
+    quiet: &[],
+    role: None,
+    gives_way: None,
+    own_id: Some(&VOTER_ID),
+    unknown: "no voter names a leader whose lease runs, and no majority says that there is none",
+    shows_id: false,
+    example: "--id west --listen 127.0.0.1:7001 --state ./west \\\n      --voter-list \
+              west=http://127.0.0.1:7001,east=http://127.0.0.1:7002",
     #[cfg(feature = "voter")]
-    fn backend(
-        &self,
-        layers: &mut Layers<'_>,
-        purpose: Purpose<'_>,
-    ) -> Result<Box<dyn Backend>, Failure> {
+    support: Support::Built(|layers, purpose| {
         Ok(Box::new(network::Settings::read(layers, purpose)?))
-    }
-
-    /// Never comes to that: the protocol was refused as it was read.
+    }),
     #[cfg(not(feature = "voter"))]
-    fn backend(&self, _: &mut Layers<'_>, _: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
-        let what = "this tenure was built without voter";
-        Err(Failure::new(crate::Exit::Bug, what, "report it"))
-    }
-}
+    support: Support::Lacks("voter"),
+};
 
 #[cfg(test)]
 mod tests {

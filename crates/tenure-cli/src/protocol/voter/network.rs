@@ -15,10 +15,9 @@ use super::{
     VOTER_URL_VARIABLE,
 };
 use crate::failure::Failure;
-use crate::protocol::{Purpose, nerio, pem};
-use crate::settings::layers;
-use crate::settings::tls;
-use crate::settings::{Layers, Origin, Origins, Setting, id, table};
+use crate::protocol::{Layers, Purpose, id, layers, pem, tls};
+use crate::settings::hidden::SECRET;
+use crate::settings::{Origin, Origins, Setting, table};
 
 /// The longest default of the request timeout.
 const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
@@ -82,7 +81,7 @@ impl Settings {
             let whereabouts = whereabouts(layers, called, files.identity.is_some())?;
             options.listen = whereabouts.listen;
             options.state = state(layers, mode)?;
-            options.unprotected = layers.required(&nerio::INSECURE_ANY_ADDRESS)?;
+            options.unprotected = layers.required(&table::INSECURE_ANY_ADDRESS)?;
             let own = id::own(layers, &VOTER_ID)?;
             // It keeps its name after a restart.
             let own = own.ok_or_else(|| layers.missing(&table::ID.spec))?;
@@ -319,7 +318,7 @@ impl Files {
 }
 
 fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
-    let Some(tls::Found { text, origin, file }) = tls::SECRET.read(layers)? else {
+    let Some(tls::Found { text, origin, file }) = SECRET.read(layers)? else {
         return Ok(None);
     };
     let read = Secrets::parse(&text).map_err(|error| {
@@ -408,7 +407,7 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_core() {
         let core = defaults();
-        let text = |spec| crate::protocol::default(&super::super::Voter, spec).unwrap();
+        let text = |spec| crate::protocol::default(&super::super::PROTOCOL, spec).unwrap();
         assert_eq!(text(&HEARTBEAT_INTERVAL.spec), table::span(&core.heartbeat));
         assert_eq!(text(&MISSED_HEARTBEAT_TOLERANCE.spec), core.tolerance.to_string());
         assert_eq!(text(&MODE.spec), core.mode.to_string());

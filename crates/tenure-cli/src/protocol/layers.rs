@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use tenure::settings::without_mark;
 
-use super::file::SettingsFile;
-use super::flags::Flags;
-use super::{Default, Origin, Origins, Refusal, Setting, Spec, table};
+use super::{Protocol, Registry, default};
 use crate::environment::{Environment, HANDED_DOWN};
 use crate::failure::{Failure, quoted};
-use crate::protocol::{self, Protocol, Registry};
+use crate::settings::file::SettingsFile;
+use crate::settings::flags::Flags;
+use crate::settings::{Default, Origin, Origins, Refusal, Setting, Spec, table};
 
 /// The settings that keep apart elections of one name: the [realms](Protocol::realm) of protocols,
-/// and what [all of a realm](Protocol::roster) have alike. Who answers at a control socket has them
-/// in its status, under the same names.
+/// and their [rosters](Protocol::roster). Runners and nodes report them in their status, under the
+/// same names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realms {
     /// The settings that name a realm.
@@ -29,12 +29,12 @@ pub struct Layers<'a> {
     flags: Flags<'a>,
     environment: &'a Environment,
     registry: Registry,
-    /// Whether what `tenure run` hands down to CMD is taken as a setting.
+    /// Whether variables that `tenure run` hands down to CMD are settings.
     takes_handed_down: bool,
     file: Option<SettingsFile>,
-    /// Decides some defaults.
-    protocol: &'static dyn Protocol,
-    /// What was found.
+    /// The protocol, once it is known, whose defaults hold.
+    protocol: Option<&'static Protocol>,
+    /// Each setting that was read, with its origin.
     pub origins: Origins,
     warnings: Vec<String>,
 }
@@ -53,14 +53,15 @@ impl<'a> Layers<'a> {
             registry,
             takes_handed_down: true,
             file: None,
-            protocol: &protocol::nerio::Nerio,
+            protocol: None,
             origins: Origins::default(),
             warnings: Vec::new(),
         };
         if layers.flags.has(table::CONFIG.spec.name) {
             let config: Option<PathBuf> = layers.optional(&table::CONFIG)?;
             if let (Some(path), Some(origin)) = (config, layers.origins.origin(&table::CONFIG)) {
-                layers.file = Some(SettingsFile::read(&path, origin, registry)?);
+                let known: Vec<_> = registry.settings().collect();
+                layers.file = Some(SettingsFile::read(&path, origin, &known)?);
             }
         }
         Ok(layers)
@@ -94,8 +95,8 @@ impl<'a> Layers<'a> {
         };
         let all = self.registry.0;
         Realms {
-            names: sorted(all.iter().map(|one| one.realm().name).collect()),
-            rosters: sorted(all.iter().filter_map(|one| Some(one.roster()?.name)).collect()),
+            names: sorted(all.iter().map(|one| one.realm.name).collect()),
+            rosters: sorted(all.iter().filter_map(|one| Some(one.roster?.name)).collect()),
         }
     }
 
@@ -115,7 +116,7 @@ impl<'a> Layers<'a> {
         if let Some(value) = self.find(setting)? {
             return Ok(value);
         }
-        let Some(text) = protocol::default(self.protocol, &setting.spec) else {
+        let Some(text) = self.default(&setting.spec) else {
             return Err(self.missing(&setting.spec));
         };
         let value = read(setting, text, &Origin::Default)?;
@@ -123,41 +124,49 @@ impl<'a> Layers<'a> {
         Ok(value)
     }
 
-    /// The protocol, from here on with its defaults.
+    /// The text that holds when a setting is not set, if a text does.
+    fn default(&self, spec: &Spec) -> Option<&'static str> {
+        match spec.default {
+            Default::Text(text) => Some(text),
+            _ => default(self.protocol?, spec),
+        }
+    }
+
+    /// From now on takes the defaults of `protocol`, for a command that has no choice.
+    pub fn assume(&mut self, protocol: &'static Protocol) {
+        self.protocol = Some(protocol);
+    }
+
+    /// Reads the protocol, and takes its defaults from now on.
     ///
     /// A flag that only another protocol has is a mistake and refused. A variable or a key of the
-    /// file describes an installation, where several protocols may be in use: it is left alone, and
-    /// the origins says so.
-    pub fn protocol(&mut self) -> Result<&'static dyn Protocol, Failure> {
+    /// file describes an installation, which may use several protocols: it is left alone, and its
+    /// origin says so.
+    pub fn protocol(&mut self) -> Result<&'static Protocol, Failure> {
         let name = self.required(&table::PROTOCOL)?;
-        self.protocol = self.registry.named(&name).map_err(|refusal| {
+        let protocol = self.registry.named(&name).map_err(|refusal| {
             let origin = self.origins.origin(&table::PROTOCOL).unwrap_or(&Origin::Default);
             refused(&table::PROTOCOL.spec, &name, refusal, origin)
         })?;
+        self.protocol = Some(protocol);
         for spec in self.registry.of_protocols(true) {
-            if !self.is_foreign(spec) {
+            if protocol.has(spec) || !self.flags.has(spec.name) {
                 continue;
             }
             if let Some((_, flag)) = self.flag(spec)? {
-                let failure = self.registry.foreign(spec, self.protocol).origin(flag);
+                let failure = self.registry.foreign(spec, protocol).origin(flag);
                 return Err(self.origins.explain(failure, &[table::PROTOCOL.spec.name]));
             }
             if let Some((text, origin)) = self.text(spec)? {
-                let origin = Origin::Unused(Box::new(origin), self.protocol.name());
+                let origin = Origin::Unused(Box::new(origin), protocol.name);
                 // As it is shown where it is used: it may be a secret.
-                let text = (spec.check)(&text).unwrap_or_else(|refusal| match refusal.hides_text {
-                    true => "(not shown)".to_owned(),
-                    false => text,
+                let text = (spec.check)(&text).unwrap_or_else(|refusal| {
+                    if refusal.hides_text { "(not shown)".to_owned() } else { text }
                 });
                 self.origins.note(spec.name, Some(text), origin);
             }
         }
-        Ok(self.protocol)
-    }
-
-    /// Whether this command has a setting, and only with another protocol.
-    fn is_foreign(&self, spec: &Spec) -> bool {
-        !protocol::has(self.protocol, spec) && self.flags.has(spec.name)
+        Ok(protocol)
     }
 
     /// A setting whose absence has a meaning.
@@ -221,22 +230,22 @@ impl<'a> Layers<'a> {
             .origin(looked.join(", "))
     }
 
-    /// The protocol that must have been meant, when `spec` says where the others are and only the
-    /// setting that says so for another protocol is set.
+    /// The protocol that the user must have meant: `spec` has the addresses of the others, and only
+    /// that setting of another protocol is set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
-        if self.protocol.whereabouts().name != spec.name {
+        if self.protocol?.whereabouts.name != spec.name {
             return None;
         }
-        let is_meant = |other: &&&dyn Protocol| self.origins.is_unused(other.whereabouts().name);
-        self.registry.0.iter().find(is_meant).map(|other| other.name())
+        let mut all = self.registry.0.iter();
+        let meant = all.find(|other| self.origins.is_unused(other.whereabouts.name))?;
+        Some(meant.name)
     }
 
     /// The text of a setting that must be set, or has a default text, written in one way.
     pub fn text_of(&mut self, spec: &Spec) -> Result<String, Failure> {
         let found = match self.text(spec)? {
             Some(found) => Some(found),
-            None => protocol::default(self.protocol, spec)
-                .map(|text| (text.to_owned(), Origin::Default)),
+            None => self.default(spec).map(|text| (text.to_owned(), Origin::Default)),
         };
         let Some((text, origin)) = found else { return Err(self.missing(spec)) };
         self.checked(spec, &text, origin)

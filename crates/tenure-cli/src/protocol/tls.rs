@@ -7,62 +7,10 @@ use std::path::{Path, PathBuf};
 
 use tenure::settings::{SecretFile, check_line, without_mark};
 
-use super::{Layers, Origin, Setting, table};
+use super::Layers;
 use crate::failure::{Failure, quoted, shell_word};
-
-/// How the password is called where it is named like a setting.
-pub const PASSWORD_ENTRY: &str = "password";
-
-/// How the token is called where it is named like a setting.
-pub const TOKEN_ENTRY: &str = "token";
-
-/// The password of `--user`.
-pub static PASSWORD: Hidden = Hidden {
-    name: PASSWORD_ENTRY,
-    variable: "TENURE_PASSWORD",
-    file: &table::PASSWORD_FILE,
-    is_kept_from_others: false,
-};
-
-/// What all of a network share.
-pub static SECRET: Hidden = Hidden {
-    name: "secret",
-    variable: "TENURE_SECRET",
-    file: &table::SECRET_FILE,
-    is_kept_from_others: false,
-};
-
-/// The keys of a process.
-pub static KEYS: Hidden = Hidden {
-    name: "keys",
-    variable: "TENURE_KEYS",
-    file: &table::KEY_FILE,
-    is_kept_from_others: true,
-};
-
-/// What logs in without a user.
-pub static TOKEN: Hidden = Hidden {
-    name: TOKEN_ENTRY,
-    variable: "TENURE_TOKEN",
-    file: &table::TOKEN_FILE,
-    is_kept_from_others: false,
-};
-
-/// All of them.
-pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
-
-/// A text that is in a file or a variable. There is no such flag, because every user of the
-/// machine could read it, and no such key, because settings files are passed on.
-pub struct Hidden {
-    /// How it is called where it is named like a setting. Its value is never given to origins.
-    pub name: &'static str,
-    /// The variable that holds it.
-    pub variable: &'static str,
-    /// The setting that names its file.
-    file: &'static Setting<PathBuf>,
-    /// Whether a file that others can read or change is refused.
-    is_kept_from_others: bool,
-}
+use crate::settings::hidden::{Hidden, PASSWORD};
+use crate::settings::{Origin, table};
 
 /// A certificate for clients, in two PEM files. Read for each connection:
 /// they may be renewed.
@@ -112,24 +60,17 @@ pub fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
     }
 }
 
-/// What was found.
+/// A hidden text that was found.
 pub struct Found {
-    /// It.
+    /// The text.
     pub text: String,
-    /// Where it was set.
+    /// Place where the user set it.
     pub origin: Origin,
-    /// The file that it is in.
+    /// The file that holds the text, if a file does.
     pub file: Option<PathBuf>,
 }
 
 impl Hidden {
-    /// What to do about one where none belongs.
-    #[must_use]
-    pub fn elsewhere(&self) -> String {
-        let (file, variable) = (self.file.spec.name, self.variable);
-        format!("give --{file} FILE or set {variable}: others could read it here")
-    }
-
     /// Reads it. A flag wins over a variable, that over the file; the rest is up to the user.
     pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<Found>, Failure> {
         let Self { name, variable, .. } = *self;
@@ -167,17 +108,6 @@ impl Hidden {
         Failure::usage(format!("{place} {what}"), "correct it there").origin(origin)
     }
 
-    /// What it is read from.
-    #[must_use]
-    pub fn place(&self, file: Option<&Path>) -> String {
-        match file {
-            Some(path) => {
-                format!("the {} file {}", self.name, quoted(&path.display().to_string()))
-            }
-            None => format!("the variable {}", self.variable),
-        }
-    }
-
     /// What is in the file at `path`, if it is UTF-8.
     fn of_file(&self, path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
         let name = self.name;
@@ -194,15 +124,6 @@ impl Hidden {
         }
         warn_of_mode(layers, &what, path, mode);
         Ok(String::from_utf8(bytes).ok().map(|text| one_line_of(&text).to_owned()))
-    }
-
-    /// The same while a process runs, of a file that was read before; or what is wrong with it.
-    pub fn reread(&self, path: &Path) -> Result<String, String> {
-        let SecretFile { bytes, mode } = SecretFile::read(path)?;
-        if self.is_kept_from_others && SecretFile::is_open(mode) {
-            return Err(format!("others can read or change it, its mode is {mode:o}"));
-        }
-        String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
     }
 }
 

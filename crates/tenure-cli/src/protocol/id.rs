@@ -7,8 +7,9 @@ use std::path::Path;
 use siphasher::sip::SipHasher13;
 use tenure_core::{NameError, NodeName};
 
-use super::{Layers, Setting, table};
+use super::Layers;
 use crate::failure::Failure;
+use crate::settings::{Setting, table};
 
 /// Where the numbers of processes are the machine's own: the first PID namespace there is
 /// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).

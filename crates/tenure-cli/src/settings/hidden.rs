@@ -1,0 +1,91 @@
+//! Texts that no flag and no key of the file holds: passwords, tokens, keys.
+
+use std::path::{Path, PathBuf};
+
+use tenure::settings::SecretFile;
+
+use super::{Setting, table};
+use crate::failure::quoted;
+
+/// The name of the password in origins, among those of settings.
+pub const PASSWORD_ENTRY: &str = "password";
+
+/// The name of the token in origins, among those of settings.
+pub const TOKEN_ENTRY: &str = "token";
+
+/// The password of `--user`.
+pub static PASSWORD: Hidden = Hidden {
+    name: PASSWORD_ENTRY,
+    variable: "TENURE_PASSWORD",
+    file: &table::PASSWORD_FILE,
+    is_kept_from_others: false,
+};
+
+/// The secret that all voters of a network share.
+pub static SECRET: Hidden = Hidden {
+    name: "secret",
+    variable: "TENURE_SECRET",
+    file: &table::SECRET_FILE,
+    is_kept_from_others: false,
+};
+
+/// The keys of a process.
+pub static KEYS: Hidden = Hidden {
+    name: "keys",
+    variable: "TENURE_KEYS",
+    file: &table::KEY_FILE,
+    is_kept_from_others: true,
+};
+
+/// The token, a login without a user.
+pub static TOKEN: Hidden = Hidden {
+    name: TOKEN_ENTRY,
+    variable: "TENURE_TOKEN",
+    file: &table::TOKEN_FILE,
+    is_kept_from_others: false,
+};
+
+/// All hidden texts.
+pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
+
+/// A text that is in a file or a variable. There is no such flag, because every user of the
+/// machine could read it, and no such key, because settings files are passed on.
+pub struct Hidden {
+    /// Its name in origins, which never hold its value.
+    pub name: &'static str,
+    /// The variable that holds it.
+    pub variable: &'static str,
+    /// The setting that names its file.
+    pub file: &'static Setting<PathBuf>,
+    /// Whether a file that others can read or change is refused.
+    pub is_kept_from_others: bool,
+}
+
+impl Hidden {
+    /// Advice for a user that gave the text as a flag or a key.
+    #[must_use]
+    pub fn elsewhere(&self) -> String {
+        let (file, variable) = (self.file.spec.name, self.variable);
+        format!("give --{file} FILE or set {variable}: others could read it here")
+    }
+
+    /// The place that it was read from, in words.
+    #[must_use]
+    pub fn place(&self, file: Option<&Path>) -> String {
+        match file {
+            Some(path) => {
+                format!("the {} file {}", self.name, quoted(&path.display().to_string()))
+            }
+            None => format!("the variable {}", self.variable),
+        }
+    }
+
+    /// Reads the file at `path` again while the process runs. The error is in words.
+    pub fn reread(&self, path: &Path) -> Result<String, String> {
+        let SecretFile { bytes, mode } = SecretFile::read(path)?;
+        if self.is_kept_from_others && SecretFile::is_open(mode) {
+            return Err(format!("others can read or change it, its mode is {mode:o}"));
+        }
+        String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+    }
+}
