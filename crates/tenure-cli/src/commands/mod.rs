@@ -5,18 +5,15 @@
 
 mod client;
 mod leader;
-mod lists;
 mod members;
 mod nerio;
 mod observe;
-mod order;
 mod run;
 mod signals;
 mod starting;
 mod status;
 mod table;
 mod tell;
-mod verify;
 
 pub use nerio::demo::reenter;
 
@@ -35,14 +32,15 @@ use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, quoted};
 use crate::invocation::ask::{AskSettings, ChangeMembersSettings, TellSettings, TransferSettings};
+use crate::invocation::nerio::ask::{CandidatesSettings, VerifySettings, elections};
 use crate::invocation::nerio::demo::DemoSettings;
 use crate::invocation::nerio::keys::{IssueKeySettings, NewKeySettings};
 use crate::invocation::nerio::node::{
     HealthSettings, NodeSettings, StatusSettings, WaitSafeSettings,
 };
+use crate::invocation::nerio::order::{OrderSettings, is_elsewhere};
 use crate::invocation::nerio::recover::RecoverSettings;
 use crate::invocation::nerio::simulate::SimulateSettings;
-use crate::invocation::order::{OrderSettings, is_elsewhere};
 use crate::invocation::run::RunSettings;
 use crate::invocation::{self, Invocation, Reading, ask};
 use crate::protocol::{self, Layers, MemberChange, Registry};
@@ -129,22 +127,22 @@ static ALL: [Command; 21] = [
     Command {
         words: "verify",
         read: |layers| {
-            let settings = AskSettings::verify(layers)?;
-            Ok(work(|context| verify::run(settings, context)))
+            let settings = VerifySettings::read(layers)?;
+            Ok(work(|context| nerio::verify::run(settings, context)))
         },
     },
     Command {
         words: "elections",
         read: |layers| {
-            let backend = ask::elections(layers)?;
-            Ok(work(|context| lists::elections(backend, context)))
+            let grantors = elections(layers)?;
+            Ok(work(|context| nerio::lists::elections(grantors, context)))
         },
     },
     Command {
         words: "candidates",
         read: |layers| {
-            let settings = AskSettings::candidates(layers)?;
-            Ok(work(|context| lists::candidates(settings, context)))
+            let settings = CandidatesSettings::read(layers)?;
+            Ok(work(|context| nerio::lists::candidates(settings, context)))
         },
     },
     Command { words: "members", read: list_members },
@@ -159,7 +157,7 @@ static ALL: [Command; 21] = [
         read: |layers| {
             if is_elsewhere(layers)? {
                 let settings = OrderSettings::resign(layers)?;
-                return Ok(work(|context| order::run(settings, context)));
+                return Ok(work(|context| nerio::order::run(settings, context)));
             }
             let settings = TellSettings::read(layers)?;
             Ok(work(|context| tell::resign(settings, context)))
@@ -170,7 +168,7 @@ static ALL: [Command; 21] = [
         read: |layers| {
             if is_elsewhere(layers)? {
                 let settings = OrderSettings::transfer(layers)?;
-                return Ok(work(|context| order::run(settings, context)));
+                return Ok(work(|context| nerio::order::run(settings, context)));
             }
             let settings = TransferSettings::read(layers)?;
             Ok(work(|context| tell::transfer(settings, context)))

@@ -12,7 +12,7 @@ use crate::failure::{Failure, quoted};
 use crate::protocol::{Backend, Layers, MemberChange, Protocol, Purpose, Realms, whole};
 use crate::settings::{Origin, parse, table};
 
-/// What `tenure leader`, `observe`, `verify` or `candidates` was asked, checked.
+/// The checked settings of `tenure leader` and `observe`.
 #[derive(Debug)]
 pub struct AskSettings {
     /// How a leader is found.
@@ -21,8 +21,7 @@ pub struct AskSettings {
     pub backend: Box<dyn Backend>,
     /// About what.
     pub election: ElectionName,
-    /// How long to wait for a leader; `None` takes the first answer. Always `None` for
-    /// `observe` and `candidates`.
+    /// How long to wait for a leader; `None` takes the first answer. Always `None` for `observe`.
     pub wait: Option<Duration>,
 }
 
@@ -31,49 +30,10 @@ impl AskSettings {
     pub fn read(layers: &mut Layers<'_>, waits: bool) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
-        Self::of(layers, protocol, election, waits)
-    }
-
-    /// The same for `verify`.
-    pub fn verify(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let election = layers.required(&table::ELECTION)?;
-        let protocol = layers.protocol()?;
-        let fix = if protocol.can.fence {
-            "check the fence where the work arrives, or ask tenure leader"
-        } else {
-            "ask tenure leader, whose answer is not binding"
-        };
-        supported(layers, "verify", protocol, protocol.can.verify, fix)?;
-        Self::of(layers, protocol, election, true)
-    }
-
-    /// The same for `candidates`.
-    pub fn candidates(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        let election = layers.required(&table::ELECTION)?;
-        let protocol = layers.protocol()?;
-        let fix = "ask tenure leader, which says who leads";
-        supported(layers, "a list of candidates", protocol, protocol.can.elections, fix)?;
-        Self::of(layers, protocol, election, false)
-    }
-
-    fn of(
-        layers: &mut Layers<'_>,
-        protocol: &'static Protocol,
-        election: ElectionName,
-        waits: bool,
-    ) -> Result<Self, Failure> {
         let backend = protocol.backend(layers, Purpose::Ask(&election))?;
         let wait = if waits { layers.optional(&table::WAIT)? } else { None };
         Ok(Self { protocol, backend, election, wait })
     }
-}
-
-/// Reads and checks the settings of `tenure elections`.
-pub fn elections(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
-    let protocol = layers.protocol()?;
-    let fix = "ask tenure leader about each election";
-    supported(layers, "a list of elections", protocol, protocol.can.elections, fix)?;
-    protocol.backend(layers, Purpose::Elections)
 }
 
 /// Reads and checks the settings of `tenure members`.

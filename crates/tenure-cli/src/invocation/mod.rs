@@ -2,7 +2,6 @@
 
 pub mod ask;
 pub mod nerio;
-pub mod order;
 pub mod run;
 mod variables;
 

@@ -7,11 +7,12 @@ use tenure::{
     AtMostOne, Election, ElectionName, Fence, Leader, MayOverlap, NodeName, Observer, SafetyClass,
     View, Waiting,
 };
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::later::{Later, at_once};
-use super::requests::{LeaderRequests, MemberRequests, unsupported};
+use super::requests::{MemberRequests, unsupported};
 use super::roles::{Part, RoleHolder, RoleSettings};
+use crate::control::Call;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
@@ -172,20 +173,14 @@ pub trait Participant {
         None
     }
 
-    /// The requests to leaders, where leaders take some over the network.
-    fn leader_requests(&self) -> Option<&dyn LeaderRequests> {
+    /// Hands orders from the network to the runner of `election`, for as long as the future is
+    /// polled, where leaders take such orders.
+    fn orders(&self, _: &ElectionName, _: mpsc::Sender<Call>) -> Option<Later<'static, ()>> {
         None
     }
 
     /// Resigns all that is held, and waits for a moment until that is done.
     fn close(self: Box<Self>) -> Later<'static, ()>;
-}
-
-impl dyn Participant {
-    /// The requests to leaders, for a protocol that [`can`](super::Protocol::can) do them.
-    pub fn leaders(&self) -> Result<&dyn LeaderRequests, Failure> {
-        self.leader_requests().ok_or_else(|| unsupported("tenure verify"))
-    }
 }
 
 /// The failure of a campaign that was refused.

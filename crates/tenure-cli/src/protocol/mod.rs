@@ -23,11 +23,9 @@ pub mod etcd;
 pub(crate) mod id;
 mod later;
 pub mod layers;
-pub mod lists;
 mod members;
 pub mod nele;
 pub mod nerio;
-pub mod orders;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
 mod outage;
 #[cfg(any(feature = "etcd", feature = "kafka", feature = "nats", feature = "voter"))]
@@ -56,7 +54,7 @@ pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]
 use self::registry::expect_defaults;
-pub use self::requests::{LeaderRequests, MemberRequests, Verified};
+pub use self::requests::MemberRequests;
 pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
 use crate::control::Realm;
 use crate::exit::Exit;

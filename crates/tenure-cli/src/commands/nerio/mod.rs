@@ -3,7 +3,10 @@
 pub(super) mod demo;
 pub(super) mod health;
 pub(super) mod keys;
+pub(super) mod lists;
 pub(super) mod node;
+pub(super) mod order;
 pub(super) mod recover;
 pub(super) mod simulate;
+pub(super) mod verify;
 pub(super) mod wait_safe;

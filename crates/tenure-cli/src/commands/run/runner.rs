@@ -78,8 +78,8 @@ impl<K: Class> Runner<K> {
     /// Serves, and ends when the last answers are written, as far as the socket waits for that.
     pub(super) async fn run(mut self) -> Result<Exit, Failure> {
         let mut elsewhere = JoinSet::new();
-        if let Some(requests) = self.participant.leader_requests() {
-            let orders = requests.orders(&self.role.part.election, self.control.sender());
+        let orders = self.participant.orders(&self.role.part.election, self.control.sender());
+        if let Some(orders) = orders {
             // Ends when it is dropped.
             elsewhere.spawn_local(orders);
         }

@@ -1,7 +1,9 @@
 //! The commands that only Nerio has.
 
+pub mod ask;
 pub mod demo;
 pub mod keys;
 pub mod node;
+pub mod order;
 pub mod recover;
 pub mod simulate;

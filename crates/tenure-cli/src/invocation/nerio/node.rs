@@ -6,9 +6,9 @@ use std::time::Duration;
 use tenure_core::NodeName;
 use tenure_nerio::keys::Right;
 
+use super::order::no_control;
 use crate::control;
 use crate::failure::Failure;
-use crate::invocation::order;
 use crate::protocol::nerio::keys::check_rights;
 use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
 use crate::protocol::{Layers, Realms};
@@ -46,7 +46,7 @@ pub struct HealthSettings {
 impl HealthSettings {
     /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
-        order::no_control(layers)?;
+        no_control(layers)?;
         let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
         if let Some(name) = &name {

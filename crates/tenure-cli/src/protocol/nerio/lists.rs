@@ -4,87 +4,68 @@ use std::net::SocketAddr;
 
 use tenure::{ElectionName, Time};
 use tenure_core::nerio::{self, MemberSet, Service};
-use tenure_nerio::lists::{self, CandidateSeen, ElectionSeen, Heard, Leads};
+use tenure_nerio::lists::{
+    self, AllCandidates, AllElections, CandidateSeen, ElectionSeen, Heard, Leads,
+};
 
-use super::Cluster;
 use super::participant::{in_words, one_word};
 use super::troubles::{disagree, fix, mismatch, of_keys};
+use super::{Cluster, Grantors};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::Member;
-use crate::protocol::lists::{Lead, ListedCandidate, ListedElection, Listing, Vote};
 use crate::settings::Origins;
 
-/// The elections that the key allows to ask about.
-pub(super) async fn elections(
-    cluster: &Cluster,
+/// The answers of the members to a question for a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Listing<T> {
+    /// All entries that any member knows.
+    pub(crate) all: Vec<T>,
+    /// Each member, in the order of their list, and how it does.
+    pub(crate) members: Vec<Member>,
+    /// The members that cannot list all, and why.
+    pub(crate) missing: Vec<String>,
+    /// Time of the first question.
+    pub(crate) asked: Time,
+    /// Time of the last answer, at which the list holds.
+    pub(crate) at: Time,
+    /// The failure of the command, where fewer than a quorum could list all.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Asks for the elections that the key allows to ask about.
+pub(crate) async fn elections(
+    grantors: &Grantors,
     origins: &Origins,
-) -> Result<Listing<ListedElection>, Failure> {
+) -> Result<Listing<ElectionSeen>, Failure> {
+    let cluster = &grantors.cluster;
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let seen = lists::elections(&cluster.config, cluster.key(), from).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
-    let all = seen.elections.into_iter().map(election).collect();
-    let times = (seen.asked, seen.at);
-    Ok(listing(cluster, all, times, (&seen.members, seen.quorum), origins))
+    let AllElections { members, elections: all, asked, at, quorum } = seen;
+    let Shown { members, missing, failure } = shown(cluster, &members, quorum, origins);
+    Ok(Listing { all, members, missing, asked, at, failure })
 }
 
-/// All who want `election`.
-pub(super) async fn candidates(
-    cluster: &Cluster,
+/// Asks for the candidates of `election`, and for its leader, if a quorum names one.
+pub(crate) async fn candidates(
+    grantors: &Grantors,
     election: &ElectionName,
     origins: &Origins,
-) -> Result<Listing<ListedCandidate>, Failure> {
+) -> Result<(Listing<CandidateSeen>, Option<Leads>), Failure> {
+    let cluster = &grantors.cluster;
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let seen = lists::candidates(&cluster.config, cluster.key(), from, election).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
-    let (leader, times) = (seen.leader.as_ref(), (seen.asked, seen.at));
-    let all = seen.candidates.into_iter().map(|one| candidate(one, leader)).collect();
-    Ok(listing(cluster, all, times, (&seen.members, seen.quorum), origins))
+    let AllCandidates { members, leader, candidates: all, asked, at, quorum } = seen;
+    let Shown { members, missing, failure } = shown(cluster, &members, quorum, origins);
+    Ok((Listing { all, members, missing, asked, at, failure }, leader))
 }
 
 pub(super) fn no_socket(from: SocketAddr, error: &std::io::Error, origins: &Origins) -> Failure {
     let what = format!("the members cannot be asked from {from}: {error}");
     let fix = "give --listen with an address of this machine";
     origins.explain(Failure::new(Exit::System, what, fix), &["listen"])
-}
-
-fn election(seen: ElectionSeen) -> ListedElection {
-    let vote = |vote: lists::Vote| Vote {
-        member: vote.member,
-        id: vote.holder.who.name,
-        fence: vote.holder.fence.map(tenure::Fence::number),
-        until: vote.until,
-    };
-    ListedElection {
-        election: seen.election,
-        leader: seen.leader.as_ref().map(lead),
-        votes: seen.granted.into_iter().map(vote).collect(),
-        waiting: seen.waiting,
-        asked: seen.asked,
-    }
-}
-
-fn lead(leads: &Leads) -> Lead {
-    Lead {
-        id: leads.who.name.clone(),
-        fence: leads.fence.number(),
-        until: leads.until,
-        leaving: leads.leaving,
-    }
-}
-
-fn candidate(seen: CandidateSeen, leader: Option<&Leads>) -> ListedCandidate {
-    let lead = leader.filter(|leader| leader.who == seen.who).map(lead);
-    ListedCandidate {
-        incarnation: seen.who.inc.to_string(),
-        id: seen.who.name,
-        lead,
-        priority: seen.priority,
-        granted: seen.granted,
-        ended: seen.ended,
-        waits_at: seen.waits_at,
-        waited: seen.waited,
-    }
 }
 
 /// Why what the members say is not enough.
@@ -99,20 +80,25 @@ pub(super) fn no_quorum(
     too_few(cluster, heard, &missing, origins)
 }
 
-/// What was heard, and what is to be said of members that were not.
-fn listing<T>(
+/// The members of a listing, as users see them.
+struct Shown {
+    members: Vec<Member>,
+    missing: Vec<String>,
+    failure: Option<Failure>,
+}
+
+fn shown(
     cluster: &Cluster,
-    all: Vec<T>,
-    (asked, at): (Time, Time),
-    (heard, quorum): (&[(nerio::Member, Heard)], bool),
+    heard: &[(nerio::Member, Heard)],
+    quorum: bool,
     origins: &Origins,
-) -> Listing<T> {
+) -> Shown {
     let members: Vec<_> = heard.iter().map(|(member, heard)| describe(member, heard)).collect();
     let missing = heard.iter().zip(&members).filter(|((_, heard), _)| !heard.counts());
     let missing: Vec<_> =
         missing.map(|(_, member)| format!("{} {}", member.name, member.text)).collect();
     let failure = (!quorum).then(|| too_few(cluster, heard, &missing, origins));
-    Listing { all, members, missing, asked, at, failure }
+    Shown { members, missing, failure }
 }
 
 pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {

@@ -5,9 +5,9 @@ mod combination;
 pub mod health;
 mod key_status;
 pub mod keys;
-mod lists;
+pub(crate) mod lists;
 mod member;
-mod orders;
+pub(crate) mod orders;
 mod participant;
 mod service;
 mod troubles;
@@ -22,11 +22,11 @@ pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
 pub(crate) use self::combination::check;
 pub use self::member::{Seat, Storage};
-use self::participant::Grantors;
+pub(crate) use self::participant::Grantors;
 pub(crate) use self::participant::{ask_all, start, unrecovered};
 pub(crate) use self::service::{Reaction, Service};
 pub(crate) use self::troubles::ends_for;
-use super::{About, Backend, Capabilities, Layers, Protocol, Purpose, Replacement, Support};
+use super::{About, Capabilities, Layers, Protocol, Purpose, Replacement, Support};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Default::{Follows, Nothing, Text};
@@ -128,10 +128,11 @@ pub static PROTOCOL: Protocol = Protocol {
     unknown: "no quorum of grantors names one leader, or says that there is none",
     shows_id: false,
     example: "--members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103",
-    support: Support::Built(backend),
+    support: Support::Built(|layers, purpose| Ok(Box::new(grantors(layers, purpose)?))),
 };
 
-fn backend(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Box<dyn Backend>, Failure> {
+/// Reads the settings of a cluster for this purpose.
+pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Grantors, Failure> {
     let seat = match purpose {
         Purpose::Campaign(_) => Seat::of_candidate(layers)?,
         Purpose::Ask(_) | Purpose::Order(_) | Purpose::Members(_) | Purpose::Elections => None,
@@ -160,7 +161,7 @@ fn backend(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Box<dyn Back
         // The list of elections is of those that the key is for.
         Purpose::Elections => {}
     }
-    Ok(Box::new(Grantors { cluster, seat }))
+    Ok(Grantors { cluster, seat })
 }
 
 /// That a member never grants what it asks for itself. The others may be a quorum all the same.

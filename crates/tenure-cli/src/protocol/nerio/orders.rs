@@ -5,19 +5,18 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tenure::{NodeName, Time, clock};
+use tenure::{ElectionName, NodeName, Time, clock};
 use tenure_core::nerio::{Member, Passed};
 use tenure_nerio::lists::{self, AllCandidates, Leads};
 use tenure_nerio::orders::{self, Answered, GiveError, Order};
 use tenure_nerio::{Notice, OwnEvent};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use super::Cluster;
 use super::lists::{no_quorum, no_socket};
+use super::{Cluster, Grantors};
 use crate::control::{Answer, Call, Request};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::orders::{Ended, Wish};
 use crate::settings::Origins;
 
 /// How often to look whether it has ended.
@@ -32,12 +31,41 @@ const SOON: Duration = Duration::from_secs(1);
 /// is over. One that a name server keeps waiting takes longer.
 const LATE: Duration = Duration::from_millis(800);
 
-/// Has the leader of the election that is wished for step down.
-pub(super) async fn end(
-    cluster: &Cluster,
+/// A leadership to end, and the next leader.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Wish {
+    /// Election of the leadership.
+    pub(crate) election: ElectionName,
+    /// The candidate that leads next, if one is named.
+    pub(crate) to: Option<NodeName>,
+    /// Longest wait until another candidate leads; `None` does not wait for that.
+    pub(crate) wait: Option<Duration>,
+    /// Longest wait until the leadership has ended, where `wait` is `None`.
+    pub(crate) timeout: Duration,
+}
+
+/// A leadership that has ended, or goes on because it is the wished one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ended {
+    /// Name of its leader.
+    pub(crate) id: NodeName,
+    /// Its fence.
+    pub(crate) fence: u64,
+    /// Whether the named candidate led already.
+    pub(crate) unchanged: bool,
+    /// Rest of the promise that keeps others from leading, where nobody waits for its end.
+    pub(crate) held: Option<Duration>,
+    /// The next leader and its fence, if one was seen.
+    pub(crate) leader: Option<(NodeName, u64)>,
+}
+
+/// Has the leader of the election step down.
+pub(crate) async fn end(
+    grantors: &Grantors,
     wish: &Wish,
     origins: &Origins,
 ) -> Result<Ended, Failure> {
+    let cluster = &grantors.cluster;
     let given = AtomicBool::new(false);
     let ending = Ending { cluster, wish, origins, began: clock::now(), given };
     let (leads, seen) = ending.in_time(ending.leader()).await?;
@@ -352,7 +380,7 @@ fn names(names: &[NodeName]) -> String {
 /// of here.
 pub(super) async fn hand_in(
     mut notices: broadcast::Receiver<Notice>,
-    election: tenure::ElectionName,
+    election: ElectionName,
     asked: mpsc::Sender<Call>,
 ) {
     loop {

@@ -9,7 +9,7 @@ use tenure_nerio::keys::{Grant, Keys};
 use tenure_nerio::state::{MemoryError, RecoveryError};
 use tenure_nerio::survey::{NameServers, Survey, Unsafe, survey};
 use tenure_nerio::transport::UdpError;
-use tenure_nerio::{Builder, Node, Notice, StartError, VerifyError};
+use tenure_nerio::{Builder, Node, Notice, StartError, Verified, VerifyError};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -22,11 +22,8 @@ use super::{Cluster, Reaction, Seat, Service, lists, orders};
 use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::lists::{ListedCandidate, ListedElection, Listing};
-use crate::protocol::orders::{Ended, Wish};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, LeaderRequests, Member, MemberRequests, Members,
-    Participant, Started, Verified,
+    AnyElection, Asks, Backend, Later, Member, MemberRequests, Members, Participant, Started,
 };
 use crate::settings::Origins;
 
@@ -82,14 +79,7 @@ impl Backend for Grantors {
     }
 
     fn asker<'a>(&'a self, _: &'a ElectionName, asks: Asks, origins: &'a Origins) -> Started<'a> {
-        Box::pin(async move {
-            let random = format!("ask-{}", std::process::id());
-            let name = NodeName::new(&random).map_err(|error| {
-                Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
-            })?;
-            let builder = Node::builder(self.cluster.config.clone(), name);
-            Asker::meet(builder, &self.cluster, asks, origins).map(Asker::boxed)
-        })
+        Box::pin(async move { self.ask(asks, origins).map(Asker::boxed) })
     }
 
     fn member_requests(&self) -> Option<&dyn MemberRequests> {
@@ -97,32 +87,21 @@ impl Backend for Grantors {
     }
 }
 
+impl Grantors {
+    /// Starts a node that only asks.
+    pub(crate) fn ask(&self, asks: Asks, origins: &Origins) -> Result<Asker, Failure> {
+        let random = format!("ask-{}", std::process::id());
+        let name = NodeName::new(&random).map_err(|error| {
+            Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
+        })?;
+        let builder = Node::builder(self.cluster.config.clone(), name);
+        Asker::meet(builder, &self.cluster, asks, origins)
+    }
+}
+
 impl MemberRequests for Grantors {
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>> {
         Box::pin(members(&self.cluster, origins))
-    }
-
-    fn elections<'a>(
-        &'a self,
-        origins: &'a Origins,
-    ) -> Later<'a, Result<Listing<ListedElection>, Failure>> {
-        Box::pin(lists::elections(&self.cluster, origins))
-    }
-
-    fn candidates<'a>(
-        &'a self,
-        election: &'a ElectionName,
-        origins: &'a Origins,
-    ) -> Later<'a, Result<Listing<ListedCandidate>, Failure>> {
-        Box::pin(lists::candidates(&self.cluster, election, origins))
-    }
-
-    fn end_leadership<'a>(
-        &'a self,
-        wish: &'a Wish,
-        origins: &'a Origins,
-    ) -> Later<'a, Result<Ended, Failure>> {
-        Box::pin(orders::end(&self.cluster, wish, origins))
     }
 }
 
@@ -238,8 +217,8 @@ async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut cont
     let _ = service.serve(&node, notices, &mut control, hear).await;
 }
 
-/// One that asks the grantors of a cluster.
-struct Asker {
+/// A node that asks the grantors of a cluster.
+pub(crate) struct Asker {
     node: Node,
     key_file: KeyFile,
     /// Ends when it is dropped.
@@ -320,8 +299,12 @@ impl Participant for Asker {
         Box::pin(async { nobody.await.map(|nobody| nobody.why) })
     }
 
-    fn leader_requests(&self) -> Option<&dyn LeaderRequests> {
-        Some(self)
+    fn orders(
+        &self,
+        election: &ElectionName,
+        asked: mpsc::Sender<Call>,
+    ) -> Option<Later<'static, ()>> {
+        Some(Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked)))
     }
 
     fn close(self: Box<Self>) -> Later<'static, ()> {
@@ -329,54 +312,37 @@ impl Participant for Asker {
     }
 }
 
-impl LeaderRequests for Asker {
-    fn verify<'a>(
-        &'a self,
-        election: &'a ElectionName,
-        leader: &'a LeaderView,
+impl Asker {
+    /// Asks `leader` itself whether it leads `election` (section 10.5).
+    pub(crate) async fn verify(
+        &self,
+        election: &ElectionName,
+        leader: &LeaderView,
         patience: Duration,
-    ) -> Later<'a, Result<Verified, Failure>> {
-        Box::pin(verify(&self.node, self.cluster.key(), election, leader, patience))
-    }
-
-    fn orders(&self, election: &ElectionName, asked: mpsc::Sender<Call>) -> Later<'static, ()> {
-        Box::pin(orders::hand_in(self.node.notices(), election.clone(), asked))
-    }
-}
-
-/// A leader's own promise that it leads (section 10.5).
-async fn verify(
-    node: &Node,
-    keys: Option<&Keys>,
-    election: &ElectionName,
-    leader: &LeaderView,
-    patience: Duration,
-) -> Result<Verified, Failure> {
-    let Some(address) = leader.address else {
-        let what = format!("the grantors name {} as the leader, without an address", leader.id);
-        return Err(Failure::new(Exit::Bug, what, "report it"));
-    };
-    // It has shown its key there, and may be named at another of its addresses.
-    let place = match NodeName::new(&leader.id) {
-        Ok(member) => node.place(member).await,
-        Err(_) => None,
-    };
-    let address = place.unwrap_or(address);
-    match node.verify(election, address, patience).await {
-        Ok(verified) => {
-            let (leader, fence, until) = (verified.leader, verified.fence, verified.until);
-            Ok(Verified { leader, fence, until })
-        }
-        Err(error @ VerifyError::DoesNotLead { .. }) => {
-            let fix = "ask again: it has stepped down since the nodes were asked";
-            Err(Failure::new(Exit::Refused, error.to_string(), fix))
-        }
-        Err(error) => {
-            let what = format!("{} at {address}: {error}", leader.id);
-            let whose = keys.map(|keys| whose(keys, &leader.id)).unwrap_or_default();
-            let fix = format!("look at the leader and the way to it{whose}");
-            Err(Failure::new(Exit::Unreachable, what, fix))
-        }
+    ) -> Result<Verified, Failure> {
+        let Some(address) = leader.address else {
+            let what = format!("the grantors name {} as the leader, without an address", leader.id);
+            return Err(Failure::new(Exit::Bug, what, "report it"));
+        };
+        // It has shown its key there, and may be named at another of its addresses.
+        let place = match NodeName::new(&leader.id) {
+            Ok(member) => self.node.place(member).await,
+            Err(_) => None,
+        };
+        let address = place.unwrap_or(address);
+        self.node.verify(election, address, patience).await.map_err(|error| match error {
+            VerifyError::DoesNotLead { .. } => {
+                let fix = "ask again: it has stepped down since the nodes were asked";
+                Failure::new(Exit::Refused, error.to_string(), fix)
+            }
+            _ => {
+                let what = format!("{} at {address}: {error}", leader.id);
+                let whose = self.cluster.key().map(|keys| whose(keys, &leader.id));
+                let whose = whose.unwrap_or_default();
+                let fix = format!("look at the leader and the way to it{whose}");
+                Failure::new(Exit::Unreachable, what, fix)
+            }
+        })
     }
 }
 

@@ -1,19 +1,22 @@
-//! `tenure resign --remote` and `tenure transfer --remote`: the members pass it on to whoever
-//! leads.
+//! `tenure resign --remote` and `tenure transfer --remote`: the members pass the order on to the
+//! leader.
 
 use serde_json::json;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::order::OrderSettings;
+use crate::invocation::nerio::order::OrderSettings;
 use crate::output::{self, millis};
-use crate::protocol::orders::{Ended, Wish};
+use crate::protocol::nerio::orders::{Ended, Wish, end};
 use crate::settings::Context;
 
-/// Ends a leadership, and says who leads then.
-pub(super) async fn run(settings: OrderSettings, context: Context) -> Result<Exit, Failure> {
-    let OrderSettings { backend, wish } = settings;
-    let ended = backend.members()?.end_leadership(&wish, &context.origins).await?;
+/// Ends a leadership, and prints the next leader.
+pub(in crate::commands) async fn run(
+    settings: OrderSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
+    let OrderSettings { grantors, wish } = settings;
+    let ended = end(&grantors, &wish, &context.origins).await?;
     let (text, exit) = said(&wish, &ended);
     let text = if context.json { object(&wish, &ended).to_string() } else { text };
     output::print(&format!("{text}\n"))?;

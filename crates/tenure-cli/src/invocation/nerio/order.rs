@@ -2,19 +2,20 @@
 
 use tenure_core::{ElectionName, NodeName};
 
-use super::ask::supported;
 use crate::failure::Failure;
-use crate::protocol::orders::Wish;
-use crate::protocol::{Backend, Layers, Purpose};
+use crate::invocation::ask::supported;
+use crate::protocol::nerio::orders::Wish;
+use crate::protocol::nerio::{Grantors, PROTOCOL, grantors};
+use crate::protocol::{Layers, Purpose};
 use crate::settings::{Origin, table};
 
 /// An order over the network, checked.
 #[derive(Debug)]
 pub struct OrderSettings {
     /// The members that pass it on.
-    pub backend: Box<dyn Backend>,
+    pub(crate) grantors: Grantors,
     /// The leadership to end, and the next leader.
-    pub wish: Wish,
+    pub(crate) wish: Wish,
 }
 
 /// Whether the order goes to the members, and not to a socket of this machine.
@@ -62,10 +63,10 @@ impl OrderSettings {
         no_control(layers)?;
         let protocol = layers.protocol()?;
         let fix = "run it on the machine of the leader, without --remote";
-        supported(layers, "--remote", protocol, protocol.can.orders, fix)?;
-        let backend = protocol.backend(layers, Purpose::Order(&election))?;
+        supported(layers, "--remote", protocol, std::ptr::eq(protocol, &PROTOCOL), fix)?;
+        let grantors = grantors(layers, Purpose::Order(&election))?;
         let timeout = layers.required(&table::TIMEOUT)?;
         let wait = if to.is_some() { layers.optional(&table::WAIT)? } else { None };
-        Ok(Self { backend, wish: Wish { election, to, wait, timeout } })
+        Ok(Self { grantors, wish: Wish { election, to, wait, timeout } })
     }
 }

@@ -1,22 +1,27 @@
-//! `tenure verify`: a leader's own word that it leads.
+//! `tenure verify`: a promise of the leader itself.
 
 use serde_json::json;
 use tenure::{View, clock};
 
-use super::observe::{json as state, line};
+use crate::commands::observe::{json as state, line};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::invocation::ask::AskSettings;
+use crate::invocation::nerio::ask::VerifySettings;
 use crate::output::{self, millis};
-use crate::protocol::Asks;
+use crate::protocol::nerio::PROTOCOL;
+use crate::protocol::{Asks, Backend, Participant};
 use crate::settings::Context;
 
-/// Asks who leads, and the leader whether it does.
-pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
-    let AskSettings { protocol, backend, election, wait } = settings;
-    let asker = backend.asker(&election, Asks::Once, &context.origins).await?;
-    let (handle, failure) = (asker.election(&election), asker.permanent_failure());
-    let patience = wait.unwrap_or_else(|| backend.patience());
+/// Asks the members for the leader, and the leader for its promise.
+pub(in crate::commands) async fn run(
+    settings: VerifySettings,
+    context: Context,
+) -> Result<Exit, Failure> {
+    let VerifySettings { grantors, election, wait } = settings;
+    let asker = grantors.ask(Asks::Once, &context.origins)?;
+    let handle = asker.election(&election);
+    let failure = asker.permanent_failure();
+    let patience = wait.unwrap_or_else(|| grantors.patience());
     let view = tokio::select! {
         biased;
         view = handle.leader(patience) => view,
@@ -27,7 +32,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         let told = if context.json {
             state(&election, &view).to_string()
         } else {
-            line(&view, unknown.then_some(protocol.unknown))
+            line(&view, unknown.then_some(PROTOCOL.unknown))
         };
         output::print(&format!("{told}\n"))?;
         if !unknown {
@@ -35,7 +40,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         }
         return asker.why_unknown(&election).await.map_or(Ok(Exit::Unknown), Err);
     };
-    let verified = asker.leaders()?.verify(&election, leader, patience).await?;
+    let verified = asker.verify(&election, leader, patience).await?;
     let left = verified.until.since(clock::now());
     let fence = verified.fence.map(tenure::Fence::number);
     let text = if context.json {

@@ -3,23 +3,25 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tenure::{NodeName, Time};
+use tenure::{Fence, NodeName, Time};
+use tenure_core::nerio::Who;
+use tenure_nerio::lists::{CandidateSeen, ElectionSeen, Leads};
 
-use super::members::objects;
+use crate::commands::members::objects;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::invocation::ask::AskSettings;
+use crate::invocation::nerio::ask::CandidatesSettings;
 use crate::output::{self, millis};
-use crate::protocol::Backend;
-use crate::protocol::lists::{Lead, ListedCandidate, ListedElection, Listing};
+use crate::protocol::nerio::Grantors;
+use crate::protocol::nerio::lists::{self, Listing};
 use crate::settings::Context;
 
 /// Lists all elections that the key allows to ask about.
-pub(super) async fn elections(
-    backend: Box<dyn Backend>,
+pub(in crate::commands) async fn elections(
+    grantors: Grantors,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let listing = backend.members()?.elections(&context.origins).await?;
+    let listing = lists::elections(&grantors, &context.origins).await?;
     let at = listing.at;
     let text = match context.json {
         true => {
@@ -37,16 +39,22 @@ pub(super) async fn elections(
 }
 
 /// Lists all who want one election.
-pub(super) async fn candidates(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
-    let AskSettings { backend, election, .. } = settings;
-    let listing = backend.members()?.candidates(&election, &context.origins).await?;
+pub(in crate::commands) async fn candidates(
+    settings: CandidatesSettings,
+    context: Context,
+) -> Result<Exit, Failure> {
+    let CandidatesSettings { grantors, election } = settings;
+    let (listing, leader) = lists::candidates(&grantors, &election, &context.origins).await?;
+    let leader = leader.as_ref();
     let text = match context.json {
         true => {
             let all: Vec<Value> =
-                listing.all.iter().map(|one| candidate_object(one, &listing)).collect();
+                listing.all.iter().map(|one| candidate_object(one, leader, &listing)).collect();
             object(json!({"election": election.as_str(), "candidates": all}), &listing)
         }
-        false => listing.all.iter().map(|one| candidate_line(one, &listing) + "\n").collect(),
+        false => {
+            listing.all.iter().map(|one| candidate_line(one, leader, &listing) + "\n").collect()
+        }
     };
     let nothing =
         format!("no member that answered names a holder of {election} or anybody who waits for it");
@@ -82,12 +90,12 @@ fn end<T>(
     Ok(Exit::Done)
 }
 
-fn election_object(one: &ListedElection, at: Time) -> Value {
-    let votes = one.votes.iter().map(|vote| {
+fn election_object(one: &ElectionSeen, at: Time) -> Value {
+    let votes = one.granted.iter().map(|vote| {
         json!({
             "member": vote.member.as_str(),
-            "id": vote.id.as_str(),
-            "fence": vote.fence,
+            "id": vote.holder.who.name.as_str(),
+            "fence": vote.holder.fence.map(Fence::number),
             "remaining_ms": millis(vote.until.since(at)),
         })
     });
@@ -99,19 +107,23 @@ fn election_object(one: &ListedElection, at: Time) -> Value {
         "age_ms": millis(at.since(one.asked)),
     });
     if let Some(lead) = &one.leader {
-        told["id"] = lead.id.as_str().into();
+        told["id"] = lead.who.name.as_str().into();
         add_lead(&mut told, lead, at);
     }
     told
 }
 
-fn candidate_object(one: &ListedCandidate, listing: &Listing<ListedCandidate>) -> Value {
+fn candidate_object(
+    one: &CandidateSeen,
+    leader: Option<&Leads>,
+    listing: &Listing<CandidateSeen>,
+) -> Value {
     let names =
         |names: &[NodeName]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
     let waits_only = one.granted.is_empty() && one.ended.is_empty();
     let mut told = json!({
-        "id": one.id.as_str(),
-        "incarnation": one.incarnation,
+        "id": one.who.name.as_str(),
+        "incarnation": one.who.inc.to_string(),
         "state": if waits_only { "waiting" } else { "granted" },
         "priority": one.priority,
         "granted": names(&one.granted),
@@ -120,30 +132,30 @@ fn candidate_object(one: &ListedCandidate, listing: &Listing<ListedCandidate>) -
         "waits_ms": one.waited.map(millis),
         "age_ms": millis(listing.at.since(listing.asked)),
     });
-    if let Some(lead) = &one.lead {
+    if let Some(lead) = leader.filter(|leader| leader.who == one.who) {
         add_lead(&mut told, lead, listing.at);
     }
     told
 }
 
-fn add_lead(told: &mut Value, lead: &Lead, at: Time) {
+fn add_lead(told: &mut Value, lead: &Leads, at: Time) {
     told["state"] = if lead.leaving.is_some() { "leaving" } else { "leader" }.into();
-    told["fence"] = lead.fence.into();
+    told["fence"] = lead.fence.number().into();
     told["remaining_ms"] = millis(lead.until.since(at)).into();
     if let Some(leaving) = lead.leaving {
         told["held_ms"] = millis(leaving.since(at)).into();
     }
 }
 
-fn election_line(one: &ListedElection, at: Time) -> String {
-    let ListedElection { election, votes, waiting, asked, .. } = one;
+fn election_line(one: &ElectionSeen, at: Time) -> String {
+    let ElectionSeen { election, granted, waiting, asked, .. } = one;
     let who = match &one.leader {
-        Some(lead) => leads(lead.id.as_str(), lead, at),
-        None if votes.is_empty() => "no leader is named".to_owned(),
+        Some(lead) => leads(lead.who.name.as_str(), lead, at),
+        None if granted.is_empty() => "no leader is named".to_owned(),
         None => {
-            let votes = votes.iter().map(|vote| {
+            let votes = granted.iter().map(|vote| {
                 let over = if vote.until <= at { ", which has ended" } else { "" };
-                format!("{} by {}{over}", vote.id, vote.member)
+                format!("{} by {}{over}", vote.holder.who.name, vote.member)
             });
             let votes: Vec<_> = votes.collect();
             format!("no quorum names a leader; granted to {}", votes.join(", "))
@@ -157,7 +169,7 @@ fn election_line(one: &ListedElection, at: Time) -> String {
     format!("{election}: {who}; {wait}; asked {} ago", tenths(at.since(*asked)))
 }
 
-fn leads(id: &str, lead: &Lead, at: Time) -> String {
+fn leads(id: &str, lead: &Leads, at: Time) -> String {
     match lead.leaving {
         Some(leaving) => format!(
             "{id} has stepped down, and promised that nobody else leads for {} more",
@@ -171,16 +183,20 @@ fn leads(id: &str, lead: &Lead, at: Time) -> String {
     }
 }
 
-fn candidate_line(one: &ListedCandidate, listing: &Listing<ListedCandidate>) -> String {
-    let ListedCandidate { priority, granted, ended, waits_at, .. } = one;
+fn candidate_line(
+    one: &CandidateSeen,
+    leader: Option<&Leads>,
+    listing: &Listing<CandidateSeen>,
+) -> String {
+    let CandidateSeen { who: Who { name, inc }, priority, granted, ended, waits_at, .. } = one;
     let at = listing.at;
     // Two starts of one name would be two lines that nothing tells apart.
-    let id = match listing.all.iter().filter(|other| other.id == one.id).count() {
-        0 | 1 => one.id.to_string(),
-        _ => format!("{} ({})", one.id, one.incarnation),
+    let id = match listing.all.iter().filter(|other| other.who.name == *name).count() {
+        0 | 1 => name.to_string(),
+        _ => format!("{name} ({inc})"),
     };
     let mut parts = Vec::new();
-    match &one.lead {
+    match leader.filter(|leader| leader.who == one.who) {
         Some(lead) => parts.push(leads(&id, lead, at)),
         None if granted.is_empty() && ended.is_empty() => {}
         None => {
@@ -210,8 +226,10 @@ fn tenths(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tenure_core::nerio::{HolderHere, Inc};
+    use tenure_nerio::lists::Vote;
+
     use super::*;
-    use crate::protocol::lists::Vote;
 
     fn at(millis: u64) -> Time {
         Time::ZERO.after(Duration::from_millis(millis))
@@ -221,27 +239,30 @@ mod tests {
         names.iter().map(|name| name.parse().unwrap()).collect()
     }
 
-    fn lead(leaving: Option<Time>) -> Lead {
-        Lead { id: "p".parse().unwrap(), fence: 7, until: at(2_560), leaving }
+    fn who(inc: u128) -> Who {
+        Who { name: "p".parse().unwrap(), inc: Inc(inc << 96) }
+    }
+
+    fn lead(leaving: Option<Time>) -> Leads {
+        Leads { who: who(0x1a), fence: Fence::new(7), until: at(2_560), leaving }
     }
 
     /// However late it is printed: of the time when all had answered.
     #[test]
     fn a_line_says_what_was_known_when_all_had_answered() {
-        let vote = |member: &str, until| Vote {
-            member: member.parse().unwrap(),
-            id: "p".parse().unwrap(),
-            fence: Some(7),
-            until: at(until),
+        let vote = |member: &str, until| {
+            let (fence, leaving) = (Some(Fence::new(7)), None);
+            let holder = HolderHere { who: who(1), fence, remaining: Duration::ZERO, leaving };
+            Vote { member: member.parse().unwrap(), holder, until: at(until) }
         };
-        let mut one = ListedElection {
+        let mut one = ElectionSeen {
             election: "e".parse().unwrap(),
             leader: Some(lead(None)),
-            votes: vec![vote("a", 900), vote("b", 2_560)],
+            granted: vec![vote("a", 900), vote("b", 2_560)],
             waiting: 1,
             asked: at(150),
         };
-        let line = |one: &ListedElection| election_line(one, at(1_000));
+        let line = |one: &ElectionSeen| election_line(one, at(1_000));
         let said = "e: leader p, fence 7, for 1.5s unless it renews; 1 waits; asked 0.8s ago";
         assert_eq!(line(&one), said);
         one.leader = Some(lead(Some(at(1_350))));
@@ -259,35 +280,32 @@ mod tests {
 
     #[test]
     fn two_starts_of_one_name_are_told_apart_and_a_wait_is_at_least_so_long() {
-        let one = |incarnation: &str, lead, granted: &[&str], waits_at: &[&str]| ListedCandidate {
-            id: "p".parse().unwrap(),
-            incarnation: incarnation.to_owned(),
-            lead,
+        let one = |inc, granted: &[&str], waits_at: &[&str]| CandidateSeen {
+            who: who(inc),
             priority: 100,
             granted: names(granted),
             ended: Vec::new(),
             waited: (!waits_at.is_empty()).then(|| Duration::from_millis(41_390)),
             waits_at: names(waits_at),
         };
-        let mut ended = one("3c", None, &["b"], &[]);
+        let mut ended = one(0x3c, &["b"], &[]);
         ended.ended = names(&["c"]);
-        let all = vec![
-            one("1a", Some(lead(None)), &["a", "b"], &["c"]),
-            one("2b", None, &[], &["a", "b"]),
-            ended,
-        ];
+        let all = vec![one(0x1a, &["a", "b"], &["c"]), one(0x2b, &[], &["a", "b"]), ended];
+        let leader = lead(None);
+        let leader = Some(&leader);
         let (members, missing, failure) = (Vec::new(), Vec::new(), None);
         let listing = Listing { all, members, missing, asked: at(1_000), at: at(1_000), failure };
-        let lines: Vec<_> = listing.all.iter().map(|one| candidate_line(one, &listing)).collect();
+        let lines: Vec<_> =
+            listing.all.iter().map(|one| candidate_line(one, leader, &listing)).collect();
         let expected = [
-            "leader p (1a), fence 7, for 1.5s unless it renews; it waits for at least 41.3s at c; \
+            "leader p (0000001a), fence 7, for 1.5s unless it renews; it waits for at least 41.3s at c; \
              priority 100; asked 0.0s ago",
-            "p (2b) waits for at least 41.3s at a, b; priority 100; asked 0.0s ago",
-            "p (3c) is not known to lead; granted to it by b, c, which has ended; priority 100; \
+            "p (0000002b) waits for at least 41.3s at a, b; priority 100; asked 0.0s ago",
+            "p (0000003c) is not known to lead; granted to it by b, c, which has ended; priority 100; \
              asked 0.0s ago",
         ];
         assert_eq!(lines, expected);
-        let told = candidate_object(&listing.all[2], &listing);
-        assert_eq!((&told["incarnation"], &told["ended"][0]), (&"3c".into(), &"c".into()));
+        let told = candidate_object(&listing.all[2], leader, &listing);
+        assert_eq!((&told["incarnation"], &told["ended"][0]), (&"0000003c".into(), &"c".into()));
     }
 }
