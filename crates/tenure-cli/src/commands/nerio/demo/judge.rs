@@ -1,9 +1,8 @@
-//! Was there ever more than one leader? The file of the leaders' work shows it.
+//! Judges the file of the leaders' work: was there ever more than one leader?
 
-use std::fmt;
+use std::cmp::Ordering;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use tenure::Time;
 
@@ -19,30 +18,13 @@ pub(super) struct Leadership {
     pub(super) fence: u64,
     pub(super) id: String,
     pub(super) pid: u32,
-    /// When the first line was written.
+    /// Time of the first line.
     pub(super) first: Time,
-    /// When the latest one was written.
+    /// Time of the latest line.
     pub(super) last: Time,
     /// The latest end of the lease in a line.
     pub(super) until: Time,
     pub(super) lines: u64,
-}
-
-/// What must not be in the file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Flaw {
-    /// It is no line.
-    Unreadable { line: u64, text: String },
-    /// An older leader wrote after a newer one.
-    Stale { line: u64, id: String, fence: u64, newer: u64 },
-    /// A leader's first line is not later than the last one of the leader before.
-    Overlap { line: u64, id: String, fence: u64, before: u64, by: Duration },
-    /// Two processes wrote under one fence.
-    Shared { line: u64, fence: u64, first: String, second: String },
-    /// Work was done when the lease was over.
-    Late { line: u64, id: String, fence: u64, by: Duration },
-    /// One process wrote lines whose times go back.
-    Disorder { line: u64, id: String, fence: u64 },
 }
 
 /// Reads the lines in the order of the file. Needs the same memory for a file of any length.
@@ -51,12 +33,12 @@ pub(super) struct Judge {
     current: Option<Leadership>,
     lines: u64,
     leaderships: u64,
-    flaws: Vec<Flaw>,
+    flaws: Vec<String>,
     flaw_count: u64,
 }
 
 impl Judge {
-    /// Reads a whole file to which nobody writes any more.
+    /// Reads a whole file to which no leader writes any more.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let mut judge = Self::default();
         let mut lines = Lines::open(path)?;
@@ -73,61 +55,66 @@ impl Judge {
         self.lines += 1;
         let Some(line) = Line::parse(bytes) else {
             let text = quoted(&String::from_utf8_lossy(bytes));
-            self.flaw(Flaw::Unreadable { line: self.lines, text });
+            self.flaw(format!("line {} is not a line: {text}", self.lines));
             return None;
         };
-        if line.at >= line.until {
-            let (id, by) = (line.id.clone(), line.at.since(line.until));
-            self.flaw(Flaw::Late { line: self.lines, id, fence: line.fence, by });
-        }
-        match &self.current {
-            Some(current) if line.fence < current.fence => {
-                let newer = current.fence;
-                let Line { id, fence, .. } = line;
-                self.flaw(Flaw::Stale { line: self.lines, id, fence, newer });
-                None
-            }
-            Some(current) if line.fence == current.fence => {
-                self.same_fence(line);
-                None
-            }
-            Some(_) | None => Some(self.next_fence(line)),
-        }
-    }
-
-    fn same_fence(&mut self, line: Line) {
-        let Some(current) = &mut self.current else { return };
         let fence = line.fence;
-        let flaw = if (&line.id, line.pid) != (&current.id, current.pid) {
-            let first = format!("{} ({})", current.id, current.pid);
-            let second = format!("{} ({})", line.id, line.pid);
-            Some(Flaw::Shared { line: self.lines, fence, first, second })
-        } else if line.at < current.last {
-            Some(Flaw::Disorder { line: self.lines, id: line.id, fence })
-        } else {
-            None
+        let writer = format!("line {}: {} with the fence {fence}", self.lines, line.id);
+        if line.at >= line.until {
+            let by = line.at.since(line.until);
+            self.flaw(format!("{writer} wrote {by:?} after the end of its lease"));
+        }
+        let Some(mut current) = self.current.take() else {
+            self.begin(line);
+            return Some(None);
         };
-        current.last = current.last.max(line.at);
-        current.until = current.until.max(line.until);
-        current.lines += 1;
-        if let Some(flaw) = flaw {
-            self.flaw(flaw);
+        match fence.cmp(&current.fence) {
+            Ordering::Less => {
+                let newer = current.fence;
+                self.flaw(format!("{writer} wrote after somebody with the newer fence {newer}"));
+            }
+            Ordering::Equal => {
+                if (&line.id, line.pid) != (&current.id, current.pid) {
+                    let first = format!("{} ({})", current.id, current.pid);
+                    let second = format!("{} ({})", line.id, line.pid);
+                    let nth = self.lines;
+                    self.flaw(format!(
+                        "line {nth}: {first} and {second} have the same fence {fence}"
+                    ));
+                } else if line.at < current.last {
+                    let (nth, id) = (self.lines, &line.id);
+                    self.flaw(format!(
+                        "line {nth}: the lines of {id} with the fence {fence} are not in the order \
+                         of their times"
+                    ));
+                }
+                current.last = current.last.max(line.at);
+                current.until = current.until.max(line.until);
+                current.lines += 1;
+            }
+            Ordering::Greater => {
+                if line.at <= current.last {
+                    let by = current.last.since(line.at);
+                    let before = current.fence;
+                    self.flaw(format!(
+                        "{writer} began {by:?} before the leader with the fence {before} had stopped"
+                    ));
+                }
+                self.begin(line);
+                return Some(Some(current));
+            }
         }
+        self.current = Some(current);
+        None
     }
 
-    fn next_fence(&mut self, line: Line) -> Option<Leadership> {
+    fn begin(&mut self, line: Line) {
         let Line { at, fence, id, pid, until } = line;
-        let next = Leadership { fence, id, pid, first: at, last: at, until, lines: 1 };
         self.leaderships += 1;
-        let before = self.current.replace(next)?;
-        if at <= before.last {
-            let (id, by) = (self.current.as_ref().map(|c| c.id.clone())?, before.last.since(at));
-            self.flaw(Flaw::Overlap { line: self.lines, id, fence, before: before.fence, by });
-        }
-        Some(before)
+        self.current = Some(Leadership { fence, id, pid, first: at, last: at, until, lines: 1 });
     }
 
-    fn flaw(&mut self, flaw: Flaw) {
+    fn flaw(&mut self, flaw: String) {
         self.flaw_count += 1;
         if self.flaws.len() < KEPT {
             self.flaws.push(flaw);
@@ -148,43 +135,13 @@ impl Judge {
     }
 
     /// The first few flaws.
-    pub(super) fn flaws(&self) -> &[Flaw] {
+    pub(super) fn flaws(&self) -> &[String] {
         &self.flaws
     }
 
-    /// How many there are in all.
+    /// The number of all flaws.
     pub(super) fn flaw_count(&self) -> u64 {
         self.flaw_count
-    }
-}
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable { line, text } => write!(f, "line {line} is not a line: {text}"),
-            Self::Stale { line, id, fence, newer } => write!(
-                f,
-                "line {line}: {id} with the fence {fence} wrote after somebody with the newer \
-                 fence {newer}"
-            ),
-            Self::Overlap { line, id, fence, before, by } => write!(
-                f,
-                "line {line}: {id} with the fence {fence} began {by:?} before the leader with \
-                 the fence {before} had stopped"
-            ),
-            Self::Shared { line, fence, first, second } => {
-                write!(f, "line {line}: {first} and {second} have the same fence {fence}")
-            }
-            Self::Late { line, id, fence, by } => write!(
-                f,
-                "line {line}: {id} with the fence {fence} wrote {by:?} after the end of its lease"
-            ),
-            Self::Disorder { line, id, fence } => write!(
-                f,
-                "line {line}: the lines of {id} with the fence {fence} are not in the order of \
-                 their times"
-            ),
-        }
     }
 }
 
@@ -199,13 +156,13 @@ mod tests {
     }
 
     fn flaws(text: &str) -> Vec<String> {
-        judged(text).flaws().iter().map(ToString::to_string).collect()
+        judged(text).flaws().to_vec()
     }
 
     #[test]
     fn a_good_file_has_no_flaw() {
         let judge = judged("10 1 ann 7 90\n30 1 ann 7 120\n50 2 ben 8 140\n70 4 ann 9 150\n");
-        assert_eq!(judge.flaws(), []);
+        assert_eq!(judge.flaws(), [""; 0]);
         assert_eq!((judge.lines(), judge.leaderships(), judge.flaw_count()), (4, 3, 0));
         let last = judge.current().unwrap();
         assert_eq!((last.fence, &last.id[..], last.pid, last.lines), (4, "ann", 9, 1));

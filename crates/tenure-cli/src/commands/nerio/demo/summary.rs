@@ -43,7 +43,7 @@ impl Summary {
 
     fn everything_wrong(&self) -> Vec<String> {
         let mut all = self.wrong.clone();
-        all.extend(self.judge.flaws().iter().map(ToString::to_string));
+        all.extend_from_slice(self.judge.flaws());
         let more = self.judge.flaw_count() - self.judge.flaws().len() as u64;
         if more > 0 {
             all.push(format!("{more} more of this kind"));
