@@ -1,7 +1,7 @@
 //! The command line: which commands exist, and which settings each has.
 //!
-//! clap only splits it and collects texts. What a text means is the parser's business in
-//! [`mod@crate::settings`], because it may as well come from a variable or the file.
+//! clap only splits it and collects texts. The parsers in [`mod@crate::settings`] read these texts,
+//! because the same setting may come from a variable or the file.
 
 use std::ffi::OsString;
 
@@ -33,7 +33,7 @@ after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\". An unk
 misspelt variable are refused; any other unknown TENURE_* variable is only warned about.
 --show-settings prints each setting with its value and origin.";
 
-/// What has no choice of protocols.
+/// The registry of commands that have no choice of protocols.
 const NERIO: Registry = Registry(&[&nerio::PROTOCOL]);
 
 /// The whole command line.
@@ -114,7 +114,7 @@ Examples:";
 
 fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
-    // It ends for nobody who differs.
+    // A node ends for no member that differs.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
         of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
@@ -360,7 +360,7 @@ fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Co
     }
     let others = registry.of_protocols(false).into_iter();
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
-    // Those with which members are found are of use with --remote.
+    // The settings that find members are of use with --remote.
     let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can.orders);
     let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(able);
     let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
@@ -494,7 +494,7 @@ fn flag(registry: Registry, spec: &'static Spec) -> Arg {
     }
 }
 
-/// What every command has that reads settings.
+/// The flags of every command that reads settings.
 fn output() -> [Arg; 4] {
     [flag(NERIO, &JSON.spec), flag(NERIO, &SHOW_SETTINGS.spec), flag(NERIO, &LOG.spec), verbose()]
 }

@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 
 use crate::control::RUNTIME_DIRECTORY;
 
-/// What CMD has from its `tenure run` under the name of a setting: set by that, or the name of a
-/// member, which is one process. A `tenure run` inside CMD must not take them for its own: two
-/// candidates of one name are one too many.
+/// The settings that CMD inherits from its `tenure run`: set by that, or the name of a member,
+/// which is one process. A `tenure run` inside CMD must not take them for its own: two candidates
+/// of one name are one too many.
 pub(crate) const HANDED_DOWN: [&str; 4] = ["election", "id", "role", "name"];
 
 /// Variables, with the `TENURE_*` ones among them.
@@ -17,13 +17,13 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// That of this process, at this moment.
+    /// The environment of this process, at this moment.
     #[must_use]
     pub fn of_this_process() -> Self {
         Self::new(std::env::vars_os())
     }
 
-    /// One with these variables.
+    /// An environment with these variables.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self { variables: variables.into_iter().collect() }
     }
@@ -33,7 +33,7 @@ impl Environment {
         self.variables.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// The value of a variable. One that is set and empty has the empty value.
+    /// The value of a variable. A variable that is set and empty has the empty value.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)

@@ -3,14 +3,14 @@
 /// How the command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// It did what it was asked to.
+    /// The command did its work.
     Done,
-    /// It ran, and what it looked for was wrong: the check at the end of `demo`; what `wait-safe`
-    /// waits for, and a setting rules out; `transfer`, and another one leads.
+    /// The command ran, and its check failed: the check at the end of `demo`; a state that
+    /// `wait-safe` waits for and a setting rules out; `transfer`, and another candidate leads.
     Wrong,
     /// The arguments, variables or file cannot be used; nothing was started.
     Usage,
-    /// Nobody leads the election.
+    /// The election has no leader.
     Vacant,
     /// No quorum could be asked, so nobody can say who leads.
     Unknown,
@@ -22,7 +22,7 @@ pub enum Exit {
     /// `run --once --try`: another candidate led, or nobody could, for as long as that. CMD may end
     /// with the same code.
     NotElected,
-    /// Nobody answers where the runner or the node should be, or a leader that was told from
+    /// No process answers where the runner or the node should be, or a leader that was told from
     /// elsewhere to step down leads on.
     Unreachable,
     /// A bug in tenure.

@@ -1,4 +1,4 @@
-//! What people read when the command cannot do what it was asked.
+//! The errors and warnings of the command.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,11 +16,11 @@ use crate::stderr;
 pub struct Failure {
     /// How the process ends.
     pub exit: Exit,
-    /// What is wrong, with the value and the rule it breaks. One line.
+    /// The fault, with the value and the rule that it breaks, on one line.
     pub what: String,
-    /// Where the value, or each value that contributed, was set. One line each.
+    /// The places where the value, or each value that contributed, was set, a line each.
     pub origins: Vec<String>,
-    /// What to do. One line.
+    /// The remedy, on one line.
     pub fix: String,
 }
 
@@ -138,7 +138,7 @@ pub fn quoted(text: &str) -> String {
 /// `text` as one word of a command that people paste into a shell: in quotes if it needs them.
 #[must_use]
 pub fn shell_word(text: &str) -> Cow<'_, str> {
-    // What is refused has a zero byte, which no command can have.
+    // A refused text has a zero byte, which no command can have.
     shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
 }
 

@@ -2,7 +2,7 @@
 
 /// The known word that `word` is most likely a misspelling of.
 ///
-/// One slip of the hand for every three letters: enough for `laese`, and too little to take
+/// The limit is a slip of the hand for every three letters: enough for `laese`, and too little to take
 /// `IP` for `ID`.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known

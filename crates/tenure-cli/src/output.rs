@@ -43,7 +43,7 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
 pub async fn reaches_aside(text: &str) -> Result<bool, Failure> {
     let (tell, told) = oneshot::channel();
     let own = text.to_owned();
-    // Nobody may ask any more.
+    // The receiver may be gone.
     let write = move || drop(tell.send(reaches(&own)));
     match thread::Builder::new().name("writer".to_owned()).spawn(write) {
         Ok(_) => told.await.unwrap_or(Ok(false)),
@@ -57,7 +57,7 @@ pub async fn reader_left() {
     let (tell, left) = oneshot::channel();
     let watch = move || {
         if hangs_up(stdout().as_fd()) {
-            // Nobody asks any more.
+            // The receiver may be gone.
             let _ = tell.send(());
         }
     };
@@ -67,9 +67,9 @@ pub async fn reader_left() {
     }
 }
 
-/// Blocks until the reader of `out` has left; not at all where there is none. One that closes a TCP
-/// connection has left when the next line comes: until then it looks like one that only sends
-/// nothing more, and reads on.
+/// Blocks until the reader of `out` has left; not at all where there is none. A reader that closes
+/// a TCP connection has left when the next line comes: until then the reader looks as if it only
+/// sent nothing more, and read on.
 fn hangs_up(out: BorrowedFd<'_>) -> bool {
     let kind = fstat(out).map(|about| FileType::from_raw_mode(about.st_mode));
     if !matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {

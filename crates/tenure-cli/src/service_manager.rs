@@ -1,5 +1,5 @@
-//! The service manager that started this process, if one did: systemd, by `sd_notify(3)`. What it
-//! is told goes through a thread of its own: one that does not read keeps no leader waiting.
+//! The service manager that started this process, if one did: systemd, by `sd_notify(3)`. A thread
+//! of its own sends the messages: a manager that does not read them keeps no leader waiting.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ const SOCKET: &str = "NOTIFY_SOCKET";
 /// The variables by which it is found: they are meant for this process, and not for CMD.
 pub(crate) const VARIABLES: [&str; 3] = [SOCKET, "WATCHDOG_PID", "WATCHDOG_USEC"];
 
-/// How much may be on its way to it. What comes after that is lost.
+/// The number of messages that may wait. Later ones are lost.
 const WAITING_MAX: usize = 64;
 
 /// How long the end of this process waits for it to read.
@@ -48,7 +48,7 @@ enum Word {
     Status(String),
     /// And how long that takes at most.
     Stopping(Duration),
-    /// It takes longer than could be said at once, and this from now on.
+    /// The stop takes longer than the manager was told, and this from now on.
     StillStopping(Duration),
     Alive,
     /// All before it were told.
@@ -88,12 +88,12 @@ impl ServiceManager {
         self.tell(Word::Ready);
     }
 
-    /// What this process does now.
+    /// Tells the manager the state of this process.
     pub(crate) fn status(&self, text: &str) {
         self.tell(Word::Status(one_line(text)));
     }
 
-    /// What becomes of one of its elections. Of several it is told which are led.
+    /// Tells the manager the state of an election. If there are several, it hears which are led.
     pub(crate) fn of_election(&self, election: &str, leads: bool, text: &str) {
         if self.words.is_none() {
             return;
@@ -120,7 +120,7 @@ impl ServiceManager {
 
     fn tell(&self, word: Word) {
         if let Some(words) = &self.words {
-            // One that does not read misses what is told.
+            // A manager that does not read misses the message.
             let _ = words.try_send(word);
         }
     }

@@ -53,7 +53,7 @@ pub(crate) fn finish() {
     }
 }
 
-/// What libraries log, a whole line in each call.
+/// The log lines of libraries, a whole line in each call.
 pub(crate) struct Lines;
 
 impl Write for Lines {
@@ -113,7 +113,7 @@ fn write_all<W: Write>(
 ) {
     while let Ok(text) = texts.recv() {
         let _ = to().write_all(text.as_bytes());
-        // What was lost came after all that waits.
+        // The lost lines came after all that waits.
         if count.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             let lost = count.lost.swap(0, Ordering::Relaxed);
             if lost > 0 {

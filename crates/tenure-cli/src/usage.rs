@@ -11,7 +11,7 @@ use crate::protocol::{self, Registry, nerio};
 use crate::settings::hidden::HIDDEN;
 use crate::settings::{parse, table};
 
-/// What clap found wrong with `arguments`, as a failure like any other.
+/// The failure for a complaint of clap about `arguments`.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
     let (path, command) = deepest(tree, arguments);
     let of = |kind| text(error, kind).unwrap_or_default();
@@ -148,7 +148,7 @@ fn commands(command: &Command) -> String {
 fn deepest<'a>(tree: &'a Command, arguments: &[OsString]) -> (String, &'a Command) {
     let (mut path, mut command) = (tree.get_name().to_owned(), tree);
     for argument in arguments.iter().skip(1) {
-        // What is behind `help` is a command of the tree above it.
+        // A word behind `help` is a command of the tree above it.
         if argument == "help" {
             continue;
         }

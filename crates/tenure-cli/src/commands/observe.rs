@@ -41,7 +41,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let election = backend.parts(&election).pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();
     let mut observer = participant.election(&election).observe();
-    // That nothing is known in the first moment is no news.
+    // An unknown leader in the first moment is no news.
     let mut settling = Box::pin(tokio::time::sleep(SETTLING));
     let (mut settled, mut held, mut ahead) = (false, None, None);
     loop {
@@ -80,7 +80,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             }
         };
         let Some(change) = change else {
-            // It was refused, and why is known in a moment.
+            // The campaign was refused, and the reason is known in a moment.
             let why = tokio::time::timeout(SETTLING, permanent_failure).await;
             let what = "the node ended by itself";
             let bug = |_| Failure::new(Exit::Bug, what, "report it with the log");

@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(starts(Duration::ZERO).await, (Exit::Unknown, 1, 1));
     }
 
-    /// What is known of a start that was cut short is not lost.
+    /// A start that was cut short keeps the reason that it knew.
     #[tokio::test]
     async fn short_times_end_with_the_reason() {
         let (tell, silence) = watch::channel(None);

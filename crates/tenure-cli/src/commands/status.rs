@@ -17,7 +17,7 @@ pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// Who answers has one of these two.
+/// The answer of a process has one of these names.
 const WHO: [&str; 2] = ["id", "node"];
 
 /// A line for each field, for people.
@@ -25,7 +25,7 @@ fn lines(answer: &Value) -> Vec<String> {
     let fields = answer.as_object().into_iter().flatten();
     let (who, rest): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| WHO.contains(&key.as_str()));
     let line = |(key, value): (&String, &Value)| {
-        // What a runner waits for is an object, which says all of it in words.
+        // The reason for which a runner waits is an object, with all of it in `text`.
         let text = value.as_str().or_else(|| value["text"].as_str());
         text.map_or_else(|| format!("{key}: {value}"), |text| format!("{key}: {text}"))
     };

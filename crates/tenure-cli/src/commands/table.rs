@@ -1,4 +1,4 @@
-//! Who leads each of the roles of an election, as a table.
+//! The leaders of the roles of an election, as a table.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::protocol::{Owner, Participant, Protocol, Row, Table};
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What a table is about, and how it is told.
+/// The subject of a table, and the form of the answer.
 pub(super) struct Question<'a> {
     pub(super) election: &'a ElectionName,
     pub(super) protocol: &'static Protocol,
@@ -45,7 +45,7 @@ pub(super) async fn follow(
         }
         let table = table_of(participant).await;
         let known = table.as_ref().map(|table| table.rows.iter().map(without_age).collect());
-        // That nothing is known in the first moment is no news.
+        // An unknown leader in the first moment is no news.
         let settles = known.is_none() && told.is_none() && clock::now().since(began) < patience;
         if settles || told.as_ref() == Some(&known) {
             continue;
@@ -125,8 +125,8 @@ const fn state(row: &Row) -> &'static str {
     }
 }
 
-/// One object, with an element for each leader, and one for each role without any that was asked
-/// about. Durations in milliseconds, rounded down.
+/// The table as an object, with an element for each leader, and one for each role in question
+/// without a leader. Durations in milliseconds, rounded down.
 fn json(election: &ElectionName, table: &Table) -> Value {
     let row = |row: &Row| {
         let mut told = object!({

@@ -90,7 +90,7 @@ pub(super) async fn transfer(
 /// How much longer than it was asked to wait a runner may take to say what came of it.
 const LATER: Duration = Duration::from_secs(1);
 
-/// It has not stepped down yet, or others do not know.
+/// The failure of a hand-over that is not done yet, or not known to others.
 async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
     let why = client::held_up_by(socket).await;
     let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");

@@ -1,6 +1,6 @@
 //! The sockets over which runners and nodes take commands.
 //!
-//! One for each runner and each node of this user on this machine, in a directory of the user's
+//! Each runner and each node of this user on this machine has a socket, in a directory of the user's
 //! own. Election names may be longer than a socket's path, so the election and the cluster
 //! appear as a hash; the process that answers says which election it is.
 
@@ -49,7 +49,7 @@ pub enum Request {
     },
 }
 
-/// What it answers: one line of JSON.
+/// An answer: a line of JSON.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -57,9 +57,9 @@ pub enum Answer {
     Done(serde_json::Value),
     /// Refused, for this reason.
     Refused {
-        /// What is the matter.
+        /// The reason.
         what: String,
-        /// What to do.
+        /// The remedy.
         fix: String,
     },
 }
@@ -103,7 +103,7 @@ pub fn check_room(control: &Path) -> Result<(), Failure> {
     let mut name = until_file(control).into_os_string();
     name.push(".try");
     let path = PathBuf::from(name);
-    // One that was killed may have left it behind. Nothing of others is written to.
+    // A process that was killed may have left the file behind. Files of others are not written to.
     let _ = fs::remove_file(&path);
     let written = File::create_new(&path).and_then(|file| take_room(&file));
     let _ = fs::remove_file(&path);
@@ -132,7 +132,7 @@ pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
 /// How the names of all sockets end. Other files of theirs are beside them.
 pub(crate) const SOCKET: &str = ".sock";
 
-/// What keeps elections of one name on one machine apart.
+/// The realm that keeps apart elections of one name on one machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realm {
     /// The name of the protocol.
@@ -159,8 +159,7 @@ pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName, role: Optio
     }
 }
 
-/// What the file names of all runners of an election begin with: several may run on one
-/// machine.
+/// The begin of the file names of all runners of an election: several may run on one machine.
 #[must_use]
 pub fn runners(realm: &Realm, election: &ElectionName) -> String {
     let election = election.as_str();

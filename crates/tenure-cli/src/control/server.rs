@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A request, and where its answer goes.
 #[derive(Debug)]
 pub struct Call {
-    /// What is asked for.
+    /// The request of the client.
     pub request: Request,
     /// Only of the leadership with this fence, if that is said.
     pub only: Option<u64>,
@@ -37,7 +37,8 @@ pub struct Call {
     pub reply: oneshot::Sender<Answer>,
 }
 
-/// A control socket, mode 0600. Removed when dropped. What others remove before is made again.
+/// A control socket, mode 0600. Dropping it removes the file; a file that others remove before is
+/// made again.
 #[derive(Debug)]
 pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
@@ -86,7 +87,7 @@ impl Server {
     }
 }
 
-/// Those who answer, and how many of them at once.
+/// The tasks that answer, and their limit.
 struct Service {
     requests: mpsc::Sender<Call>,
     slots: Arc<Semaphore>,

@@ -18,7 +18,7 @@ use super::{RUNTIME_DIRECTORY, SOCKET, until_file};
 use crate::exit::Exit;
 use crate::failure::{Failure, shell_word};
 
-/// What the name of a lock ends with, behind that of its socket.
+/// End of the name of a lock, behind that of its socket.
 const LOCK: &str = ".lock";
 
 /// The longest path of a socket: `sockaddr_un` has 108 bytes, the last of which is zero.
@@ -84,8 +84,8 @@ impl SocketFile {
         self.lock.metadata().is_ok_and(|about| lock == Some(Identity::of(&about)))
     }
 
-    /// Makes what is not there anew, by the rules of [`take`](Self::take), and returns the listener
-    /// if that is a new one. What was made stays when the rest fails.
+    /// Makes missing files anew, by the rules of [`take`](Self::take), and returns the listener if
+    /// that is a new one. Files that were made stay when the rest fails.
     pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
         if !self.has_lock() {
             self.lock = lock(&self.path).await?;
@@ -205,8 +205,8 @@ async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // What is left behind is replaced by the next one. Without the lock the socket may be
-        // another one's: a socket that was removed may have given its number to that.
+        // The next process replaces a file that is left behind. Without the lock the socket may
+        // belong to another process: a removed socket may have given its number to that.
         if self.has_lock() {
             if Identity::at(&self.path) == Some(self.socket) {
                 let _ = fs::remove_file(&self.path);
@@ -349,7 +349,7 @@ fn hold(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
     let flags = OFlags::RDWR | create | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     for _ in 0..ATTEMPTS {
-        // Nobody else may open it, and so nobody else can hold the lock.
+        // No other user may open the file, so no other user can hold the lock.
         let fd = rustix::fs::open(&lock, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
         let file = File::from(fd.map_err(cannot)?);
         let about = file.metadata().map_err(|error| refused(path, &error.to_string()))?;
@@ -369,8 +369,8 @@ fn hold(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     Ok(None)
 }
 
-/// What is wrong with a lock's file: with another owner, or where others may open it, others can
-/// hold the lock.
+/// The fault of a lock's file: with another owner, or where others may open it, others can hold the
+/// lock.
 fn foreign(about: &fs::Metadata) -> Option<String> {
     let (owner, mode) = (about.uid(), about.mode() & 0o7777);
     if owner != user() {
@@ -519,7 +519,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// What a process that was killed leaves.
+    /// Leaves the files of a process that was killed.
     fn die(folder: &Path, name: &str) {
         drop(UnixListener::bind(folder.join(name)).unwrap());
         for file in [".until", ".until.try", ".until.7-0.new", ".lock"] {
@@ -554,7 +554,8 @@ mod tests {
         for name in ["other", lives[0].as_str(), alike.as_str()] {
             fs::write(at(&format!("{name}.until")), "").unwrap();
         }
-        // It answers, and its lock is free: no process of ours, or one that lost its lock.
+        // The socket answers, and its lock is free: another program's process, or one that lost its
+        // lock.
         let heard = format!("{RUN}heard.sock");
         die(folder.path(), &heard);
         fs::remove_file(at(&heard)).unwrap();

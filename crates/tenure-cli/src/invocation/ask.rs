@@ -45,12 +45,12 @@ pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     protocol.backend(layers, Purpose::Members(election.as_ref()))
 }
 
-/// What `tenure members add` or `members remove` was asked, checked.
+/// The checked settings of `tenure members add` and `members remove`.
 #[derive(Debug)]
 pub struct ChangeMembersSettings {
     /// Whose members.
     pub backend: Box<dyn Backend>,
-    /// What is to change.
+    /// The change.
     pub change: MemberChange,
 }
 
@@ -104,9 +104,9 @@ pub(super) fn supported(
 /// Which runner `tenure resign` or `tenure transfer` commands, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TellSettings {
-    /// Of which election.
+    /// The election.
     pub election: ElectionName,
-    /// Of which of its roles, where it has some and one was named.
+    /// The role of the election, where it has some and one was named.
     pub role: Option<u32>,
     /// Whether it is about all that the process holds.
     pub all: bool,
@@ -127,7 +127,7 @@ pub enum Runner {
     Among {
         /// The directory.
         directory: PathBuf,
-        /// What the names begin with.
+        /// The begin of the names.
         prefix: String,
     },
 }
@@ -174,12 +174,12 @@ impl TellSettings {
     }
 }
 
-/// What `tenure transfer` was asked to do, checked.
+/// The checked settings of `tenure transfer`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferSettings {
     /// Which runner.
     pub tell: TellSettings,
-    /// Who leads next.
+    /// The next leader.
     pub to: NodeName,
     /// How long to wait until the hand-over has taken effect; `None` does not wait for it.
     pub wait: Option<Duration>,

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::protocol::{Backend, Layers, Part, Protocol, Purpose, id};
 use crate::settings::table;
 
-/// What `tenure run` was asked to do, checked.
+/// The checked settings of `tenure run`.
 #[derive(Debug)]
 pub struct RunSettings {
     /// How a leader is found.
@@ -28,7 +28,7 @@ pub struct RunSettings {
     pub election: ElectionName,
     /// The candidate's name.
     pub id: NodeName,
-    /// What others see of it.
+    /// The value that others see.
     pub value: Value,
     /// Among those who wait the higher one goes first; `None` where candidates have none.
     pub priority: Option<u8>,
@@ -42,14 +42,14 @@ pub struct RunSettings {
     pub roles: Vec<RunRole>,
 }
 
-/// One election in which a process campaigns.
+/// An election in which a process campaigns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunRole {
     /// Which.
     pub part: Part,
     /// Its control socket.
     pub control: PathBuf,
-    /// What runs while it leads.
+    /// The command that runs while it leads.
     pub command: CommandLine,
 }
 
@@ -113,8 +113,8 @@ impl RunSettings {
     }
 }
 
-/// What is for one leadership is refused where there are more, of so many `roles`, or where CMD
-/// never ends.
+/// Refuses settings for a single leadership where the process has several `roles`, campaigns again,
+/// or runs a CMD again that ends.
 fn check_once(
     layers: &Layers<'_>,
     once: bool,
@@ -172,7 +172,7 @@ fn controls(
     Ok(parts.iter().map(of).collect())
 }
 
-/// What stands in CMD's arguments for the number of its role.
+/// The text in CMD's arguments that the number of its role replaces.
 const ROLE: &[u8] = b"{role}";
 
 impl CommandLine {

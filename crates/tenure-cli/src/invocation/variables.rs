@@ -9,12 +9,12 @@ use crate::protocol::Registry;
 use crate::settings::hidden::HIDDEN;
 use crate::settings::{Reach, Spec};
 
-/// What `tenure run` sets for CMD, and `tenure` does not read.
+/// Variables that `tenure run` sets for CMD, and `tenure` does not read.
 const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNTIL_FILE"];
 
 /// Looks at every `TENURE_*` variable that is no setting.
 ///
-/// One that differs from a setting by a slip of the hand is refused: it was meant, and its
+/// A variable that differs from a setting by a slip of the hand is refused: the user meant it, and its
 /// absence would go unnoticed. Any other is only warned about, because others may own it:
 /// Kubernetes sets several for each Service, which `is_of_a_service` tells.
 pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec<String>, Failure> {

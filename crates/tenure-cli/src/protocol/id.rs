@@ -14,7 +14,7 @@ use crate::settings::{Setting, table};
 /// Where the numbers of processes are the machine's own: the first PID namespace there is
 /// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
 const MACHINE: &str = "pid:[4026531836]";
-/// Of letters that nobody takes for another, 32 of them: five bits each.
+/// The 32 letters of a tag, five bits each, none of which looks like another.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// Thirty bits: of 100 containers two are alike once in 200,000 starts, and that is noticed.
 const TAG_LETTERS: u32 = 6;

@@ -164,7 +164,7 @@ impl Protocol {
     }
 }
 
-/// What settings are read for.
+/// The purpose for which settings are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose<'a> {
     /// To campaign in this election.

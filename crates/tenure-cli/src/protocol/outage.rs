@@ -1,4 +1,5 @@
-//! What is said while no endpoint answers: each reason once, and now and then how long it lasts.
+//! The warnings while no endpoint answers: each reason once, and now and then the length of the
+//! outage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,8 +12,8 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// More reasons of one endpoint than this are said anew.
 const REASONS_MAX: usize = 32;
 
-/// What was said of each endpoint since it was in use last. A server that refuses a certificate may
-/// be heard to say so or only be seen to close the connection, a different one at each attempt.
+/// The reasons reported of each endpoint since its latest use. A server that refuses a certificate
+/// may be heard to say so or only be seen to close the connection, a different one at each attempt.
 #[derive(Default)]
 pub(super) struct Endpoints {
     reasons: BTreeMap<String, BTreeSet<String>>,
@@ -28,7 +29,7 @@ impl Endpoints {
         reasons.insert(why.to_owned())
     }
 
-    /// It is in use.
+    /// The endpoint is in use.
     pub(super) fn works(&mut self, endpoint: &str) {
         self.reasons.remove(endpoint);
     }
@@ -39,7 +40,7 @@ impl Endpoints {
 pub(super) struct Outage {
     since: Time,
     said: Time,
-    /// What was heard last.
+    /// The latest reason.
     why: String,
 }
 
@@ -76,7 +77,7 @@ mod tests {
         assert!(endpoints.is_news("b", "closed"));
         endpoints.works("a");
         assert!(endpoints.is_news("a", "expired") && !endpoints.is_news("b", "closed"));
-        // What others send has no bound.
+        // Texts of others have no bound.
         (0..100).for_each(|number| assert!(endpoints.is_news("b", &number.to_string())));
         assert!(endpoints.reasons["b"].len() <= REASONS_MAX);
     }

@@ -1,4 +1,4 @@
-//! Certificates and keys of settings, as drivers read them, and what is wrong with one.
+//! Certificates and keys of settings, as drivers read them, and the faults of one by its setting.
 
 use std::path::{Path, PathBuf};
 

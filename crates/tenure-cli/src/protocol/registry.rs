@@ -86,7 +86,7 @@ impl Registry {
         Failure::usage(what, fix)
     }
 
-    /// What the help says of a setting.
+    /// The help of a setting.
     #[must_use]
     pub fn help(self, spec: &Spec) -> String {
         let mut help = spec.help.to_owned();
@@ -132,7 +132,7 @@ impl Registry {
         format!("Protocols:{}", self.built().map(line).collect::<String>())
     }
 
-    /// What each protocol can, as a table of Markdown.
+    /// The capabilities of each protocol, as a table of Markdown.
     #[must_use]
     pub fn capabilities(self) -> String {
         let Some(first) = self.0.first() else { return String::new() };

@@ -108,7 +108,7 @@ impl Hidden {
         Failure::usage(format!("{place} {what}"), "correct it there").origin(origin)
     }
 
-    /// What is in the file at `path`, if it is UTF-8.
+    /// Reads the text of the file at `path`, if it is UTF-8.
     fn of_file(&self, path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
         let name = self.name;
         let SecretFile { bytes, mode } = SecretFile::read(path).map_err(|what| {
@@ -135,7 +135,7 @@ pub fn look_at(
     what: &str,
     path: &Path,
 ) -> Result<(), Failure> {
-    // What is no file, as a pipe, is read once, where it is used.
+    // A pipe, or another file that is not regular, is read once, where it is used.
     let opened = path.metadata().and_then(|about| match about.is_file() {
         true => File::open(path).map(|_| about),
         false => Ok(about),

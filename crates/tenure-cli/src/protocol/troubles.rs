@@ -1,4 +1,4 @@
-//! What is wrong between a client and its service: known to its commands, and warned of.
+//! Troubles between a client and its service: known to its commands, and warned of.
 #![allow(dead_code, reason = "a build may lack the one protocol that needs all of it")]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use super::Later;
 use super::outage::{Endpoints, Outage};
 use crate::failure::{self, Failure};
 
-/// What is wrong at the moment, as it is asked for.
+/// The troubles of the moment, on request.
 pub(super) struct Troubles(watch::Receiver<State>);
 
 #[derive(Clone, Default)]
@@ -20,7 +20,7 @@ struct State {
     silent: Option<Failure>,
     /// Since when, and what was heard last.
     outage: Option<Outage>,
-    /// What is wrong with this process itself.
+    /// The trouble of this process itself.
     own: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl Troubles {
         Box::pin(std::future::ready(self.0.borrow().silent.clone()))
     }
 
-    /// What is wrong with this process itself.
+    /// The trouble of this process itself.
     pub(super) fn own(&self) -> Option<String> {
         self.0.borrow().own.clone()
     }
@@ -87,7 +87,7 @@ impl<About: Ord> Watch<About> {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }
 
-    /// It was mended all the same.
+    /// The permanent trouble was mended all the same.
     pub(super) fn goes_on(&self) {
         self.state.send_modify(|state| state.permanent = None);
     }
@@ -98,7 +98,7 @@ impl<About: Ord> Watch<About> {
         move |failure| state.send_modify(|state| state.permanent = Some(failure))
     }
 
-    /// The service does not answer. What was found first says more.
+    /// The service does not answer. The first reason says more.
     pub(super) fn is_silent(&self, why: impl FnOnce() -> Failure) {
         self.state.send_modify(|state| {
             state.silent.get_or_insert_with(why);
@@ -164,7 +164,7 @@ impl<About: Ord> Watch<About> {
         }
     }
 
-    /// What is over is new when it comes back.
+    /// Trouble that is over is new when it comes back.
     pub(super) fn forget(&mut self, is_over: impl Fn(&About) -> bool) {
         self.warned.retain(|about, _| !is_over(about));
     }

@@ -4,7 +4,7 @@ use tenure::driver::{ServerUrl, UrlForm};
 
 use crate::settings::Refusal;
 
-/// As [`list`] reads it.
+/// Writes a list as [`list`] reads it.
 #[must_use]
 pub fn shown(list: &[ServerUrl]) -> String {
     list.iter().map(ServerUrl::as_str).collect::<Vec<_>>().join(",")

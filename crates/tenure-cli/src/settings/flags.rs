@@ -1,4 +1,4 @@
-//! What stands on the command line, and which flags there could be.
+//! The flags on the command line, and all flags of the command.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use clap::{ArgMatches, Command};
 /// The flags of the command that was given.
 #[derive(Debug)]
 pub struct Flags<'a> {
-    /// What was given.
+    /// The flags that were given.
     pub given: &'a ArgMatches,
     /// All that the command has: what was given knows that in debug builds only.
     known: BTreeSet<String>,
 }
 
 impl<'a> Flags<'a> {
-    /// Those of `command`.
+    /// The flags of `command`.
     #[must_use]
     pub fn new(command: &Command, given: &'a ArgMatches) -> Self {
         let known = command.get_arguments().map(|flag| flag.get_id().to_string()).collect();

@@ -60,7 +60,7 @@ pub struct Context {
 
 /// A setting of type `T`.
 pub struct Setting<T: 'static> {
-    /// What does not depend on `T`.
+    /// The part that does not depend on `T`.
     pub spec: Spec,
     /// Reads it.
     pub parse: fn(&str) -> Result<T, Refusal>,
@@ -72,17 +72,17 @@ pub struct Setting<T: 'static> {
 pub struct Spec {
     /// Its name: the flag without `--`, and the key in the file.
     pub name: &'static str,
-    /// What its value is called in the help; empty for a switch.
+    /// The name of its value in the help; empty for a switch.
     pub value: &'static str,
     /// Which types it may have in the file.
     pub shape: Shape,
     /// Where it may be set.
     pub reach: Reach,
-    /// What holds when it is not set.
+    /// The value while it is not set.
     pub default: Default,
     /// The heading in the help.
     pub group: &'static str,
-    /// What it means.
+    /// Its meaning, a sentence for users.
     pub help: &'static str,
     /// Reads it and writes it again.
     pub check: fn(&str) -> Result<String, Refusal>,
@@ -120,7 +120,7 @@ pub enum Reach {
     Flag(&'static str),
 }
 
-/// What holds when a setting is not set.
+/// The value of a setting that is not set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Default {
     /// Nothing: it is required, or its absence has a meaning.
@@ -129,7 +129,7 @@ pub enum Default {
     Text(&'static str),
     /// The default of the protocol.
     ByProtocol,
-    /// What follows from other settings, in words.
+    /// The value follows from other settings, in these words.
     Follows(&'static str),
 }
 

@@ -22,9 +22,9 @@ pub enum Origin {
         /// The key.
         key: String,
     },
-    /// Nobody set it.
+    /// No layer set it.
     Default,
-    /// Nobody set it, and it follows from others, in these words.
+    /// No layer set it, and it follows from others, in these words.
     Follows(&'static str),
     /// There it is set, and the protocol of this name has no such setting.
     Unused(Box<Self>, &'static str),

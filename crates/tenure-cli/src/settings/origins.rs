@@ -33,7 +33,7 @@ impl Origins {
         entry.value.as_deref()
     }
 
-    /// Those of these settings that the user gave, with their values.
+    /// The settings among these that the user gave, with their values.
     #[must_use]
     pub fn given(&self, names: &[&'static str]) -> Vec<(&'static str, String)> {
         let entries = names.iter().filter_map(|name| self.entry(name));
@@ -83,7 +83,7 @@ impl Origins {
         self.0.iter().find(|entry| entry.name == name)
     }
 
-    /// One object for each setting: `{"setting", "value", "origin"}`, in a list.
+    /// An object for each setting: `{"setting", "value", "origin"}`, in a list.
     #[must_use]
     pub fn to_json(&self) -> String {
         let entries: Vec<_> = self

@@ -1,4 +1,4 @@
-//! One parser for each kind of value, whatever layer its text came from.
+//! A parser for each kind of value, whatever layer its text came from.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -20,14 +20,14 @@ use crate::near::nearest;
 pub struct Refusal {
     /// Which rule it breaks.
     pub what: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub fix: String,
     /// Whether the text may hold a secret, so that it is not repeated.
     pub hides_text: bool,
 }
 
 impl Refusal {
-    /// What is wrong, and what to write instead.
+    /// A refusal for this reason, with a text to write instead.
     pub fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { what: what.into(), fix: fix.into(), hides_text: false }
     }
@@ -85,7 +85,7 @@ pub fn nodes(text: &str) -> Result<Vec<NodeName>, Refusal> {
     text.split(',').map(|name| node(name.trim())).collect()
 }
 
-/// What fences begin above.
+/// The floor of fences.
 pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
     let max = Recovery::FLOOR_MAX;
     let floor = whole(text, max.number()).map(Fence::new)?;
@@ -111,14 +111,14 @@ pub fn elections(text: &str) -> Result<Elections, Refusal> {
 /// Why a name is not mended for one candidate alone.
 pub const ANOTHER: &str = "another name is another election";
 
-/// What a key allows.
+/// The rights of a key.
 pub fn rights(text: &str) -> Result<Rights, Refusal> {
     text.parse().map_err(|error: RightsError| {
         Refusal::new(error.to_string(), "list some of contend, ask, resign, with commas between")
     })
 }
 
-/// What a candidate wants others to know of it.
+/// The value that a candidate shows to others.
 pub fn value(text: &str) -> Result<Value, Refusal> {
     Value::new(text).map_err(|error| refused(&error, Value::MAX_BYTES))
 }
@@ -152,7 +152,7 @@ pub fn members(text: &str) -> Result<Vec<Member>, Refusal> {
     tenure_core::nerio::members(text).map_err(|error| of_member(&error))
 }
 
-/// One member from its name and its address.
+/// A member from its name and its address.
 pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
     Member::new(name, address).map_err(|error| of_member(&error))
 }
@@ -212,7 +212,7 @@ pub fn switch(text: &str) -> Result<bool, Refusal> {
     }
 }
 
-/// What [`level`] takes.
+/// The words that [`level`] takes.
 pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// How much is logged.
@@ -231,7 +231,7 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
     }
 }
 
-/// What [`shell`] takes.
+/// The words that [`shell`] takes.
 pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
 /// A shell to write completions for.

@@ -15,7 +15,7 @@ use Reach::{Everywhere, Process};
 
 /// Headings of the help.
 pub const WHAT: &str = "What";
-/// What must agree everywhere.
+/// Settings that must agree everywhere.
 pub const CLUSTER_WIDE: &str = "Cluster (the same on every node)";
 /// Times.
 pub const TIMING: &str = "Timing (durations: 500ms, 5s, 2m)";
@@ -199,7 +199,7 @@ pub fn plain<T: Display>(value: &T) -> String {
 
 /// Writes a duration.
 pub fn span(value: &Duration) -> String {
-    // What is said of such a span beside this counts seconds.
+    // Other texts about such a span count seconds.
     if *value >= Duration::from_secs(86_400) {
         return format!("{value:?}");
     }

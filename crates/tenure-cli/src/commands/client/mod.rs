@@ -48,8 +48,8 @@ pub(super) async fn ask(path: &Path, request: &Request) -> Result<Value, Failure
     ask_within(path, request, PATIENCE).await
 }
 
-/// How the one at the socket at `path` does, if it is who the settings name. It has nothing to
-/// wait for before it answers that.
+/// Asks the process at the socket at `path` for its status, if the process is the one that the
+/// settings name. Such a process answers at once.
 pub(super) async fn status(
     path: &Path,
     origins: &Origins,
@@ -150,7 +150,7 @@ fn a_role_of(path: &Path) -> Option<PathBuf> {
     files.filter_map(role).min().map(|(_, file)| file)
 }
 
-/// One request, and its answer.
+/// Sends a request, and reads its answer.
 async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failure>> {
     let mut stream = match socket_file::connect(path).await {
         Ok(connected) => connected?,
@@ -167,7 +167,8 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
 
-/// What the one at `path` is about: one that is stopped takes the request and says nothing.
+/// Names the election of the process at `path`: a stopped process takes the request and stays
+/// silent.
 pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
@@ -300,8 +301,8 @@ impl Found {
     }
 }
 
-/// The one that leads. One that stands alone is meant by `--all` as well: it may hold what it does
-/// not lead yet.
+/// Chooses the runner that leads. `--all` means a runner that stands alone as well: it may hold a
+/// role that it does not lead yet.
 fn chosen(settings: &TellSettings, mut found: Vec<Found>) -> Result<Option<PathBuf>, Failure> {
     let leading = found.iter().filter(|one| one.leads).count();
     if leading > 1 || (leading == 0 && settings.all && found.len() > 1) {
@@ -316,7 +317,7 @@ fn chosen(settings: &TellSettings, mut found: Vec<Found>) -> Result<Option<PathB
 struct Mute {
     /// The sockets of processes that are there.
     silent: Vec<String>,
-    /// What is said of one that was killed while it led.
+    /// The failure for a runner that was killed while it led.
     killed: Option<Failure>,
 }
 
@@ -419,7 +420,7 @@ const ASKED_MAX: usize = 64;
 /// The runners of this user that answer, in words, those of this election first.
 async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
-    // What has ended has left a socket at which nobody answers, and takes no time.
+    // A process that has ended has left a socket without a listener, which costs no time.
     for socket in sockets(directory, "run-").take(ASKED_MAX) {
         let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let named = asked.ok().and_then(|it| Some((!is_of(settings, &it), named::runner(&it)?)));

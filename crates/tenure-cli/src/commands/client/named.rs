@@ -14,9 +14,9 @@ use crate::settings::Origins;
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
-/// Refuses a `status` that differs from what was given in `origins`. What nobody gave may be
-/// anything, and so may a list of members of one that has no such list. `found` is the socket where
-/// it is none of the settings.
+/// Refuses a `status` that differs from the settings given in `origins`. A setting that the user
+/// did not give may have any value, and so may a list of members of a process without such a list.
+/// `found` is the socket where no setting names it.
 pub(super) fn check(
     found: Option<&Path>,
     status: &Value,
@@ -32,7 +32,7 @@ pub(super) fn check(
         let field = names.iter().find(|(name, _)| *name == setting).map_or("", |(_, field)| field);
         status[field].as_str()
     };
-    // One of its roles is named by the whole as well.
+    // The name of the whole election also means each of its roles.
     let is_whole = |name: &str, value: &str| name == "election" && status["of"] == *value;
     let others = given(&names)
         .into_iter()
@@ -69,7 +69,7 @@ pub(super) fn check(
     Err(origins.explain(Failure::usage(what, fix), &names))
 }
 
-/// What a list holds, whatever its order.
+/// The entries of a list, whatever their order.
 fn parts(list: &str) -> BTreeSet<&str> {
     list.split(',').collect()
 }

@@ -64,7 +64,8 @@ fn give(
     Ok(Exit::Done)
 }
 
-/// Nobody else may ever have read it, and none is ever lost.
+/// Writes a new file that only this user has ever been able to read. An existing file is never
+/// lost.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(path);
     let written = file.and_then(|mut file| {

@@ -112,7 +112,7 @@ mod tests {
             assert_eq!(object(&wish, &ended)["ended"], 7);
         }
         let (to, done) = (wish(Some("b"), None), ended(Some(("b", 9)), None));
-        // It may have been stopped, and b have won as anybody does.
+        // The candidate b may have won as any other after a stop.
         assert_eq!(said(&to, &done), (format!("{over}; b leads now, fence 9"), Exit::Done));
         assert_eq!(object(&to, &done)["seen"], true);
         let unchanged = Ended { unchanged: true, ..done };

@@ -42,7 +42,7 @@ pub(in crate::commands) fn run(
     Ok(Exit::Done)
 }
 
-/// That a floor was given that a cluster may have been above from its first day on; `now` is in
+/// A warning about a floor that a cluster may have been above from its first day on; `now` is in
 /// milliseconds since 1970.
 fn low(floor: Fence, now: u64) -> Option<String> {
     const DAY: u64 = 86_400_000;
@@ -56,7 +56,7 @@ fn low(floor: Fence, now: u64) -> Option<String> {
     })
 }
 
-/// That a floor was given to which no clock comes in a lifetime.
+/// A warning about a floor that no clock reaches in a lifetime.
 fn high(floor: Fence, now: u64) -> Option<String> {
     const CENTURY: u64 = 3_155_760_000_000;
     (floor.number() > now.saturating_add(CENTURY)).then(|| {

@@ -40,7 +40,7 @@ pub(in crate::commands) async fn run(
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
         done = watch => return done,
-        // It is not safe yet, and nobody reads when it is.
+        // The cluster is not safe yet, and the reader of the answer has left.
         () = output::reader_left() => {}
         () = ended => {}
     }

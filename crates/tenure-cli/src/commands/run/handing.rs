@@ -52,13 +52,13 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// Who leads after a hand-over, as far as that was seen.
+/// The leader after a hand-over, as far as it was seen.
 pub(super) enum Next {
     /// The one that was named.
     Named,
     /// Another candidate, which may be this runner itself.
     Other {
-        /// What names it.
+        /// Name of the leader.
         id: Arc<str>,
         /// The fence of its leadership.
         fence: Option<Fence>,
@@ -67,9 +67,9 @@ pub(super) enum Next {
     Nobody,
 }
 
-/// Hands `leadership` over, now that CMD is gone, and answers with what came of it. Who waits for
-/// the next leader gets the answer later, while this runner campaigns again: the one that was named
-/// may be gone, and this runner the only candidate that is left.
+/// Hands `leadership` over, now that CMD is gone, and answers with the result. A client that waits
+/// for the next leader gets the answer later, while this runner campaigns again: the named
+/// candidate may be gone, and this runner the only candidate that is left.
 pub(super) async fn hand_over<K: Class>(
     runner: &mut Runner<K>,
     end: &mut End,
@@ -126,7 +126,7 @@ pub(super) async fn hand_over<K: Class>(
     }
 }
 
-/// What follows a leadership.
+/// The wait for the next leader.
 struct Succession<K: Class> {
     election: Election<K>,
     /// The fence of the leadership that was handed over, if there are fences.
@@ -138,7 +138,7 @@ struct Succession<K: Class> {
 }
 
 impl<K: Class> Succession<K> {
-    /// Who is seen to lead before `patience` is over.
+    /// The next leader that is seen before `patience` is over.
     async fn next(&self, patience: Duration) -> Next {
         let next = async {
             let mut observer = self.election.observe();

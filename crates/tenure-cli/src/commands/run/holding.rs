@@ -9,8 +9,9 @@ use super::restarting::lead_for;
 use super::runner::Runner;
 use crate::protocol::Class;
 
-/// Keeps it, if that is wanted, and CMD ended well by itself. What comes meanwhile may end that: a
-/// signal, too, and then the runner still ends with the code of CMD, whose work is done.
+/// Keeps the leadership, if the user wants that and CMD ended well by itself. A loss, a request or
+/// a signal may end that earlier; after a signal, too, the runner ends with the code of CMD, whose
+/// work is done.
 pub(super) async fn hold<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,

@@ -1,4 +1,4 @@
-//! One leadership of a runner, from the election to the end of CMD.
+//! A leadership of a runner, from the election to the end of CMD.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) enum Ended {
     Lost,
     /// The lease ran out before CMD ran.
     Late,
-    /// It was resigned or handed over by a request.
+    /// A request ended the leadership: to resign or to hand over.
     GivenUp,
     /// The runner was asked to end.
     Signal(u8),
@@ -45,7 +45,7 @@ pub(super) enum Stopping {
     Lost,
 }
 
-/// What came while CMD ran.
+/// The events while CMD ran.
 #[derive(Default)]
 pub(super) struct Course {
     pub(super) stopping: Option<Stopping>,
@@ -103,8 +103,7 @@ impl Course {
     }
 }
 
-/// Runs CMD as long as `leadership` lasts. It ends only after the last process of CMD
-/// has ended.
+/// Runs CMD as long as `leadership` lasts. Returns only after the last process of CMD has ended.
 pub(super) async fn lead<K: Class>(
     runner: &mut Runner<K>,
     leadership: Leadership<K>,
@@ -192,7 +191,7 @@ async fn after<K: Class>(
             course = hold(runner, leadership, course, &outcome).await;
             outcome
         }
-        // It was to end, so that it did not run is no failure.
+        // The runner was told to end, so a CMD that did not run is no failure.
         Err(error) if course.ends() => {
             runner.reporter.ended(&format!("CMD ended before it ran: {error}"));
             Outcome { ended: None, why: Why::Stopped }
@@ -216,8 +215,8 @@ async fn after<K: Class>(
     }
 }
 
-/// What takes less time than this says nothing of the file system that CMD is on: the lease was
-/// short, or most of it was over already.
+/// A start that fails faster than this says nothing of the file system of CMD: the lease was short,
+/// or most of it was over already.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// How long a guard may take on a busy machine until it begins CMD.
@@ -234,7 +233,7 @@ fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     }
 }
 
-/// What came of CMD.
+/// The progress of CMD.
 enum Progress {
     Started,
     Ended(Result<Outcome, SuperviseError>),
@@ -320,7 +319,7 @@ async fn watch<K: Class>(
                     command.stop();
                 }
             }
-            // It ends the next campaign, and is known before that.
+            // This failure ends the next campaign, and is known before that.
             permanent_failure = &mut runner.permanent_failure, if !warned => {
                 warned = true;
                 let what = &permanent_failure.what;

@@ -32,7 +32,7 @@ impl<K: Class> Runner<K> {
             reporter.leads_on();
             while roles.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
-                // Who was to follow may have been asked to end, too.
+                // The process that was to follow may have been told to end, too.
                 if !roles.could_be_followed(&name).await {
                     return;
                 }

@@ -1,8 +1,8 @@
-//! What a process tells its runners.
+//! Orders of a process to its runners.
 
 use tokio::sync::watch;
 
-/// What a runner is to do.
+/// An order to a runner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     /// Campaign, and run CMD while leading.
@@ -42,7 +42,7 @@ impl Orders {
         Self(orders)
     }
 
-    /// What holds now.
+    /// The order that holds now.
     pub(super) fn now(&self) -> Order {
         *self.0.borrow()
     }

@@ -1,4 +1,4 @@
-//! What CMD prints, with a prefix where several run.
+//! The output of CMD, with a prefix where several run.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,8 +17,8 @@ const LINE_MAX: u64 = 64 << 10;
 /// another user may keep a pipe for longer.
 const REST: Duration = Duration::from_secs(1);
 
-/// What is printed by one CMD. Each of its two streams is copied by a thread of its own: a reader
-/// of ours that is slow stops CMD's printing, and nothing else.
+/// The output of a CMD. A thread copies each of its two streams: a slow reader stops the printing
+/// of CMD, and nothing else.
 pub(super) struct Output {
     /// Ends when both streams have.
     ended: mpsc::Receiver<()>,

@@ -1,4 +1,5 @@
-//! What a process has once: signals, the participant, and its runners, one for each election.
+//! The parts that a process has once: signals, the participant, and its runners, one for each
+//! election.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -63,7 +64,7 @@ pub(in crate::commands) async fn run(
     local.run_until(serve(settings, begun, sockets, signals, context.json)).await
 }
 
-/// What campaigns, when it gives up, and its rank.
+/// A participant that has begun, the time at which it gives up, and its rank.
 struct Begun {
     participant: Box<dyn Participant>,
     until: Option<Time>,
@@ -129,7 +130,7 @@ async fn serve(
         exit = process.serve(&**participant) => exit,
         never = service.hear_that(async || participant.alive().await) => match never {},
     };
-    // What is left is released as far as the participant waits for that: not for ever.
+    // The participant releases the rest, and waits for that no longer than it must.
     if let Some(participant) = Rc::into_inner(participant) {
         tokio::select! {
             () = participant.close() => {}
@@ -149,7 +150,7 @@ fn start<K: Class>(
     runners.spawn_local(Runner::new(shared, election, control).run());
 }
 
-/// What is once for all runners.
+/// The parts that all runners share.
 struct Process {
     settings: Rc<RunSettings>,
     signals: Signals,

@@ -1,4 +1,4 @@
-//! What a runner says of itself. Standard output is CMD's; this goes to standard error.
+//! The reports of a runner. Standard output is CMD's; these go to standard error.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) struct Reporter {
     election: String,
     /// The election that has roles, and which of them this is.
     role: Option<(String, u32)>,
-    /// What lines begin with where a process has several.
+    /// Begin of each line where a process has several runners.
     prefix: String,
     id: String,
     realm: Realm,
@@ -54,7 +54,7 @@ impl Reporter {
         Self { election, role, prefix, id, realm, several_leaders, rank, json, manager }
     }
 
-    /// What the lines of CMD begin with.
+    /// The begin of each line of CMD.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -80,7 +80,7 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// It waits for this, and something else `may_be` behind it.
+    /// Reports that the runner waits for this, and names another cause, `may_be`.
     pub(super) fn waits(&self, waiting: &Waiting, may_be: Option<&str>) {
         let now = tenure::clock::now();
         let text = format!("{} waits: {}{}", self.id, waiting.told(now), may_be.unwrap_or(""));
@@ -88,7 +88,7 @@ impl Reporter {
         self.manager.of_election(&self.election, false, &text);
     }
 
-    /// It leads no more, without having been asked to step down.
+    /// Reports that the runner lost its leadership without an order to step down.
     pub(super) fn lost(&self, loss: Loss) {
         let (id, election) = (&self.id, &self.election);
         let text = format!("{id} does not lead {election} any more, and stops CMD: {loss}");
@@ -96,14 +96,14 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// It has led, and waits until others know that it does no more.
+    /// Reports that the runner has led, and waits until others know that it does no more.
     pub(super) fn gives_up(&self) {
         let text =
             format!("{} steps down from {}, and waits until others know", self.id, self.election);
         self.say("giving-up", &text, json!({}));
     }
 
-    /// It is to end, and another one could lead.
+    /// Reports that the runner is to end, and leads on until another process could lead.
     pub(super) fn leads_on(&self) {
         let text = format!("{} leads {} on until another one does", self.id, self.election);
         self.say("leading-on", &text, json!({}));
@@ -124,7 +124,7 @@ impl Reporter {
         self.manager.of_election(election, true, &text);
     }
 
-    /// It was not elected within this.
+    /// Reports that the runner was not elected within this span.
     pub(super) fn not_elected(&self, within: Option<Duration>, why: Option<&str>) {
         let (id, election, within) = (&self.id, &self.election, within.unwrap_or_default());
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Reporter {
         self.say("not-elected", &text, json!({}));
     }
 
-    /// It leads on for so long, and CMD has done its work.
+    /// Reports that the runner leads on for so long, and CMD has done its work.
     pub(super) fn holds(&self, hold: Duration) {
         let text = format!("{} keeps {} for {hold:?}, as CMD ended well", self.id, self.election);
         self.say("holding", &text, json!({"hold_ms": millis(hold)}));
@@ -174,7 +174,7 @@ impl Reporter {
         stderr::write(line + "\n");
     }
 
-    /// What names it among other runners.
+    /// The names of the runner among others.
     fn names(&self) -> Value {
         let mut names = json!({"id": self.id, "election": self.election});
         names["protocol"] = self.realm.protocol.into();
@@ -213,8 +213,8 @@ impl Reporter {
         Answer::Done(object)
     }
 
-    /// It leads no more; until `held` nobody else may, because that was promised. `next` was seen
-    /// to lead.
+    /// Reports that the runner handed over; until `held` a promise keeps others from leading.
+    /// `next` was seen to lead.
     pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);
@@ -257,7 +257,7 @@ impl Reporter {
         }
     }
 
-    /// One of several cannot be given back: it would have no leader.
+    /// Refuses to give back a single role of several: the role would have no leader.
     pub(super) fn part_of_all(&self) -> Answer {
         Answer::Refused {
             what: format!(

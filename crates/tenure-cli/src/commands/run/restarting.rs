@@ -10,7 +10,7 @@ use super::leading::{Course, Stopping, on_request};
 use super::runner::{Runner, rest};
 use crate::protocol::Class;
 
-/// One that ran for so long is run again soon.
+/// A CMD that ran for so long is run again soon.
 const LONG: Duration = Duration::from_secs(60);
 
 /// How often in a row it ran for a short time only, now that it ran once more.
@@ -18,7 +18,8 @@ pub(super) fn short(before: u32, ran: Duration) -> u32 {
     if ran < LONG { before.saturating_add(1) } else { 1 }
 }
 
-/// Waits before it runs again: longer each time. What comes meanwhile may end that.
+/// Waits before CMD runs again: longer each time. A loss, a request or a signal may end that
+/// earlier.
 pub(super) async fn pause<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -35,7 +36,7 @@ pub(super) async fn pause<K: Class>(
     })
 }
 
-/// Leads for so long without a CMD. What comes meanwhile may end that.
+/// Leads for so long without a CMD. A loss, a request or a signal may end that earlier.
 pub(super) async fn lead_for<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,

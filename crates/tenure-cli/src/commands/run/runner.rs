@@ -1,5 +1,4 @@
-//! One election in which this process campaigns, with a CMD, a control socket and a guard of its
-//! own.
+//! A runner: it campaigns in one election, with a CMD, a control socket and a guard of its own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -21,7 +20,7 @@ use crate::invocation::run::{RunRole, RunSettings};
 use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
 
-/// What a runner has that its process gives it.
+/// The parts of a runner that its process gives it.
 pub(super) struct Shared {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
@@ -232,7 +231,7 @@ enum Campaigned<K: Class> {
     Lost(Loss),
     Signal(u8),
     SteppedDown,
-    /// It has taken too long.
+    /// The campaign has taken too long.
     Over,
 }
 
@@ -245,9 +244,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// How long at most not to campaign after CMD did not come to run again and again.
 const REST_MAX: Duration = Duration::from_secs(32);
 
-/// How long not to campaign after so many leaderships in a row that were over before CMD ran. One
-/// may be late on any machine. With more the lease is too short for this one, and each of them
-/// keeps other candidates from leading.
+/// The span without a campaign after so many leaderships in a row that were over before CMD ran. On
+/// any machine a start may be late once. After more the lease is too short for this machine, and
+/// each such leadership keeps other candidates from leading.
 pub(super) fn rest(late: u32) -> Option<Duration> {
     let doubled = late.checked_sub(2)?.min(8);
     Some((AGAIN * 2_u32.pow(doubled)).min(REST_MAX))
@@ -280,7 +279,8 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
-        // One waits already, or the process ends: without an answer the client hears so.
+        // Another request waits already, or the process ends: the client hears so by the missing
+        // answer.
         let _ = self.give_back.try_send(reply);
     }
 

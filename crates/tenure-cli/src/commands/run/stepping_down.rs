@@ -24,7 +24,7 @@ const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 /// How often to look what keeps others from knowing that it has stepped down.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Giving up takes about a round trip. What takes longer than this is worth a word.
+/// Giving up takes about a round trip. A longer wait than this is worth a word.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
 /// Whether the runner is to end.

@@ -1,4 +1,4 @@
-//! What a campaign waits for, for programs.
+//! The reason for which a campaign waits, for programs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::output::millis;
 use serde_json::{Value, json};
 use tenure::{Obstacle, Time, Waiting};
 
-/// One object: `waiting` says what kind it is, `text` all of it, and the rest what each kind has.
+/// An object: `waiting` names the kind, `text` says all, and the rest depends on the kind.
 pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
     let mut object = json!({
         "waiting": waiting.label(),

@@ -31,7 +31,7 @@ fn lease(text: &str) -> Result<Duration, parse::Refusal> {
     Err(parse::Refusal::new("the demo's lease is from 1s to 1m", fix))
 }
 
-/// What `tenure demo` was asked to do, checked.
+/// The checked settings of `tenure demo`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DemoSettings {
     /// How long it runs; `None` is until it is interrupted.

@@ -10,7 +10,7 @@ use crate::protocol::Layers;
 use crate::protocol::nerio::keys;
 use crate::settings::table;
 
-/// What `tenure keys new` was asked to do, checked.
+/// The checked settings of `tenure keys new`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewKeySettings {
     /// For which cluster.
@@ -28,7 +28,7 @@ impl NewKeySettings {
     }
 }
 
-/// What `tenure keys issue` was asked to do, checked: the key is made.
+/// The checked settings of `tenure keys issue`: the key is made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IssueKeySettings {
     /// The key.
@@ -38,7 +38,7 @@ pub struct IssueKeySettings {
 }
 
 impl IssueKeySettings {
-    /// Reads and checks them. Of two keys of the cluster the first one counts.
+    /// Reads and checks them. The first of two keys of the cluster counts.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let application = layers.required(&table::APP)?;
         let elections = layers.required(&table::ELECTIONS)?;

@@ -14,7 +14,7 @@ use crate::protocol::nerio::{Cluster, MEMBERS, Seat};
 use crate::protocol::{Layers, Realms};
 use crate::settings::table;
 
-/// What `tenure node` was asked to do, checked.
+/// The checked settings of `tenure node`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeSettings {
     /// With whom, and the address to bind.
@@ -83,7 +83,7 @@ impl StatusSettings {
     }
 }
 
-/// What `tenure node wait-safe` was asked to do, checked.
+/// The checked settings of `tenure node wait-safe`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitSafeSettings {
     /// The nodes that must serve, and have heard from the leaders.
@@ -97,7 +97,8 @@ impl WaitSafeSettings {
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
-        // All are asked. One that is named, as in a node's own settings, must be among them.
+        // All members are asked. A member that is named, as in a node's own settings, must be among
+        // them.
         if let Some(name) = &name {
             cluster.member(name, &layers.origins)?;
         }

@@ -11,7 +11,7 @@ use crate::protocol::Layers;
 use crate::protocol::nerio::Cluster;
 use crate::settings::table;
 
-/// What `tenure node recover` was asked to do, checked.
+/// The checked settings of `tenure node recover`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecoverSettings {
     /// The cluster of the member.
@@ -22,7 +22,7 @@ pub struct RecoverSettings {
     pub state: PathBuf,
     /// The members whose directories are lost, in the order of the list of members.
     pub lost: Vec<NodeName>,
-    /// What fences begin above, if the operator says it.
+    /// The floor of fences, if the operator gives it.
     pub floor: Option<Fence>,
 }
 
@@ -100,7 +100,7 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     layers.origins.explain(Failure::usage(what, fix), &["lost", "members", "quorums"])
 }
 
-/// What cannot be known was not said.
+/// The failure without the operator's word, which replaces knowledge.
 fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
     let what = "--all-leaders-stopped is required and not given: it is your word that every tenure \

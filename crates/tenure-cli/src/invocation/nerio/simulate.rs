@@ -67,7 +67,7 @@ crate::settings! {
 /// How often something happens; `None` is never.
 pub type Every = Option<Duration>;
 
-/// What was written of round trips.
+/// The setting of round trips.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rtt {
     text: String,
@@ -81,7 +81,7 @@ impl Rtt {
     }
 }
 
-/// What `tenure simulate` was asked, checked.
+/// The checked settings of `tenure simulate`.
 #[derive(Clone, Debug)]
 pub struct SimulateSettings {
     /// The question.
@@ -146,8 +146,8 @@ fn too_many(nodes: usize) -> Failure {
     Failure::usage(what, format!("give --nodes, 1 to {most}"))
 }
 
-/// What the simulator refuses, with where the numbers come from. Also what it finds out only
-/// when it runs.
+/// The failure for a refusal of the simulator, with the origins of the numbers. Some refusals come
+/// only when it runs.
 pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
     let (fix, names): (String, &[&str]) = match error {
         Unanswerable::Loss { .. } => ("give --loss 0% to 50%".into(), &["loss"]),
@@ -313,7 +313,7 @@ fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
     RoundTrips::measured(&trips).map_err(|error| unusable(format!("is of no use: {error}"), fix))
 }
 
-/// One duration in each line; or the `time=` of each line that has one, as ping prints it.
+/// A duration in each line; or the `time=` of each line that has one, as ping prints it.
 fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
     let time = |line: &str| Some(line.split_once("time=")?.1.trim().to_owned());
     let printed: Vec<String> = text.lines().filter_map(time).collect();

@@ -18,7 +18,7 @@ use crate::protocol::{Layers, Purpose};
 use crate::settings::hidden::{TOKEN, TOKEN_ENTRY};
 use crate::settings::{Origins, table};
 
-/// What an asker and a candidate that has no name yet are checked as.
+/// The name of an asker, and of a candidate that has no name yet, while settings are checked.
 const UNNAMED: &str = "asker";
 
 /// A bus, and how elections are held on it.
@@ -28,17 +28,17 @@ pub(super) struct Settings {
     pub(super) config: Config,
     /// The servers: one at least, all with TLS or all without.
     pub(super) servers: Vec<ServerUrl>,
-    /// What subjects begin with.
+    /// The begin of subjects.
     pub(super) prefix: SubjectPrefix,
-    /// Who signed the servers' certificates; `None` is whom the system trusts.
+    /// The authority that signed the servers' certificates; `None` trusts those of the system.
     pub(super) authority: Option<PathBuf>,
-    /// What we show them.
+    /// The certificate of this client.
     pub(super) identity: Option<Identity>,
     /// As whom we log in.
     pub(super) proof: Option<Proof>,
 }
 
-/// What shows a server who we are.
+/// The proof of this client's identity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
     /// A user and its password.
@@ -118,7 +118,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     }
 }
 
-/// What the core refuses, with every number's origin.
+/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let (names, fix): (&[&str], String) = match error {
         ConfigError::Heartbeat { .. } => (&["heartbeat"], "change --heartbeat".into()),
@@ -144,7 +144,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             &["lease", "heartbeat", "max-clock-skew", "grace", "kill-margin", "drift"],
             "give a longer --lease, on all of them, or a shorter --grace".into(),
         ),
-        // None of these can be had with settings.
+        // Settings cannot cause these errors.
         ConfigError::Rank { .. } | ConfigError::NoRoom { .. } | ConfigError::OnConflict => {
             (&[], "report it".into())
         }

@@ -38,8 +38,8 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// One that hears of no leader knows that there is none after L + K. Longer than that minute
-    /// nobody waits who did not ask for it.
+    /// An asker that hears of no leader knows that there is none after L + K. Only a user who asks
+    /// for it waits longer than that minute.
     fn patience(&self) -> Duration {
         let listens = self.listens().min(LISTENING_MAX);
         CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
@@ -70,13 +70,13 @@ impl Settings {
     }
 }
 
-/// What a participant has found out about itself.
+/// The observations of a participant about itself.
 #[derive(Clone, Default)]
 struct Known {
     rank: Option<u64>,
     /// A server has been in use.
     connected: bool,
-    /// What it says comes back.
+    /// Whether its own messages come back.
     comes_back: bool,
 }
 
@@ -91,8 +91,8 @@ struct Client {
     troubles: Troubles,
 }
 
-/// Connects at once. That no server can be reached is no error: one may come yet. A candidate warns
-/// aloud.
+/// Connects at once. A server that cannot be reached is no error: it may come yet. A candidate
+/// warns aloud.
 fn begin(
     settings: &Settings,
     config: Config,
@@ -133,7 +133,7 @@ impl Client {
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
-    /// What is said while no server has answered, and none has failed.
+    /// The text while no server has answered, and none has failed.
     fn unanswered(&self) -> Option<String> {
         let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
         waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))
@@ -147,7 +147,7 @@ impl Client {
         self.settings.config.cluster.as_str()
     }
 
-    /// What is said of a seat that nobody is known to hold.
+    /// The text for a seat without a known holder.
     fn silence(&self, company: bool) -> String {
         let left = self.settings.listens().saturating_sub(clock::now().since(self.began));
         let tenths = left.as_millis().div_ceil(100);
@@ -179,7 +179,7 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each server that fails has a warning. That none is left is said once all have been tried.
+    /// Each server that fails has a warning. The last one is reported once all have been tried.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -244,7 +244,7 @@ impl Participant for Client {
         })
     }
 
-    /// What was found says more.
+    /// A failure that was found before says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let found = self.troubles.permanent();
         Box::pin(async move {
@@ -288,12 +288,12 @@ struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,
     known: watch::Sender<Known>,
-    /// It is no candidate.
+    /// Whether it only asks, and is no candidate.
     asks: bool,
     was_connected: bool,
     /// The server has said that a right is missing.
     denied: bool,
-    /// What will not pass by itself, of each server that was tried before the first connection.
+    /// The lasting failure of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,
     servers: usize,
 }
@@ -334,7 +334,7 @@ impl Watcher {
                 if !may_pass && !self.was_connected {
                     self.failing.insert(server.to_string(), failure.clone());
                 }
-                // One that is only not there yet may do.
+                // A server that is only not there yet may accept this client.
                 if self.failing.len() == self.servers {
                     self.watch.give_up(failure.clone());
                 }
@@ -397,7 +397,7 @@ impl Watcher {
                 self.watch.warn("rank", &format!("{event}: give each its own --rank"));
             }
             OwnEvent::Valid { .. } => {
-                // What it was denied, it was granted since.
+                // The server has granted the permission since.
                 if mem::take(&mut self.denied) {
                     self.watch.goes_on();
                 }

@@ -1,4 +1,4 @@
-//! What NATS and the way to it have to say, with the settings that it comes from.
+//! Explains errors of NATS and of the way to it, with the settings that they come from.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Explain {
     }
 
     fn failure(&self, exit: Exit, what: String, fix: &str, names: &[&str]) -> Failure {
-        // What others say is bounded, but not to a line.
+        // Texts of others have a bound, but longer than a line.
         let what = if what.len() > 400 { clipped(&what) } else { what };
         self.origins.explain(Failure::new(exit, what, fix), names)
     }
@@ -134,7 +134,7 @@ impl Explain {
         format!("{why}; {again}")
     }
 
-    /// What this process hears nothing of may still be there.
+    /// Another leader may exist that this process does not hear.
     pub(super) fn not_heard(&self, wait: Duration) -> Failure {
         let what = format!(
             "no candidate has said who leads, and that nobody does is known only after listening \
@@ -148,7 +148,7 @@ impl Explain {
         self.failure(Exit::Unknown, what, &fix, &["cluster", "election", "lease"])
     }
 
-    /// Somebody in the cluster goes by other times than this process.
+    /// Another member of the cluster uses other times than this process.
     pub(super) fn other_times(
         &self,
         who: &NodeName,

@@ -24,7 +24,7 @@ use crate::settings::Origins;
 /// How the refusals are called that waiting does not mend.
 const LASTING: [&str; 2] = ["denied", "unauthenticated"];
 
-/// What a client is there for.
+/// The purpose of a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Campaign,
@@ -40,7 +40,7 @@ impl Backend for Store {
         self.config.kill_margin
     }
 
-    /// What `etcdctl` gives a command.
+    /// The time limit of `etcdctl` for a command.
     fn patience(&self) -> Duration {
         Duration::from_secs(5)
     }
@@ -76,12 +76,12 @@ struct Client {
     said: RefCell<Reports>,
 }
 
-/// What the node has said so far.
+/// The reports of the node so far.
 struct Reports {
     notices: Receiver<Notice>,
     /// The foreign key that is the first of the election.
     foreign: Option<Foreign>,
-    /// What etcd refused last, and will refuse again.
+    /// The last refusal of etcd that it will repeat.
     refused: Option<Refusal>,
 }
 
@@ -115,9 +115,8 @@ impl Reports {
     }
 }
 
-/// Connects when it is first needed. That etcd cannot be reached is no error: it may come yet.
-/// What waiting does not mend is found out beside it; for a candidate that is also a permission
-/// that is missing.
+/// Connects at the first need. An etcd that cannot be reached is no error: it may come yet. A task
+/// beside it finds lasting faults; for a candidate also a permission that is missing.
 fn start(
     store: &Store,
     election: &ElectionName,
@@ -170,8 +169,8 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each endpoint that fails has a warning. That no endpoint is left is said once it is known
-    /// that this may pass; what is refused for good ends the process, which says why.
+    /// Each endpoint that fails has a warning. The last one is reported once this is known to be
+    /// passing; a lasting refusal ends the process, which says why.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -275,7 +274,7 @@ struct Watcher {
     watch: Watch<About>,
 }
 
-/// What a warning is about.
+/// The subject of a warning.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Etcd,
@@ -286,7 +285,7 @@ enum About {
     History,
     LateKey,
     Foreign,
-    /// What is refused, in words.
+    /// The refused operation, in words.
     Doing(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! What etcd and the way to it have to say, with the settings that it comes from.
+//! Explains errors of etcd and of the way to it, with the settings that they come from.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ use crate::settings::hidden::PASSWORD_ENTRY;
 #[derive(Clone)]
 pub(super) struct Explain {
     store: Store,
-    /// What the keys of the election begin with.
+    /// The begin of the keys of the election.
     prefix: String,
     origins: Origins,
 }
 
-/// What is wrong, how the process ends, what to do, and the settings that it is about.
+/// The fault, the exit code of the process, the remedy, and the settings.
 type Found = (String, Exit, String, &'static [&'static str]);
 
 impl Explain {
@@ -48,7 +48,8 @@ impl Explain {
                 let Some(error) = errors.iter().find(lasts).or(errors.first()) else {
                     return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
                 };
-                // One that is only not there yet may do, but for a login it would say the same.
+                // An endpoint that is only not there yet may accept this client, but a login would
+                // fail there as well.
                 let permanent = errors.iter().all(|error| !may_pass(error))
                     || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
                 let (mut what, exit, fix, names) = self.of_connect(error);
@@ -210,13 +211,13 @@ fn silent(what: String) -> Found {
     (what, Exit::Unknown, fix, &["endpoints"])
 }
 
-/// What is wrong, and what to do, where a text says both.
+/// The fault and the remedy, where a text has both.
 fn halves(text: &str) -> (String, String) {
     let (what, fix) = text.rsplit_once("; ").unwrap_or((text, "correct it"));
     (clipped_line(what), fix.to_owned())
 }
 
-/// What others say is bounded, but not to a line.
+/// Texts of others have a bound, but longer than a line.
 fn clipped_line(text: &str) -> String {
     match text.len() > 300 {
         true => clipped(text),

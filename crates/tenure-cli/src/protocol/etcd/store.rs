@@ -20,9 +20,10 @@ pub struct Store {
     pub config: Checked,
     /// Its members: one at least, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,
-    /// Who signed the certificates of its members; `None` is whom the system trusts.
+    /// The authority that signed the certificates of its members; `None` trusts those of the
+    /// system.
     pub authority: Option<PathBuf>,
-    /// What we show it.
+    /// The certificate of this client.
     pub identity: Option<Identity>,
     /// As whom we log in.
     pub login: Option<Login>,
@@ -65,7 +66,7 @@ impl Store {
     }
 }
 
-/// What the core refuses, with every number's origin.
+/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let timing;
     let (fix, names): (&str, &[&str]) = match error {
@@ -77,7 +78,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             timing = timing::contributors(error);
             (&timing.1, timing.0)
         }
-        // It is no setting of the command.
+        // The command has no such setting.
         ConfigError::NoElections => ("report it", &[]),
     };
     origins.explain(Failure::usage(error.to_string(), fix), names)

@@ -45,14 +45,14 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// What it leads may go on for T once it has left.
+    /// The leaderships may go on for T once the process has left.
     fn ends_within(&self) -> Duration {
         let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
-    /// One that hears of no leader knows that there is none once any would have ended. Longer than
-    /// that minute nobody waits who did not ask for it.
+    /// An asker that hears of no leader knows that there is none once any leadership would have
+    /// ended. Only a user who asks for it waits longer than that minute.
     fn patience(&self) -> Duration {
         CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
     }
@@ -117,7 +117,7 @@ async fn begin(
     }
 }
 
-/// Of which class, as the command takes it.
+/// The class of elections, as the command takes it.
 struct Of<C: Class> {
     election: fn(Election<C>) -> AnyElection,
     leave: Option<Leave<C>>,
@@ -162,7 +162,7 @@ struct Client<C: Class> {
     node: Node<C>,
     class: Of<C>,
     troubles: Troubles,
-    /// Of one that shows a table: tasks that follow each role, and what they have seen.
+    /// The tasks that follow each role for a table, and their observations.
     following: RefCell<JoinSet<()>>,
     views: Views,
     began: Time,
@@ -192,7 +192,7 @@ impl<C: Class> Participant for Client<C> {
         self.troubles.permanent()
     }
 
-    /// What was found says more.
+    /// A failure that was found before says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let found = self.troubles.permanent();
         Box::pin(async move {

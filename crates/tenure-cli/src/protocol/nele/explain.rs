@@ -1,4 +1,4 @@
-//! What Kafka and the way to it have to say, with the settings that it comes from.
+//! Explains errors of Kafka and of the way to it, with the settings that they come from.
 
 use tenure_kafka::topic::TopicError;
 use tenure_kafka::{LoginError, OptionsError, SessionError, StartError};
@@ -28,7 +28,7 @@ impl Explain {
         Self { files: files.clone(), given: given.clone(), origins: origins.clone() }
     }
 
-    /// Of settings without files, properties and origins.
+    /// An explanation for settings without files, properties and origins.
     #[cfg(test)]
     pub(super) fn of_nothing() -> Self {
         let files = Files { authority: None, identity: None };
@@ -53,7 +53,7 @@ impl Explain {
                 return self.property(*nth, *unknown, &error.to_string());
             }
             OptionsError::Topic { .. } => (&["topic"], "give --topic NAME, the same for all"),
-            // None of these can be had with settings.
+            // Settings cannot cause these errors.
             OptionsError::Login(_)
             | OptionsError::NoBroker
             | OptionsError::NoCopy
@@ -62,8 +62,8 @@ impl Explain {
         self.failure(Exit::Usage, &error.to_string(), fix, names)
     }
 
-    /// A property that the client library does not take. What comes after one that may be a secret
-    /// may be the rest of that, and is not named.
+    /// A property that the client library does not take. The text after a property that may be a
+    /// secret may be the rest of that, and is not named.
     fn property(&self, nth: usize, unknown: bool, what: &str) -> Failure {
         let names = ["kafka-property"];
         if let Some(secret) = self.given.may_belong_to(nth) {
@@ -150,7 +150,7 @@ impl Explain {
 
     /// This process leads nothing any more.
     pub(super) fn halted(&self, why: &str) -> Failure {
-        // What the client library finds out ends in what to do.
+        // Errors of the client library end in a remedy.
         let told =
             why.rsplit_once(": ").filter(|(_, fix)| fix.contains("--") || fix.contains("own"));
         let (what, fix) =
@@ -160,7 +160,7 @@ impl Explain {
     }
 }
 
-/// What is wrong, on its first line and in a list below it, and what mends it, on the rest.
+/// The fault, on the first line and in a list below it, and the remedy, on the rest.
 fn in_two(text: &str) -> (String, String) {
     let mut lines = text.lines();
     let mut what = lines.next().unwrap_or_default().to_owned();

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::protocol::{Layers, Purpose, pem, tls, whole};
 use crate::settings::{Origin, Origins, parse, table};
 
-/// What an asker and a candidate that has no name yet are checked as.
+/// The name of an asker, and of a candidate that has no name yet, while settings are checked.
 const UNNAMED: &str = "asker";
 
 /// How many copies of each partition a topic is made with.
@@ -41,13 +41,13 @@ pub(super) struct Settings {
     pub(super) files: Files,
     /// Properties, as they were given.
     pub(super) given: Given,
-    /// Those that are meant.
+    /// The roles of these settings.
     pub(super) roles: Roles,
-    /// Nobody said which.
+    /// Whether the user named no role.
     pub(super) any_role: bool,
     /// CMD runs again when it has ended by itself.
     pub(super) runs_again: bool,
-    /// One that is asked to end leaves, and leads on until another one leads.
+    /// Whether a process that is told to end leaves, and leads on until another process leads.
     pub(super) leads_on: bool,
     /// Why no broker has answered yet.
     pub(super) silence: watch::Sender<Option<Failure>>,
@@ -146,7 +146,7 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     Ok(leads_on)
 }
 
-/// What fences begin with, where there are some.
+/// The begin of fences, where there are some.
 fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
     let base = layers.required(&FENCE_BASE)?;
     if base > 0 && mode == Mode::AtLeastOne {
@@ -222,7 +222,7 @@ fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     }))
 }
 
-/// What the core refuses, with every number's origin.
+/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     const OF_GROUP: &[&str] = &["session-timeout", "max-poll-interval", "publish-interval"];
     let (names, fix): (Vec<&str>, String) = match error {

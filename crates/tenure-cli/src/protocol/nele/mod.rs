@@ -124,14 +124,14 @@ fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
     one_of(text, "a SASL mechanism", &["plain", "scram-sha-256", "scram-sha-512"])
 }
 
-/// What [`ON_EXIT`] has to be for CMD to run again.
+/// The value of [`ON_EXIT`] with which CMD runs again.
 const RESTART: &str = "restart";
 
 fn on_exit(text: &str) -> Result<String, Refusal> {
     one_of(text, "a way to go on", &["stop", RESTART])
 }
 
-/// What [`ON_STOP`] may be.
+/// The values of [`ON_STOP`].
 const LEAD_ON: &str = "lead-on";
 const AT_ONCE: &str = "at-once";
 

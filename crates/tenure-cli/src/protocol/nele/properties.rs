@@ -12,7 +12,8 @@ impl std::fmt::Debug for Given {
     }
 }
 
-/// Those whose values are no secrets, whatever they are; in a name that ends so, all that begin so.
+/// Properties whose values are no secrets, whatever they are; a name with this end stands for all
+/// that begin so.
 const HARMLESS: &[&str] = &[
     "acks",
     "api.version.",
@@ -83,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
             (Some((name, value)), _) => {
                 given.push((name.trim().to_owned(), value.trim().to_owned()));
             }
-            // What is no name may be one that was misspelt, and the value a secret.
+            // A text that is no name may be a misspelt one, and the value a secret.
             (None, Some((name, _))) if part.contains('=') && is_harmless(name) => {
                 let fix = "write NAME=VALUE, with commas between several; names are in lower case";
                 return Err(Refusal::of_secret("a part of it is no name and value", fix));

@@ -18,7 +18,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// One alone.
+    /// A single role.
     #[must_use]
     pub const fn one(role: u32) -> Self {
         Self { first: role, last: role }

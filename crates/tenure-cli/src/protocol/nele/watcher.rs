@@ -23,13 +23,13 @@ const QUIET: Duration = Duration::from_secs(60);
 /// So long the partitions of one trouble are gathered for one warning.
 const GATHERS: Duration = Duration::from_secs(1);
 
-/// What is warned of when brokers acknowledge no records.
+/// The subject of the warning that brokers acknowledge no records.
 const RECORDS: &str = "records";
 
 pub(super) struct Watcher {
     explain: Explain,
     watch: Watch<String>,
-    /// What is to be warned of then, unless it is over by then: about what, and the text.
+    /// Warnings for later, unless the trouble is over by then: the subject, the time, and the text.
     later: BTreeMap<String, (Time, String)>,
     /// When it was last warned of what comes and goes.
     warned: BTreeMap<String, Time>,
@@ -75,7 +75,7 @@ impl Watcher {
         }
     }
 
-    /// What comes back within a while is warned of then, if it has not gone again.
+    /// Warns later of trouble that comes back within a while, if it has not gone again.
     fn on_trouble(&mut self, partition: Partition, text: &str) {
         let (about, now) = (partition.to_string(), clock::now());
         let due = self.warned.get(&about).map_or(now, |last| last.after(QUIET));
@@ -83,7 +83,7 @@ impl Watcher {
         self.warn_of_what_is_due();
     }
 
-    /// One broker that stands still is in the way of all partitions that it leads.
+    /// A broker that stands still is in the way of all partitions that it leads.
     fn on_unwritten(&mut self, why: &str) {
         let Some(first) = self.unwritten.first() else { return };
         let others = match self.unwritten.len() - 1 {

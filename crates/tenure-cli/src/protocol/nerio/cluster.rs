@@ -1,4 +1,4 @@
-//! What every command that talks to the cluster must know, checked as a whole.
+//! The cluster of a command, checked as a whole.
 
 use std::net::SocketAddr;
 
@@ -111,7 +111,7 @@ fn member<'a>(
     Err(origins.explain(failure, &["name", "members"]))
 }
 
-/// A socket speaks one family, but for that on `[::]`. What names mean is found out later.
+/// A socket speaks one family, but for that on `[::]`. The addresses of names are found out later.
 fn check_families(
     members: &[Member],
     listen: SocketAddr,
@@ -141,7 +141,7 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// What a name leads to may change.
+/// The address of a name may change.
 fn may_be_elsewhere(member: &Member) -> bool {
     !member.address.literal().is_some_and(is_loopback)
 }

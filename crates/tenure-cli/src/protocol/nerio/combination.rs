@@ -41,7 +41,8 @@ fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Fa
     origins.explain(Failure::usage(what, fix), names)
 }
 
-/// What the core refuses, in the words of the flags, with every number's origin.
+/// The failure for settings that the core refuses, in the words of the flags, with the origin of
+/// every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let (names, fix) = contributors(error);
     let fix = fix.unwrap_or_else(|| format!("change --{}", names.join(", or --")));

@@ -17,18 +17,18 @@ use crate::failure::Failure;
 use crate::protocol::Member;
 use crate::settings::Origins;
 
-/// What one member says of itself.
+/// The report of a member about itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemberHealth {
     /// Who, and what it does.
     pub member: Member,
     /// The longest lease that it gives, or is going to.
     pub longest: Option<Duration>,
-    /// What it gives until then, after it was raised.
+    /// The longest lease until then, after a raise.
     pub raising: Option<Raising>,
-    /// Of how many elections that may be asked about it has granted the lease.
+    /// The number of elections that it has granted, of those that the key allows to ask about.
     pub granted: Option<usize>,
-    /// What to do about it, where it cannot write or is not the one that it was.
+    /// The remedy, where it cannot write or has another memory than before.
     pub fix: Option<String>,
 }
 
@@ -89,7 +89,7 @@ fn health(
     }
 }
 
-/// One that the key allows to ask about: whichever it is, a member says how it does.
+/// An election that the key allows to ask about: a member reports its state for any election.
 fn any_election(cluster: &Cluster) -> Result<ElectionName, Failure> {
     let grant = cluster.key().and_then(|keys| keys.application());
     let first = grant.and_then(|grant| grant.elections.as_str().split(',').next());

@@ -1,4 +1,4 @@
-//! Who uses which key, as a member heard it.
+//! The users of keys, as a member heard them.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tenure_nerio::{Authority, Keyring, Node, Peer, Unsealed};
 use crate::control::Answer;
 use crate::output::millis;
 
-/// Who was heard of so lately uses a key still.
+/// A sender that was heard so lately uses a key still.
 const LATELY: Duration = Duration::from_secs(60);
 
 /// Members have answered by then what they are asked for this.
@@ -23,7 +23,7 @@ const ROUNDS: usize = 3;
 /// So many peers are named, those that were heard of last: an answer has a megabyte of room.
 const SHOWN_MAX: usize = 1_000;
 
-/// What a node answers to [`Request::Keys`](crate::control::Request::Keys).
+/// The answer of a node to [`Request::Keys`](crate::control::Request::Keys).
 pub(super) async fn of(node: &Node) -> Answer {
     let asked = clock::now();
     let Some(heard) = ask(node, asked).await else {
@@ -47,7 +47,7 @@ pub(super) async fn of(node: &Node) -> Answer {
         }
         _ => None,
     };
-    // What strangers send hides nothing of an exchange that is under way.
+    // Datagrams of strangers hide nothing of an exchange that is under way.
     let told: Vec<_> = if accepts_unsealed { [open, told] } else { [told, open] }.into();
     let told = told.into_iter().flatten().reduce(|first, second| format!("{first}. {second}"));
     let count = peers.len();
@@ -90,7 +90,7 @@ pub(super) async fn of(node: &Node) -> Answer {
     }))
 }
 
-/// What it has heard, once the other members have answered, or had time to.
+/// The keys that the node has heard, once the other members have answered, or had time to.
 async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     let mut heard = node.keyring().await?;
     for _ in 0..ROUNDS {
@@ -103,7 +103,7 @@ async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     Some(heard)
 }
 
-/// What to do about those who send without a key, and the line that accepts it.
+/// The advice about senders without a key, and the line that accepts them.
 fn about_unsealed(
     node: &Node,
     heard: &Keyring,
@@ -131,7 +131,7 @@ fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
 
-/// Who has sent without a key lately.
+/// The senders without a key, lately.
 fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     let lately = |one: &&Unsealed| now.since(one.heard) <= window(node);
     let mut all: Vec<_> = all.iter().filter(lately).cloned().collect();
@@ -150,8 +150,8 @@ fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     names.filter(|name| !shown(name)).collect()
 }
 
-/// What to do about the line that accepts what is not sealed, when it was listened to for so long,
-/// and should be for so long.
+/// The advice about the line that accepts unsealed datagrams, when the node has listened for so
+/// long, and should for so long.
 fn when_to_seal(
     unsealed: usize,
     silent: &[NodeName],
@@ -180,7 +180,7 @@ fn when_to_seal(
     }
 }
 
-/// What to do about the second key. Whether it is newer or older than the first one stands nowhere:
+/// The advice about the second key. No record says whether it is newer or older than the first one:
 /// each key is the second one at some time of an exchange.
 fn advice((first, applications): (KeyId, usize), (second, users): (KeyId, usize)) -> String {
     match users {

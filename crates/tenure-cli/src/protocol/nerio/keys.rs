@@ -155,9 +155,9 @@ pub(crate) struct KeyFile(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// What was wrong at the last look.
+    /// The fault at the last look.
     last: Option<String>,
-    /// What was wrong at two, and people were warned of.
+    /// The fault at two looks, of which people were warned.
     told: Option<String>,
     /// The keys in use do not keep strangers out.
     open: bool,
@@ -168,12 +168,12 @@ const OPEN: &str = "the key file says accept-unsealed: whoever reaches this proc
                     says when to do";
 
 impl KeyFile {
-    /// What is wrong with it, and what to do.
+    /// The fault of the file, and the remedy.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.seen().told.clone()
     }
 
-    /// That its keys do not keep strangers out yet.
+    /// A warning about keys that do not keep strangers out yet.
     pub(crate) fn open(&self) -> Option<&'static str> {
         self.seen().open.then_some(OPEN)
     }
@@ -219,7 +219,7 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // What is mended by other rights on the file does not change it.
+            // Other rights on the file mend a fault without a change of the file.
             if now == known && !told.was_wrong() {
                 continue;
             }
@@ -268,7 +268,7 @@ pub fn warn_if_open(keys: &Keys) {
     }
 }
 
-/// What tells whether the file has changed; its mode may have to be mended.
+/// The mark by which a change of the file is seen; its mode may have to be mended.
 fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
     Some((about.modified().ok()?, about.len(), about.mode()))

@@ -44,9 +44,9 @@ impl Seat {
     ) -> Result<Option<(Cluster, Self)>, Failure> {
         if let Some(name) = layers.optional(&table::NAME)? {
             let (mut cluster, mut seat) = Self::read(layers, name)?;
-            // It contends, too, and may be told to end.
+            // A member that contends may be told to end.
             cluster.exit_on_mismatch = layers.required(&EXIT_ON_MISMATCH)?;
-            // That of the runner is where `--control` says.
+            // The socket of the runner is where `--control` says.
             if let Some(control) = layers.optional(&table::CONTROL)? {
                 let mut control = control.into_os_string();
                 control.push(".member");
@@ -96,7 +96,8 @@ impl Storage {
         }
     }
 
-    /// What is lost without a directory, for people who chose that; or who could take it away.
+    /// A warning about the losses without a directory; or about others that could take the
+    /// directory away.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         match self {

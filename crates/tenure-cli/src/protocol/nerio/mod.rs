@@ -164,7 +164,8 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
     Ok(Grantors { cluster, seat })
 }
 
-/// That a member never grants what it asks for itself. The others may be a quorum all the same.
+/// A warning about a member that never grants its own request. The others may be a quorum all the
+/// same.
 fn too_long(cluster: &Cluster) -> Option<String> {
     let (lease, longest) = (cluster.config.lease, cluster.config.delta_max);
     (lease > longest).then(|| {

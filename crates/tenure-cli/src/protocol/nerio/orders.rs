@@ -27,8 +27,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 5;
 /// For so long the next leader is waited for where nobody said how long.
 const SOON: Duration = Duration::from_secs(1);
-/// How long after the time is over a look that was begun may go on: it says more than that the time
-/// is over. One that a name server keeps waiting takes longer.
+/// Longest overrun of a look that was begun in time: its result says more than that the time is
+/// over. A look that a name server keeps waiting takes longer.
 const LATE: Duration = Duration::from_millis(800);
 
 /// A leadership to end, and the next leader.
@@ -79,7 +79,7 @@ pub(crate) async fn end(
     }
     let seen = ending.in_time(ending.order(&leads)).await?;
     let next = tokio::time::timeout(ending.left(), ending.next(&leads, seen)).await;
-    // That it has ended is known, whoever leads then.
+    // The end of the leadership is known, whoever leads then.
     let (held, leader) = next.unwrap_or(Ok((None, None)))?;
     Ok(Ended { id, fence, unchanged: false, held, leader })
 }
@@ -107,7 +107,7 @@ impl Ending<'_> {
         self.began.after(self.limit() + LATE).since(clock::now())
     }
 
-    /// What is asked, unless the time is over before it is answered.
+    /// The answer, unless the time is over before it comes.
     async fn in_time<T>(
         &self,
         asked: impl Future<Output = Result<T, Failure>>,
@@ -152,7 +152,7 @@ impl Ending<'_> {
         seen.map_err(|error| no_socket(self.from(), &error, origins))
     }
 
-    /// Who leads with which fence, as a quorum says.
+    /// The leader and its fence, as a quorum names them.
     async fn leader(&self) -> Result<(Leads, AllCandidates), Failure> {
         let mut looks = 1;
         loop {
@@ -228,7 +228,8 @@ impl Ending<'_> {
                 self.given.store(true, Ordering::Relaxed);
                 let said = orders::give(&cluster.config, cluster.key(), self.from(), &order).await;
                 let mut said = said.map_err(|error| self.not_given(error))?;
-                // What was passed on once may be obeyed, whatever that member says now.
+                // A leader may obey an order that was passed on once, whatever that member says
+                // now.
                 for (member, answer) in &mut said {
                     let before = given.iter().find(|(other, _)| other.name == member.name);
                     if before.is_some_and(|(_, before)| is_on(before)) {
@@ -277,7 +278,8 @@ impl Ending<'_> {
         Failure::new(self.late(), what, fix)
     }
 
-    /// Who leads then, as far as that is waited for; or how long a promise keeps others from it.
+    /// The next leader, as far as the wish waits for it; or the rest of a promise that keeps others
+    /// from leading.
     async fn next(
         &self,
         before: &Leads,
@@ -305,7 +307,7 @@ impl Ending<'_> {
     }
 }
 
-/// What to do where nobody could be believed.
+/// The remedy where no order could be believed.
 pub(super) const UNSEALED: &str =
     "give the cluster keys (tenure keys new), or run this on the leader's machine without --remote";
 
@@ -343,9 +345,9 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     }
 }
 
-/// Whether a leadership is over, as a quorum says: another one leads with a higher fence, or the
-/// one that led has said that it does not, or none of a quorum has granted it a lease that lasts.
-/// One of them would have, as any two quorums meet.
+/// Whether a leadership is over, by the answers of a quorum: another candidate leads with a higher
+/// fence, or the leader has said that it stepped down, or no member of a quorum has granted it a
+/// lease that lasts. Any two quorums meet, so a member of this quorum would have.
 fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     match &seen.leader {
         Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),
@@ -360,7 +362,7 @@ fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     }
 }
 
-/// Who waits, in words.
+/// The waiting candidates, in words.
 fn waiting(seen: &AllCandidates) -> String {
     let waits = seen.candidates.iter().filter(|one| !one.waits_at.is_empty());
     let waits: Vec<_> = waits.map(|one| one.who.name.clone()).collect();
@@ -375,9 +377,9 @@ fn names(names: &[NodeName]) -> String {
     names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Hands orders for `election` in as if they had come by the control socket, for as long as it is
-/// polled. Who gave them looks who leads, and hears of no answer: one that is not obeyed is warned
-/// of here.
+/// Hands orders for `election` in as if they had come by the control socket, for as long as the
+/// future is polled. The sender of an order looks who leads, and gets no answer: this function
+/// warns of an order that is not obeyed.
 pub(super) async fn hand_in(
     mut notices: broadcast::Receiver<Notice>,
     election: ElectionName,
@@ -405,7 +407,7 @@ pub(super) async fn hand_in(
         };
         let (reply, answer) = oneshot::channel();
         let only = Some(fence.number());
-        // It takes as long as CMD does to end.
+        // The answer takes as long as CMD does to end.
         tokio::task::spawn_local(async move {
             let warning = not_obeyed(&notice, answer.await.ok());
             warning.iter().for_each(|warning| failure::warn(warning));
@@ -416,7 +418,7 @@ pub(super) async fn hand_in(
     }
 }
 
-/// That an order was not obeyed, and why; `None` if it was.
+/// The warning that an order was not obeyed, with the reason; `None` if it was.
 fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
     let why = match answer {
         Some(Answer::Done(_)) => return None,
@@ -475,7 +477,7 @@ mod tests {
         assert!(not_obeyed(&order, None).unwrap().contains(": this process is ending, "));
     }
 
-    /// That no quorum names a leader says nothing: one of those that did not answer may be of the
+    /// A quorum that names no leader proves nothing: a member that did not answer may be of the
     /// leader's quorum.
     #[test]
     fn a_leadership_has_ended_when_no_member_of_a_quorum_grants_it() {
@@ -489,8 +491,8 @@ mod tests {
         assert!(ended(Some(leads(1, 8, false)), &[(who("web", 1), "a")]), "it leads anew");
         assert!(!ended(Some(leads(1, 6, false)), &[(who("web", 1), "a")]), "an older word");
     }
-    /// One that knows no orders, or may not believe them, never passes one on; one that is silent
-    /// may yet.
+    /// A member that knows no orders, or may not believe them, never passes them on; a silent
+    /// member may yet.
     #[test]
     fn that_nobody_passes_an_order_on_is_said_at_once() {
         let all = |answers: [Answered; 3]| {

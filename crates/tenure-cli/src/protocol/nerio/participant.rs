@@ -136,7 +136,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
     Ok(Members { all, failure })
 }
 
-/// What a member that answers does, for programs.
+/// The state of a member that answers, one word for programs.
 pub(super) const fn one_word(service: nerio::Service) -> &'static str {
     match service {
         nerio::Service::Serving => "serving",
@@ -153,7 +153,7 @@ pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
     behind(member, &Unsafe::NotServing { member: member.clone(), service })
 }
 
-/// What to do about a member that answers, where neither time nor the others mend it.
+/// The remedy for a member that answers, where neither time nor the others mend it.
 pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
     let lasts = matches!(service, nerio::Service::Failing | nerio::Service::Replaced);
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
@@ -202,8 +202,8 @@ pub(crate) async fn ask_all(
     seen.map_err(|error| lists::no_socket(from, &error, origins))
 }
 
-/// Grants leases beside campaigning, and answers those that ask how that goes. What the candidate's
-/// side says is not said again.
+/// Grants leases beside campaigning, and answers at the control socket. The candidate's side has
+/// its own warnings, which are not repeated.
 async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut control: Server) {
     let hear = |service: &mut Service, notice: &Notice| {
         if !troubles::is_told(notice)
@@ -213,7 +213,7 @@ async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut cont
         }
         Ok(())
     };
-    // What is heard fails nowhere, and the node has ended.
+    // The handler of notices never fails, and the node has ended.
     let _ = service.serve(&node, notices, &mut control, hear).await;
 }
 
@@ -324,7 +324,7 @@ impl Asker {
             let what = format!("the grantors name {} as the leader, without an address", leader.id);
             return Err(Failure::new(Exit::Bug, what, "report it"));
         };
-        // It has shown its key there, and may be named at another of its addresses.
+        // The leader has shown its key there, and may be named at another of its addresses.
         let place = match NodeName::new(&leader.id) {
             Ok(member) => self.node.place(member).await,
             Err(_) => None,
@@ -425,7 +425,7 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
     of_directory(chain(error), origins, names)
 }
 
-/// What a state directory has to say ends with what to do.
+/// An error of a state directory ends with the remedy.
 fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     let (what, fix) = match text.split_once("; ") {
         Some((what, fix)) => (what.to_owned(), fix.to_owned()),

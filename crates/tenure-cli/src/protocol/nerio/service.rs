@@ -1,4 +1,4 @@
-//! What a member says of itself: by its notices, and when it is asked.
+//! The reports of a member about itself: its notices, and its answers.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ use crate::output::millis;
 const GRANTS_MAX: u32 = 1_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What to do with a notice.
+/// The handling of a notice.
 pub(crate) enum Reaction {
-    /// It was a warning, and people have read it.
+    /// The notice was a warning, and people have read it.
     Warned,
-    /// It says what the node does now, in [`Service::word`], and is to be told; maybe as a warning
-    /// already.
+    /// The notice changed the state of the node, in [`Service::word`], which is to be reported;
+    /// maybe as a warning already.
     Changed {
         /// Whether people have read it.
         warned: bool,
     },
-    /// It is for the log.
+    /// The notice is for the log.
     Noted,
 }
 
-/// What a node does, by its latest notice.
+/// The state of a node, by its latest notice.
 pub(crate) struct Service {
     stage: &'static str,
     /// While it recovers, whose answers it waits for; in a quarantine, what it has forgotten.
@@ -45,14 +45,14 @@ pub(crate) struct Service {
     /// Whether it cannot write its state directory, in whatever stage it is.
     failing: bool,
     key_file: KeyFile,
-    /// What is wrong with its settings for as long as it runs.
+    /// The fault of its settings for as long as it runs.
     of_settings: Option<String>,
     /// How many grants and releases were logged in the minute that began then.
     grants: (Time, u32),
 }
 
 impl Service {
-    /// Of a node that has the keys of this file.
+    /// The service of a node that has the keys of this file.
     pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
         let (stage, failing, grants) = ("starting", false, (Time::ZERO, 0));
         Self { stage, waits: None, raise: None, failing, key_file, of_settings, grants }
@@ -82,7 +82,7 @@ impl Service {
         (self.stage, self.waits, self.raise) = (stage, None, None);
     }
 
-    /// What it waits for, and how much longer that takes if it is known.
+    /// The reason for which it waits, and the rest of that wait if it is known.
     fn waits(&self, now: Option<nerio::Service>) -> (Option<String>, Option<Duration>) {
         match (&self.raise, now) {
             (Some((until, notice)), _) => {
@@ -102,7 +102,7 @@ impl Service {
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
             Some(nerio::Service::Recovering { .. }) => "recovering",
             Some(nerio::Service::Replaced) => "replaced",
-            // What it writes down before it serves belongs to the stage before.
+            // The writes before it serves belong to the stage before.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
         self.failing = write_error || now == Some(nerio::Service::Failing);
@@ -258,8 +258,8 @@ impl Service {
     }
 }
 
-/// What an operator is to mend now: what is wrong with settings and keys, and what is `shown` of
-/// what the node has found.
+/// The faults that an operator is to mend now: those of settings and keys, and those that the node
+/// has found and that are `shown`.
 pub(super) async fn worth_a_look(
     node: &Node,
     (of_settings, key_file): (Option<String>, &KeyFile),
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
     }
 
-    /// It has its memory, and waits for its disk: nothing was lost.
+    /// A node with its memory waits for its disk: nothing was lost.
     #[test]
     fn a_node_that_starts_with_its_memory_does_not_recover() {
         let mut service = service("starting");

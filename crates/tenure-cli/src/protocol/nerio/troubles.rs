@@ -1,4 +1,4 @@
-//! What keeps grantors from answering a participant, as warnings.
+//! The causes that keep grantors from answering a participant, as warnings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -58,10 +58,10 @@ pub(super) async fn watch(
     }
 }
 
-/// What a candidate or an asker does with what it hears.
+/// The use of notices by a candidate or an asker.
 pub(super) struct Hears {
     pub(super) differing: Differing,
-    /// It is no member, whose side says what strangers send.
+    /// Whether it is no member: the side of a member reports strangers.
     pub(super) alone: bool,
 }
 
@@ -81,7 +81,7 @@ impl Hears {
                 };
             }
             Notice::Resolved { .. } => return tracing::info!("{notice}"),
-            // Who hands it in says so.
+            // The function that hands it in reports it.
             Notice::Protocol { event: OwnEvent::Ordered { .. }, .. } => return,
             _ => {}
         }
@@ -91,7 +91,7 @@ impl Hears {
     }
 }
 
-/// What a candidate or an asker says, whether it is a member or not.
+/// Whether a candidate or an asker reports the notice, be it a member or not.
 pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
         // Strangers can send that; from a member's address it is worth a warning.
@@ -149,7 +149,7 @@ pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
 
 /// Why no leader of an election is known.
 pub(super) struct Nobody {
-    /// What each member says, as far as it stands in the way.
+    /// The answer of each member that stands in the way.
     pub(super) why: String,
     /// How the command ends when no quorum could be asked.
     failure: Option<Failure>,
@@ -238,7 +238,7 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// What to do about members that `lost` their memory of a cluster that is `known` not to be new, or
+/// The remedy for members that `lost` their memory of a cluster that is `known` not to be new, or
 /// that are `failing` to write.
 pub(super) fn fix(config: &Checked, (lost, known): (MemberSet, bool), failing: bool) -> String {
     let fix = match (lost.is_empty(), failing) {
@@ -261,7 +261,7 @@ pub(super) fn fix(config: &Checked, (lost, known): (MemberSet, bool), failing: b
 }
 
 impl Nobody {
-    /// What to say when it is not known who leads.
+    /// The failure of a command while the leader is unknown.
     pub(super) fn unknown(self) -> Failure {
         self.failure.unwrap_or_else(|| {
             let what = format!("the nodes do not agree on who leads: {}", self.why);

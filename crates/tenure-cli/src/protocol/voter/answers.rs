@@ -1,4 +1,4 @@
-//! What all voters that can be found have said of themselves.
+//! The reports of all voters that can be found.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,8 @@ impl Answers {
         (stored.count(), electorate.quorum())
     }
 
-    /// Of several processes of one id the one that has its vote, if that answers.
+    /// The answer for this id: of several processes that of the process with the vote, if that
+    /// answers.
     pub(super) fn of_id(&self, id: &NodeName) -> Option<&Answer> {
         let has_vote = |header: &Header| self.electorate().is_some_and(|it| it.has(&header.sender));
         let of_id = self.0.iter().filter(|(_, header, _)| header.sender.id == *id);
@@ -93,7 +94,7 @@ mod tests {
         Member { id: id(name), identity: Identity(identity) }
     }
 
-    /// What a voter of this name and identity says, that knows of such an electorate.
+    /// Hears from a voter of this name and identity that knows such an electorate.
     fn hear(said: &mut Answers, (name, identity): (&str, u128), electorate: Option<&Electorate>) {
         let url: VoterUrl = format!("http://{name}-{identity}").parse().unwrap();
         let sender =
@@ -119,7 +120,7 @@ mod tests {
         said.hear(url, header, status);
     }
 
-    /// Of two processes of one id that answers for it which has its vote, in either order.
+    /// The process with the vote answers for two processes of one id, in either order.
     #[test]
     fn a_second_process_of_an_id_hides_nobody() {
         let electorate = Electorate {

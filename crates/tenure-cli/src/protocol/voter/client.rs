@@ -89,7 +89,7 @@ impl MemberRequests for Settings {
     }
 }
 
-/// Of which class, as the command takes it.
+/// The class of elections, as the command takes it.
 type Of<C> = fn(Election<C>) -> AnyElection;
 
 fn vote<C: Class>(
@@ -134,7 +134,7 @@ pub(super) fn options(settings: &Settings, explain: &Explain) -> Result<CheckedO
     settings.options.clone().check().map_err(|error| explain.options(&error))
 }
 
-/// One that votes, or only asks.
+/// A node that votes, or only asks.
 trait Side<C: Class> {
     fn election(&self, name: ElectionName) -> Election<C>;
 
@@ -166,7 +166,7 @@ impl<C: Class> Side<C> for Asking<C> {
         self.0.election_named(name)
     }
 
-    /// It has no driver: each question is asked by who asks it.
+    /// An asker has no driver: the command itself asks each question.
     fn alive(&self) -> Later<'_, bool> {
         at_once(true)
     }

@@ -1,4 +1,4 @@
-//! What goes wrong among voters, with the settings that it comes from.
+//! Explains errors among voters, with the settings that they come from.
 
 use tenure_voter::{MemoryError, Mode, OptionsError, StartError};
 
@@ -21,7 +21,7 @@ impl Explain {
     }
 
     pub(super) fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {
-        // What others say is bounded, but not to a line.
+        // Texts of others have a bound, but longer than a line.
         let what = if what.len() > 400 { clipped(what) } else { what.to_owned() };
         self.origins.explain(Failure::new(exit, what, fix), names)
     }
@@ -50,7 +50,7 @@ impl Explain {
         self.failure(Exit::Usage, &error.to_string(), fix, names)
     }
 
-    /// What did not start.
+    /// The failure of a voter that did not start.
     pub(super) fn start(&self, error: &StartError) -> Failure {
         let text = error.to_string();
         match error {
@@ -89,7 +89,7 @@ impl Explain {
         self.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
     }
 
-    /// One side does not believe the other, for this reason.
+    /// The failure of two sides that do not believe each other, for this reason.
     pub(super) fn unauthenticated(&self, why: &str) -> Failure {
         let fix = "give --secret-file or set TENURE_SECRET, as the voters have it, and see that \
                    the clocks agree";
@@ -107,7 +107,7 @@ impl Explain {
         self.failure(Exit::Usage, why, fix, &["voter-list", "cacert", "cert"])
     }
 
-    /// Those that answer are of another network.
+    /// The failure where all answers are of another network.
     pub(super) fn other_network(&self, why: &str, mode: Mode) -> Failure {
         let fix = format!("ask for that election, with --mode {mode}, or ask others");
         self.failure(Exit::Usage, why, &fix, &["election", "mode", "voter-list", "seed-host"])

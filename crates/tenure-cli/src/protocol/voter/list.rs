@@ -53,7 +53,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
     }
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // Of a list with another separator the first entry would be the whole list.
+    // The first entry of a list with another separator would be the whole list.
     if let Some(c) = rest.chars().find(|c| "=,;|&<>\"\\".contains(*c)) {
         let fix = "write a comma between two voters, and nothing else";
         return Err(Refusal::new(format!("a voter's URL holds no {c:?}"), fix));

@@ -1,4 +1,4 @@
-//! Who has a vote, and who is to have one.
+//! The voters of a network, and changes of them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// The shortest time that a single question is given: nobody waits for anything else meanwhile.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
-/// What all that can be found have said.
+/// The answers of all voters that can be found.
 struct Survey {
     operator: Arc<Operator>,
     explain: Explain,
@@ -56,7 +56,7 @@ impl Survey {
         }
         let mut this = Self { operator, explain, said: Answers::default(), wrong };
         this.ask(urls.clone()).await;
-        // Those that the first ones know.
+        // The voters that the first answers name.
         let known = this.said.known().into_values().map(|voter| voter.voter_url);
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
@@ -159,7 +159,7 @@ impl Survey {
         })
     }
 
-    /// Nobody has a vote yet, and why, where votes are needed.
+    /// The failure where no voter has a vote yet, and its cause, where votes are needed.
     fn not_founded(&self) -> Option<Failure> {
         let majority = self.said.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
         let first = majority.filter_map(|(_, header, status)| {
@@ -189,7 +189,7 @@ impl Survey {
     }
 }
 
-/// What is left to do when no majority has its directories.
+/// The last remedy when no majority has its directories.
 const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
                              directories of all, and begin anew under another --election, as \
                              fences begin anew, too";
@@ -273,12 +273,12 @@ pub(super) async fn change(
             {
                 at = leader.url.clone();
             }
-            // One that leads has not been acknowledged yet, or the change before was not, or one of
-            // its voters has missed a heartbeat.
+            // The leader has not been acknowledged yet, or the change before was not, or one of its
+            // voters has missed a heartbeat.
             OperatorError::Refused { refusal, .. } if !over && passes(refusal) => {
                 tokio::time::sleep(AGAIN).await
             }
-            // It answers, and its leader has not asked it since it was removed.
+            // The voter answers, and its leader has not asked it since it was removed.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
                 if !over
                     && matches!(&change, Change::Add(id) if asked.said.of_id(id).is_some()) =>

@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) files: Files,
     /// Which it elects for, where that was said.
     pub(super) election: Option<ElectionName>,
-    /// Of one that votes.
+    /// The configuration of a node that votes.
     pub(super) config: Option<Config>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Files {
     pub(super) identity: Option<tls::Identity>,
 }
 
-/// What all of a network have alike, or nearly so.
+/// The settings that all of a network have alike, or nearly so.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) heartbeat: Duration,
@@ -83,7 +83,7 @@ impl Settings {
             options.state = state(layers, mode)?;
             options.unprotected = layers.required(&table::INSECURE_ANY_ADDRESS)?;
             let own = id::own(layers, &VOTER_ID)?;
-            // It keeps its name after a restart.
+            // A voter keeps its name after a restart.
             let own = own.ok_or_else(|| layers.missing(&table::ID.spec))?;
             let config = Config {
                 mode,
@@ -164,7 +164,7 @@ fn times(layers: &mut Layers<'_>) -> Result<Times, Failure> {
     })
 }
 
-/// What `--show-settings` says that no setting does.
+/// Adds the values that no setting gives to `--show-settings`.
 fn note_what_follows(config: &Config, origins: &mut Origins) {
     let mut note = |name, value: Duration, words| {
         // To the millisecond, as people read it.
@@ -219,7 +219,7 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&Called>) -> Result<Option<Seed
     Ok(Some(seeds))
 }
 
-/// What is bound, and where others call it.
+/// The address to bind, and the URL at which others call it.
 struct Whereabouts {
     listen: SocketAddr,
     url: VoterUrl,
@@ -335,7 +335,7 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
     Ok(Some(read))
 }
 
-/// What the core refuses, with every number's origin.
+/// The failure for settings that the core refuses, with the origin of every number.
 pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let (interval, tolerance) = ("heartbeat-interval", "missed-heartbeat-tolerance");
     let (names, fix): (&[&str], &str) = match error {
@@ -362,7 +362,7 @@ pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
         }
         ConfigError::Twice { .. } => (&["voter-list"], "name each voter once"),
         ConfigError::Admission => (&["admission"], "change --admission"),
-        // None of these can be had with settings.
+        // Settings cannot cause these errors.
         ConfigError::NoTime { .. } | ConfigError::LeaseMax { .. } | ConfigError::Room { .. } => {
             (&[], "report it")
         }

@@ -86,7 +86,7 @@ impl Watcher {
     }
 }
 
-/// What must never be, and what to do about it.
+/// The description of a breach, and its remedy.
 fn advice(breach: &Breach) -> (&'static str, &'static str) {
     match breach {
         Breach::OtherFounding { .. } => (

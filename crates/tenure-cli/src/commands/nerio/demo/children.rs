@@ -8,8 +8,8 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper,
 
 /// All children of this process.
 pub(super) struct Children {
-    /// Those it had before the demo began: a shell that becomes the demo by exec leaves it its
-    /// own, as in `tenure demo > >(cat)`. These last for as long as they like.
+    /// Children from before the demo began: a shell that becomes the demo by exec leaves its own
+    /// children to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
     strangers: Vec<Pid>,
 }
 
@@ -33,7 +33,7 @@ impl Children {
         }
     }
 
-    /// Who is left but strangers, dead or alive.
+    /// All children but strangers, dead or alive.
     pub(super) fn left(&self) -> io::Result<Vec<Pid>> {
         let mut left = children()?;
         left.retain(|pid| !self.strangers.contains(pid));

@@ -11,8 +11,8 @@
 //!                 └──► processes             done by signals and by `tenure resign`
 //! ```
 //!
-//! Everything is judged by the file alone, on the one clock that all processes share. What is left
-//! of a lease comes from an observer, as any process could have one.
+//! The judge reads the file alone, on the one clock that all processes share. An observer, as any
+//! process could have one, knows the rest of a lease.
 
 mod children;
 mod judge;
@@ -49,7 +49,7 @@ pub(in crate::commands) async fn run(
     let text = if context.json { format!("{}\n", summary.object()) } else { summary.text() };
     let read = output::reaches(&text)?;
     match summary.exit() {
-        // Nobody has read what was wrong.
+        // The reader left before it could read the failure.
         Exit::Wrong if !read => Err(summary.failure()),
         exit => Ok(exit),
     }

@@ -1,4 +1,4 @@
-//! What happens in the demo, as lines: for people, or for programs.
+//! News of the demo, as lines: for people, or for programs.
 
 use std::io::{self, Write, stdout};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) enum News<'a> {
 }
 
 impl News<'_> {
-    /// One line for people.
+    /// The news as a line for people.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Opened { path, lease, settings } => format!(
@@ -74,7 +74,7 @@ impl News<'_> {
         }
     }
 
-    /// One object for programs. Durations in milliseconds.
+    /// The news as an object for programs. Durations in milliseconds.
     fn object(&self) -> Value {
         match self {
             Self::Opened { path, lease, .. } => json!({

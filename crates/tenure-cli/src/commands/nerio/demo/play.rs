@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(20);
 const OBSERVE: Duration = Duration::from_millis(50);
 /// How often a status is printed.
 const STATUS: Duration = Duration::from_secs(4);
-/// Of how many leaderships the end of the lease is kept.
+/// The number of leaderships whose end of the lease is kept.
 const LEASES: usize = 4;
 
 /// The demo while it runs.
@@ -116,7 +116,7 @@ impl Demo {
         Ok(Summary { elapsed, judge, tally: self.tally, wrong: self.wrong, kept })
     }
 
-    /// One look at everything.
+    /// Looks once at everything.
     fn turn(&mut self) -> Result<(), Failure> {
         let now = clock::now();
         for departed in self.processes.reap(&self.workdir) {
@@ -239,7 +239,7 @@ impl Demo {
         format!("{leader}; {} lines of work; {}", self.judge.lines(), self.doing(now))
     }
 
-    /// What is going on or about to.
+    /// Describes the present or the next step, for people.
     fn doing(&self, now: Time) -> String {
         match self.script.phase() {
             Phase::Opening { .. } => "the nodes start, and the candidates campaign".to_owned(),

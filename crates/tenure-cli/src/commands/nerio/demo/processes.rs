@@ -21,7 +21,7 @@ const RESTART: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
-/// What a process is there for.
+/// The part of a process in the demo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// `tenure node`
@@ -253,7 +253,7 @@ fn spawn(workdir: &WorkDir, name: &str, args: Vec<OsString>) -> Result<Pid, Fail
 
 /// Only a process that was not reaped yet is sent anything, so its number is still its own.
 fn signal(pid: Option<Pid>, signal: Signal) {
-    // That it has ended already is no failure.
+    // The process may have ended already, which is no failure.
     let _ = pid.map(|pid| kill_process(pid, signal));
 }
 

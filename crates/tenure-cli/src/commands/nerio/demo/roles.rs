@@ -41,8 +41,8 @@ pub fn reenter() -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
-/// What starts `tenure ARGS` so that it does not outlive the thread that starts it, even when
-/// the demo is killed with -9. In a process group of its own: Ctrl-C is the demo's to handle.
+/// Starts `tenure ARGS` such that it does not outlive the thread that starts it, even when the demo
+/// is killed with -9. The process has a process group of its own: Ctrl-C is the demo's to handle.
 pub(super) fn tenure(args: impl IntoIterator<Item = OsString>) -> Command {
     let mut command = Command::new(MYSELF);
     command.arg0("tenure").arg(PROCESS).arg(getpid().to_string()).args(args);
@@ -59,7 +59,7 @@ pub(super) fn tenure(args: impl IntoIterator<Item = OsString>) -> Command {
 fn perform(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let parent = args.next().unwrap_or_default();
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // It may have ended before it was watched.
+    // The parent may have ended before the signal was armed.
     if getppid().is_none_or(|pid| *pid.to_string() != *parent) {
         return Err(io::Error::other("it is started by tenure demo alone"));
     }
@@ -82,7 +82,7 @@ fn work(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
         let at = clock::now();
         let until = until(&until_file)?;
         let line = Line { at, fence, id: id.clone(), pid, until };
-        // One line in one write, so that lines of two processes could never mix.
+        // Each line is one write, so that lines of two processes never mix.
         file.write_all(format!("{line}\n").as_bytes())?;
         std::thread::sleep(TICK);
     }

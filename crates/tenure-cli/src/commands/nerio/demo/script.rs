@@ -1,4 +1,4 @@
-//! What is done to the leaders, and when: a clockwork without I/O.
+//! The script of faults, and their times: a clockwork without I/O.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const FRESH: Duration = Duration::from_millis(500);
 /// How long a killed or stopped candidate stays down after the other has taken over.
 const VICTIM_DOWN: Duration = Duration::from_millis(700);
 
-/// What is done to a leader.
+/// A fault of a leader.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Fault {
     /// `tenure resign`.
@@ -65,7 +65,7 @@ pub(super) struct Strike {
 /// Where the demo is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
-    /// Nobody has led yet.
+    /// No candidate has led yet.
     Opening { limit: Time },
     /// The leader works; the next fault comes at `until`.
     Pause { until: Time },
@@ -77,7 +77,7 @@ pub(super) enum Phase {
     Closing,
 }
 
-/// What is to be done now.
+/// The next act of the demo.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Act {
     /// Do it, and call [`Script::struck`] with the time.
@@ -86,7 +86,7 @@ pub(super) enum Act {
     Mend(Strike),
     /// The time is over.
     End,
-    /// What should have happened did not, for this long.
+    /// The expected event did not happen for this long.
     Overdue(Duration),
 }
 
@@ -130,7 +130,7 @@ impl Script {
         };
     }
 
-    /// What to do at `now`, while the latest line of the file is one of `leader`.
+    /// The act at `now`, while `leader` wrote the latest line of the file.
     pub(super) fn step(&mut self, now: Time, leader: Option<&Leadership>) -> Option<Act> {
         let over = self.end.is_some_and(|end| now >= end);
         match &self.phase {
@@ -145,7 +145,7 @@ impl Script {
                     let (victim, fence) = (leader.id.clone(), leader.fence);
                     Some(Act::Strike(Strike { fault: self.next, victim, fence }))
                 }
-                // It lost its lease by itself: another will take over.
+                // The leader lost its lease by itself: another candidate will take over.
                 _ => (now >= until.after(self.lease + SLACK)).then(|| self.overdue(now, *until)),
             },
             Phase::Struck { at, limit, .. } => (now >= *limit).then(|| self.overdue(now, *at)),

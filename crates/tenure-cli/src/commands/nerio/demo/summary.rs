@@ -1,4 +1,4 @@
-//! What the demo has shown, and whether anything was wrong.
+//! The summary of the demo, and its verdict.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(super) struct Summary {
     pub(super) elapsed: Duration,
     pub(super) judge: Judge,
     pub(super) tally: Tally,
-    /// What was wrong beside the file.
+    /// The faults that the file does not show.
     pub(super) wrong: Vec<String>,
     /// The directory, when it was left behind.
     pub(super) kept: Option<PathBuf>,
@@ -31,7 +31,7 @@ impl Summary {
         if self.everything_wrong().is_empty() { Exit::Done } else { Exit::Wrong }
     }
 
-    /// What was wrong, for standard error.
+    /// The failure of the command, for standard error.
     pub(super) fn failure(&self) -> Failure {
         let what = format!("the demo went wrong: {}", self.everything_wrong().join("; "));
         let fix = match &self.kept {
@@ -54,7 +54,7 @@ impl Summary {
         all
     }
 
-    /// One object for programs.
+    /// The summary as an object for programs.
     pub(super) fn object(&self) -> Value {
         let wrong = self.everything_wrong();
         let failovers = Fault::ALL.map(|fault| {

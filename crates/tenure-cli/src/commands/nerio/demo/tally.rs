@@ -1,4 +1,4 @@
-//! Who led, and how long each failover took.
+//! Changes of leaders, and the spans that each failover took.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::script::Fault;
 /// Leadership changed hands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
-    /// What was done to the leader before; `None` when it lost its lease by itself.
+    /// The fault of the leader before; `None` when it lost its lease by itself.
     pub(super) fault: Option<Fault>,
     /// The leader before.
     pub(super) from: Leadership,
@@ -23,7 +23,7 @@ pub(super) struct Failover {
     /// From the last line of the one to the first of the other: nobody worked. May be longer than
     /// `took`, by the time between two lines.
     pub(super) idle: Duration,
-    /// What was left of the lease at the fault.
+    /// Rest of the lease at the fault.
     pub(super) left: Option<Duration>,
 }
 

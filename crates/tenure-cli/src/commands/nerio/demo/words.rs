@@ -1,4 +1,4 @@
-//! What the demo says about its faults, and why it does them.
+//! The sentences of the demo about its faults, and the reasons for them.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn seconds(span: Duration) -> String {
     format!("{:.3} s", span.as_secs_f64())
 }
 
-/// What is about to be done to `victim`, and what that shows.
+/// Announces a fault of `victim`, and its lesson.
 pub(super) fn plan(fault: Fault, victim: &str) -> String {
     let heir = other(victim);
     match fault {
@@ -35,7 +35,7 @@ pub(super) fn plan(fault: Fault, victim: &str) -> String {
     }
 }
 
-/// What is going on since a fault.
+/// Describes the time since a fault.
 pub(super) fn struck(strike: &Strike) -> String {
     let victim = &strike.victim;
     let heir = other(victim);
@@ -50,7 +50,7 @@ pub(super) fn struck(strike: &Strike) -> String {
     }
 }
 
-/// What is going on before the victim is set right.
+/// Describes the time before the victim is mended.
 pub(super) fn taken_over(strike: &Strike) -> String {
     let victim = &strike.victim;
     let heir = other(victim);

@@ -11,7 +11,7 @@ use tenure::Time;
 const LINE_MAX: usize = 256;
 const CHUNK: usize = 16 * 1024;
 
-/// What a leader's worker writes many times a second: `boottime_ns fence id pid until_ns`.
+/// A line that a leader's worker writes many times a second: `boottime_ns fence id pid until_ns`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Line {
     /// When it was written.
@@ -83,7 +83,7 @@ impl Lines {
         }
     }
 
-    /// What came after the last line end: nothing, unless a writer stopped halfway.
+    /// The bytes after the last line end: none, unless a writer stopped halfway.
     pub(super) fn rest(&self) -> &[u8] {
         &self.begun
     }

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::nerio::demo::DemoSettings;
 
-/// What the candidates contend for.
+/// The election of the demo.
 pub(super) const ELECTION: &str = "demo";
 /// The grantors.
 pub(super) const GRANTORS: [&str; 3] = ["a", "b", "c"];

@@ -1,4 +1,4 @@
-//! What should be set instead, and why, in sentences.
+//! Advice for better settings, with reasons, in sentences.
 
 use std::time::Duration;
 

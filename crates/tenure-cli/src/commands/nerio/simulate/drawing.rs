@@ -1,5 +1,5 @@
-//! A drawing for the page. What colours things have is the business of the page's style sheet, so
-//! that they follow the reader's choice of light and dark: everything here has a class.
+//! A drawing for the page. Every shape has a class, and the style sheet of the page colours the
+//! classes, so that colours follow the reader's choice of light and dark.
 
 use svg::Node;
 use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title};

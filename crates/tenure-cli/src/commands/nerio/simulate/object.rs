@@ -1,4 +1,4 @@
-//! One object for programs.
+//! The answer as an object for programs.
 
 use std::time::Duration;
 

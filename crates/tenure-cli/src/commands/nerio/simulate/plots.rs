@@ -112,7 +112,7 @@ fn median(answer: &Answer) -> Option<Drill> {
     crashes.min_by_key(|drill| drill.gap.abs_diff(median)).copied()
 }
 
-/// What a lease gives and costs: failover time above, needless changes below.
+/// Plots the gains and costs of leases: failover time above, needless changes below.
 pub(super) fn trade_off(answer: &Answer) -> String {
     const TOP: f64 = 30.0;
     const MIDDLE: f64 = 170.0;
@@ -172,7 +172,7 @@ pub(super) fn trade_off(answer: &Answer) -> String {
     drawing.finish("Failover time and needless changes by lease")
 }
 
-/// What a trial is called below its bar.
+/// Writes the name of a trial below its bar.
 fn name_trial(drawing: &mut Drawing, answer: &Answer, at: usize, (x, y): (f64, f64)) {
     let (trial, best) = (&answer.advice.trials[at], answer.advice.best == Some(at));
     let nodes = match trial.nodes() == answer.question.nodes() {

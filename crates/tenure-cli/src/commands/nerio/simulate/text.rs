@@ -1,4 +1,4 @@
-//! One screen for people, the most important first.
+//! The answer as a screen of text for people, the most important first.
 
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ fn spread(name: &str, spread: &Spread, (one, many): (&str, &str)) -> String {
     )
 }
 
-/// What there is to know beside the failover times: name and sentence.
+/// Facts beside the failover times: name and sentence.
 pub(super) fn facts(answer: &Answer) -> Vec<(&'static str, String)> {
     let availability = &answer.availability;
     vec![
@@ -160,7 +160,7 @@ fn trials(answer: &Answer) -> String {
     text
 }
 
-/// What was run, and how fast.
+/// Names the simulated time, and its speed.
 pub(super) fn effort(report: &Report) -> String {
     let (effort, question) = (&report.answer.effort, &report.answer.question);
     let seconds = report.took.as_secs_f64();
