@@ -107,9 +107,10 @@ fn painted(block: &str, color: &str) -> String {
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.chars().fold(String::new(), |mut line, c| {
-        match c.is_control() {
-            true => line.extend(c.escape_debug()),
-            false => line.push(c),
+        if c.is_control() {
+            line.extend(c.escape_debug())
+        } else {
+            line.push(c)
         }
         line
     })

@@ -150,7 +150,8 @@ fn extend(within: Duration) -> NotifyState<'static> {
 
 /// Tells one word after the other, and again how long it takes to end where that is long.
 fn tell_all(words: &Receiver<Word>) {
-    let (mut ends, mut again) = (Time::ZERO, None::<Time>);
+    let mut ends = Time::ZERO;
+    let mut again = None::<Time>;
     loop {
         let word = match again {
             None => words.recv().map_err(RecvTimeoutError::from),
@@ -175,7 +176,8 @@ fn tell_all(words: &Receiver<Word>) {
 fn led(elections: &BTreeMap<String, bool>) -> String {
     let led: Vec<&str> =
         elections.iter().filter(|(_, leads)| **leads).map(|(name, _)| name.as_str()).collect();
-    let (count, all) = (led.len(), elections.len());
+    let count = led.len();
+    let all = elections.len();
     let named = led.get(..NAMED_MAX).unwrap_or(&led).join(", ");
     match count {
         0 => format!("leads none of {all}"),

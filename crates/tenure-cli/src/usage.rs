@@ -36,7 +36,8 @@ pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> 
             (format!("{name} needs a value"), fix)
         }
         ErrorKind::TooManyValues => {
-            let (flag, value) = (of(ContextKind::InvalidArg), of(ContextKind::InvalidValue));
+            let flag = of(ContextKind::InvalidArg);
+            let value = of(ContextKind::InvalidValue);
             (
                 format!("{flag} takes no value and was given {}", quoted(&value)),
                 format!("write {flag} alone"),
@@ -116,7 +117,8 @@ fn conflict(error: &Error) -> (String, String) {
         let flag = text(error, kind).unwrap_or_default();
         flag.split(' ').next().unwrap_or_default().trim_end_matches("...").to_owned()
     };
-    let (one, other) = (name(ContextKind::InvalidArg), name(ContextKind::PriorArg));
+    let one = name(ContextKind::InvalidArg);
+    let other = name(ContextKind::PriorArg);
     if one.is_empty() {
         let what = format!("{other} stands before the last word of the command");
         return (what, format!("put {other} after it"));
@@ -146,7 +148,8 @@ fn commands(command: &Command) -> String {
 
 /// The command that the arguments reach, with the words that lead to it.
 fn deepest<'a>(tree: &'a Command, arguments: &[OsString]) -> (String, &'a Command) {
-    let (mut path, mut command) = (tree.get_name().to_owned(), tree);
+    let mut path = tree.get_name().to_owned();
+    let mut command = tree;
     for argument in arguments.iter().skip(1) {
         // A word behind `help` is a command of the tree above it.
         if argument == "help" {

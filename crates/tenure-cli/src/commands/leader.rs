@@ -62,9 +62,12 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             let why = participant.unknown(&election).await;
             let hurried =
                 wait.is_some_and(|wait| wait.is_zero()) && participant.trouble().is_none();
-            Some(why.unwrap_or_else(|| match hurried {
-                true => "--wait 0s gave nobody the time to answer".to_owned(),
-                false => protocol.unknown.to_owned(),
+            Some(why.unwrap_or_else(|| {
+                if hurried {
+                    "--wait 0s gave nobody the time to answer".to_owned()
+                } else {
+                    protocol.unknown.to_owned()
+                }
             }))
         }
         View::Leader(_) | View::Leaders { .. } => None,

@@ -48,9 +48,10 @@ pub(super) async fn change(
         MemberChange::Add(name) => (name, "added"),
         MemberChange::Remove(name) => (name, "removed"),
     };
-    let text = match context.json {
-        true => json!({"name": name.as_str(), "change": done}).to_string(),
-        false => format!("{name} {done}"),
+    let text = if context.json {
+        json!({"name": name.as_str(), "change": done}).to_string()
+    } else {
+        format!("{name} {done}")
     };
     output::print(&format!("{text}\n"))?;
     Ok(Exit::Done)

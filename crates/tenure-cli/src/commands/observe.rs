@@ -35,15 +35,16 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     };
     if backend.roles().is_some_and(|roles| roles.asks_for_all()) {
         let asked = Question { election: &election, protocol, json: as_json };
-        let ends = (&mut signals, reader_left);
-        return table::follow(asked, &*participant, ends, backend.patience()).await;
+        let patience = backend.patience();
+        return table::follow(asked, &*participant, &mut signals, reader_left, patience).await;
     }
     let election = backend.parts(&election).pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();
     let mut observer = participant.election(&election).observe();
     // An unknown leader in the first moment is no news.
     let mut settling = Box::pin(tokio::time::sleep(SETTLING));
-    let (mut settled, mut held, mut ahead) = (false, None, None);
+    let (mut settled, mut held) = (false, None);
+    let mut ahead = None;
     loop {
         let change = match ahead.take() {
             Some(change) => change,

@@ -100,13 +100,15 @@ mod tests {
 
     /// A service answers nobody at the first two starts, and refuses the third.
     async fn starts(span: Duration) -> (Exit, u32, u32) {
-        let (tries, mut told) = (Cell::new(0), 0);
+        let tries = Cell::new(0);
+        let mut told = 0;
         let once = || -> Started<'_> {
             tries.set(tries.get() + 1);
             let exit = if tries.get() > 2 { Exit::Refused } else { Exit::Unknown };
             at_once(Err(Failure::new(exit, "no", "wait")))
         };
-        let (until, silence) = (clock::now().after(span), watch::channel(None).1);
+        let until = clock::now().after(span);
+        let silence = watch::channel(None).1;
         let started = within(until, ALL[0], silence, once, |_| told += 1).await;
         (started.err().unwrap().exit, tries.get(), told)
     }

@@ -28,7 +28,8 @@ pub(super) struct Question<'a> {
 pub(super) async fn follow(
     asked: Question<'_>,
     participant: &dyn Participant,
-    (signals, mut reader_left): (&mut Signals, Pin<&mut impl Future<Output = ()>>),
+    signals: &mut Signals,
+    mut reader_left: Pin<&mut impl Future<Output = ()>>,
     patience: Duration,
 ) -> Result<Exit, Failure> {
     let mut permanent_failure = participant.permanent_failure();
@@ -174,9 +175,10 @@ fn row(row: &Row) -> [String; 7] {
     let Some(owner) = &row.owner else {
         return [role, partition, state(row).to_owned(), dash(), dash(), dash(), dash()];
     };
-    let named = match owner.value == owner.id || owner.value.is_empty() {
-        true => owner.id.clone(),
-        false => format!("{} ({})", owner.id, owner.value),
+    let named = if owner.value == owner.id || owner.value.is_empty() {
+        owner.id.clone()
+    } else {
+        format!("{} ({})", owner.id, owner.value)
     };
     let tenths = clock::now().since(owner.heard).as_millis() / 100;
     let silent = if owner.silent { ", silent" } else { "" };
@@ -237,7 +239,8 @@ mod tests {
 
     #[test]
     fn a_row_that_only_grows_older_is_no_news() {
-        let (mut one, two) = (rows(), rows());
+        let mut one = rows();
+        let two = rows();
         one[0].owner.as_mut().unwrap().heard = Time::from_nanos(1);
         let known = |rows: &[Row]| rows.iter().map(without_age).collect::<Vec<_>>();
         assert_eq!(known(&one), known(&two));

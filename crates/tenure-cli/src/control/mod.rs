@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn looking_for_room_leaves_nothing_and_writes_to_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let (control, other) = (folder.path().join("c"), folder.path().join("other"));
+        let control = folder.path().join("c");
+        let other = folder.path().join("other");
         fs::write(&other, "kept").unwrap();
         std::os::unix::fs::symlink(&other, folder.path().join("c.until.try")).unwrap();
         check_room(&control).unwrap();

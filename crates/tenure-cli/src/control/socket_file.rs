@@ -372,7 +372,8 @@ fn hold(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
 /// The fault of a lock's file: with another owner, or where others may open it, others can hold the
 /// lock.
 fn foreign(about: &fs::Metadata) -> Option<String> {
-    let (owner, mode) = (about.uid(), about.mode() & 0o7777);
+    let owner = about.uid();
+    let mode = about.mode() & 0o7777;
     if owner != user() {
         return Some(format!("belongs to user {owner}, and this process runs as user {}", user()));
     }

@@ -91,9 +91,10 @@ pub fn read<W>(
 fn innermost<'a>(
     tree: &'a clap::Command,
     name: &str,
-    flags: &'a ArgMatches,
+    mut flags: &'a ArgMatches,
 ) -> (String, &'a clap::Command, &'a ArgMatches) {
-    let (mut words, mut leaf, mut flags) = (name.to_owned(), tree.find_subcommand(name), flags);
+    let mut words = name.to_owned();
+    let mut leaf = tree.find_subcommand(name);
     while let Some((below, further)) = flags.subcommand() {
         words = format!("{words} {below}");
         (leaf, flags) = (leaf.and_then(|leaf| leaf.find_subcommand(below)), further);

@@ -188,7 +188,8 @@ impl CommandLine {
 }
 
 fn filled(arg: &OsStr, number: &str) -> OsString {
-    let (mut rest, mut filled) = (arg.as_bytes(), Vec::new());
+    let mut rest = arg.as_bytes();
+    let mut filled = Vec::new();
     while let Some(at) = rest.windows(ROLE.len()).position(|part| part == ROLE) {
         filled.extend_from_slice(&rest[..at]);
         filled.extend_from_slice(number.as_bytes());

@@ -24,7 +24,8 @@ pub(crate) fn own(
     layers: &mut Layers<'_>,
     own: &Setting<NodeName>,
 ) -> Result<Option<NodeName>, Failure> {
-    let (name, id) = (layers.optional(own)?, layers.optional(&table::ID)?);
+    let name = layers.optional(own)?;
+    let id = layers.optional(&table::ID)?;
     match (name, id) {
         (Some(name), Some(id)) if name != id => {
             let what = format!("--{} and --id are set, and differ", own.spec.name);

@@ -199,9 +199,10 @@ impl<'a> Layers<'a> {
     /// Why `spec` is missing, with every way to set it.
     #[must_use]
     pub fn missing(&self, spec: &Spec) -> Failure {
-        let mut ways = vec![match spec.is_switch() {
-            true => format!("give --{}", spec.name),
-            false => format!("give --{} {}", spec.name, spec.value),
+        let mut ways = vec![if spec.is_switch() {
+            format!("give --{}", spec.name)
+        } else {
+            format!("give --{} {}", spec.name, spec.value)
         }];
         let mut looked = vec![format!("no flag --{}", spec.name)];
         if let Some(variable) = spec.variable() {

@@ -71,7 +71,8 @@ impl Registry {
     /// A flag that `protocol` does not have.
     #[must_use]
     pub fn foreign(self, spec: &Spec, protocol: &Protocol) -> Failure {
-        let (name, own) = (spec.name, protocol.name);
+        let name = spec.name;
+        let own = protocol.name;
         let owners: Vec<_> = self.owners(spec).iter().map(|owner| owner.name).collect();
         let what =
             format!("{name} is a setting of {}, and the protocol is {own}", owners.join(" and "));

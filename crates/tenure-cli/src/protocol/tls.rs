@@ -136,9 +136,8 @@ pub fn look_at(
     path: &Path,
 ) -> Result<(), Failure> {
     // A pipe, or another file that is not regular, is read once, where it is used.
-    let opened = path.metadata().and_then(|about| match about.is_file() {
-        true => File::open(path).map(|_| about),
-        false => Ok(about),
+    let opened = path.metadata().and_then(|about| {
+        if about.is_file() { File::open(path).map(|_| about) } else { Ok(about) }
     });
     match opened {
         Ok(about) => {
@@ -214,7 +213,8 @@ fn one_line_of(text: &str) -> &str {
 pub fn refuse_without(
     layers: &Layers<'_>,
     whereabouts: &str,
-    (plain, secure): (&str, &str),
+    plain: &str,
+    secure: &str,
 ) -> Result<(), Failure> {
     for setting in [&table::CACERT, &table::CERT, &table::KEY] {
         let name = setting.spec.name;

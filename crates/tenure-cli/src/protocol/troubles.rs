@@ -78,7 +78,8 @@ pub(super) struct Watch<About> {
 impl<About: Ord> Watch<About> {
     pub(super) fn new(aloud: bool) -> (Self, Troubles) {
         let (state, troubles) = watch::channel(State::default());
-        let (warned, endpoints) = (BTreeMap::new(), Endpoints::default());
+        let warned = BTreeMap::new();
+        let endpoints = Endpoints::default();
         (Self { aloud, state, warned, endpoints }, Troubles(troubles))
     }
 
@@ -142,7 +143,8 @@ impl<About: Ord> Watch<About> {
     ) {
         self.warn_of(endpoint, text);
         self.is_silent(why);
-        let (now, mut again) = (tenure::clock::now(), None);
+        let now = tenure::clock::now();
+        let mut again = None;
         self.state.send_modify(|state| match &mut state.outage {
             Some(outage) => again = outage.goes_on(now, text),
             None => state.outage = Some(Outage::new(now, text)),

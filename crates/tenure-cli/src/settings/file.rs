@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_list_is_an_array_or_a_string() {
-        let (all, endpoints) =
-            ("http://a:1,http://b:2", Registry(ALL).setting("endpoints").unwrap());
+        let all = "http://a:1,http://b:2";
+        let endpoints = Registry(ALL).setting("endpoints").unwrap();
         for written in ["\"http://a:1,http://b:2\"", "[\"http://a:1\", \"http://b:2\",\n]"] {
             let file = of(&format!("endpoints = {written}\n")).unwrap();
             let (text, origin) = file.value(endpoints).unwrap();

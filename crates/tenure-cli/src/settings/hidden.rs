@@ -65,7 +65,8 @@ impl Hidden {
     /// Advice for a user that gave the text as a flag or a key.
     #[must_use]
     pub fn elsewhere(&self) -> String {
-        let (file, variable) = (self.file.spec.name, self.variable);
+        let file = self.file.spec.name;
+        let variable = self.variable;
         format!("give --{file} FILE or set {variable}: others could read it here")
     }
 

@@ -110,7 +110,8 @@ impl fmt::Display for Origins {
         // A long members list does not push every origin out of sight.
         let values = width(&|entry| shown(entry).chars().count()).min(40);
         for entry in &self.0 {
-            let (value, origin) = (shown(entry), &entry.origin);
+            let value = shown(entry);
+            let origin = &entry.origin;
             let origin = one_line(&origin.to_string());
             writeln!(f, "{:names$}  {value:values$}  {origin}", entry.name)?;
         }
@@ -121,9 +122,10 @@ impl fmt::Display for Origins {
 /// `text` as a word of a shell.
 fn in_shell(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-=,%@/:+".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

@@ -191,7 +191,8 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
     }
     let says = async {
         let why = held_up_by(path).await;
-        let (path, left) = (path.display(), patience.saturating_sub(SILENT));
+        let path = path.display();
+        let left = patience.saturating_sub(SILENT);
         failure::warn(&format!(
             "no answer at the control socket {path} yet: {why}; this waits for {left:?} more at \
              most"
@@ -234,8 +235,11 @@ async fn search(
     let election = settings.election.as_str();
     let is_ours = |status: &Value| is_of(settings, status);
     socket_file::sweep_all(directory).await;
-    let (mut asked, mut found, mut leaving) = (0, Vec::new(), None);
-    let (mut mute, mut other) = (Mute::default(), None);
+    let mut asked = 0;
+    let mut found = Vec::new();
+    let mut leaving = None;
+    let mut mute = Mute::default();
+    let mut other = None;
     for socket in sockets(directory, prefix) {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let Ok(status) = status else {

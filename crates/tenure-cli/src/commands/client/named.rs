@@ -81,7 +81,9 @@ pub(super) fn runner(status: &Value) -> Option<String> {
         let name = text(field).filter(|name| !name.is_empty())?;
         Some(format!(", {field} {name}"))
     });
-    let (id, election, protocol) = (text("id")?, text("election")?, text("protocol")?);
+    let id = text("id")?;
+    let election = text("election")?;
+    let protocol = text("protocol")?;
     let realm = realm.unwrap_or_default();
     Some(format!("{id} for {election} (protocol {protocol}{realm})"))
 }

@@ -21,9 +21,10 @@ pub(in crate::commands) async fn run(
         seen.members.retain(|one| one.member.name == name);
         seen.failure = seen.members.first().and_then(silent);
     }
-    let text = match context.json {
-        true => format!("{}\n", object(&seen)),
-        false => seen.members.iter().map(|one| line(one, &seen)).collect(),
+    let text = if context.json {
+        format!("{}\n", object(&seen))
+    } else {
+        seen.members.iter().map(|one| line(one, &seen)).collect()
     };
     output::print(&text)?;
     for MemberHealth { member, fix, .. } in &seen.members {
@@ -109,14 +110,16 @@ mod tests {
             fix: None,
         };
         let mut raised = one("b", "serving", "serves", Some(60));
-        let (before, remaining) = (Duration::from_secs(10), Duration::from_millis(2_500));
+        let before = Duration::from_secs(10);
+        let remaining = Duration::from_millis(2_500);
         raised.raising = Some(Raising { before, remaining });
         let members = vec![
             one("a", "serving", "serves", Some(10)),
             raised,
             one("c", "silent", "does not answer", None),
         ];
-        let (asked, at) = (Time::ZERO, Time::ZERO.after(Duration::from_millis(300)));
+        let asked = Time::ZERO;
+        let at = Time::ZERO.after(Duration::from_millis(300));
         let seen = Health { members, asked, at, quorum: true, failure: None };
         let lines: String = seen.members.iter().map(|one| line(one, &seen)).collect();
         assert_eq!(

@@ -26,7 +26,7 @@ pub(in crate::commands) fn new(
     let key = ClusterKey::generate(settings.cluster.clone())
         .map_err(|error| Failure::new(Exit::System, error.to_string(), "try it again"))?;
     let about = format!("Key {} of the cluster {}: for its nodes only", key.id(), key.cluster());
-    give((&about, &key.to_line()), key.id(), settings.out.as_deref(), context)
+    give(&about, &key.to_line(), key.id(), settings.out.as_deref(), context)
 }
 
 /// Makes the key of an application.
@@ -41,11 +41,12 @@ pub(in crate::commands) fn issue(
         key.cluster(),
         key.grant()
     );
-    give((&about, &key.to_line()), key.id(), settings.out.as_deref(), context)
+    give(&about, &key.to_line(), key.id(), settings.out.as_deref(), context)
 }
 
 fn give(
-    (about, line): (&str, &str),
+    about: &str,
+    line: &str,
     id: KeyId,
     out: Option<&Path>,
     context: &Context,
@@ -54,7 +55,8 @@ fn give(
     if let Some(path) = out {
         write(path, &text).map_err(|failure| context.origins.explain(failure, &["out"]))?;
     }
-    let (id, file) = (id.to_string(), out.map(|path| path.display().to_string()));
+    let id = id.to_string();
+    let file = out.map(|path| path.display().to_string());
     output::print(&match (context.json, file) {
         (true, Some(file)) => format!("{}\n", json!({"key": id, "file": file})),
         (true, None) => format!("{}\n", json!({"key": id, "text": text})),
@@ -109,7 +111,8 @@ fn lines(answer: &Value) -> String {
         [] => String::new(),
         others => format!(", and accepts {}", others.join(", ")),
     };
-    let (node, cluster) = (word(&answer["node"]), word(&answer["cluster"]));
+    let node = word(&answer["node"]);
+    let cluster = word(&answer["cluster"]);
     let mut text = format!("node {node} of {cluster} uses {}{also}\n", word(&answer["uses"]));
     let mut folded: Vec<Folded> = Vec::new();
     for peer in answer["peers"].as_array().into_iter().flatten() {

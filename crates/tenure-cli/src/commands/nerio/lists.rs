@@ -23,12 +23,11 @@ pub(in crate::commands) async fn elections(
 ) -> Result<Exit, Failure> {
     let listing = lists::elections(&grantors, &context.origins).await?;
     let at = listing.at;
-    let text = match context.json {
-        true => {
-            let all: Vec<Value> = listing.all.iter().map(|one| election_object(one, at)).collect();
-            object(json!({"elections": all}), &listing)
-        }
-        false => listing.all.iter().map(|one| election_line(one, at) + "\n").collect(),
+    let text = if context.json {
+        let all: Vec<Value> = listing.all.iter().map(|one| election_object(one, at)).collect();
+        object(json!({"elections": all}), &listing)
+    } else {
+        listing.all.iter().map(|one| election_line(one, at) + "\n").collect()
     };
     end(
         listing,
@@ -46,15 +45,12 @@ pub(in crate::commands) async fn candidates(
     let CandidatesSettings { grantors, election } = settings;
     let (listing, leader) = lists::candidates(&grantors, &election, &context.origins).await?;
     let leader = leader.as_ref();
-    let text = match context.json {
-        true => {
-            let all: Vec<Value> =
-                listing.all.iter().map(|one| candidate_object(one, leader, &listing)).collect();
-            object(json!({"election": election.as_str(), "candidates": all}), &listing)
-        }
-        false => {
-            listing.all.iter().map(|one| candidate_line(one, leader, &listing) + "\n").collect()
-        }
+    let text = if context.json {
+        let all: Vec<Value> =
+            listing.all.iter().map(|one| candidate_object(one, leader, &listing)).collect();
+        object(json!({"election": election.as_str(), "candidates": all}), &listing)
+    } else {
+        listing.all.iter().map(|one| candidate_line(one, leader, &listing) + "\n").collect()
     };
     let nothing =
         format!("no member that answered names a holder of {election} or anybody who waits for it");
@@ -251,7 +247,8 @@ mod tests {
     #[test]
     fn a_line_says_what_was_known_when_all_had_answered() {
         let vote = |member: &str, until| {
-            let (fence, leaving) = (Some(Fence::new(7)), None);
+            let fence = Some(Fence::new(7));
+            let leaving = None;
             let holder = HolderHere { who: who(1), fence, remaining: Duration::ZERO, leaving };
             Vote { member: member.parse().unwrap(), holder, until: at(until) }
         };
@@ -293,7 +290,9 @@ mod tests {
         let all = vec![one(0x1a, &["a", "b"], &["c"]), one(0x2b, &[], &["a", "b"]), ended];
         let leader = lead(None);
         let leader = Some(&leader);
-        let (members, missing, failure) = (Vec::new(), Vec::new(), None);
+        let members = Vec::new();
+        let missing = Vec::new();
+        let failure = None;
         let listing = Listing { all, members, missing, asked: at(1_000), at: at(1_000), failure };
         let lines: Vec<_> =
             listing.all.iter().map(|one| candidate_line(one, leader, &listing)).collect();

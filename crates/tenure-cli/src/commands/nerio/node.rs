@@ -45,7 +45,8 @@ pub(in crate::commands) async fn run(
     let told = manager.clone();
     let hear = |service: &mut Service, notice: &Notice| match service.hear(notice) {
         Reaction::Changed { warned } => {
-            let (word, text) = (service.word(), notice.to_string());
+            let word = service.word();
+            let text = notice.to_string();
             told.status(&text);
             if context.json || !warned {
                 say(&out, &context, &text, || json!({"event": word, "text": text}));

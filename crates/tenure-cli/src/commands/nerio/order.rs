@@ -111,7 +111,8 @@ mod tests {
             assert_eq!(said(&wish, &ended), (format!("{over}{text}"), exit));
             assert_eq!(object(&wish, &ended)["ended"], 7);
         }
-        let (to, done) = (wish(Some("b"), None), ended(Some(("b", 9)), None));
+        let to = wish(Some("b"), None);
+        let done = ended(Some(("b", 9)), None);
         // The candidate b may have won as any other after a stop.
         assert_eq!(said(&to, &done), (format!("{over}; b leads now, fence 9"), Exit::Done));
         assert_eq!(object(&to, &done)["seen"], true);

@@ -25,7 +25,9 @@ pub(in crate::commands) fn run(
         );
     }
     let grantor = Grantor { cluster: config.cluster.clone(), node: settings.name.clone() };
-    let (is_lost, delta_max, floor) = (settings.is_lost(), config.delta_max, settings.floor);
+    let is_lost = settings.is_lost();
+    let delta_max = config.delta_max;
+    let floor = settings.floor;
     let edited = Recovery { is_lost, delta_max, floor }.carry_out(&settings.state, &grantor);
     let edited = edited.map_err(|error| unrecovered(&error, &context.origins))?;
     if let Some(given) = settings.floor {
@@ -35,9 +37,10 @@ pub(in crate::commands) fn run(
     }
     let others: Vec<_> = config.names().into_iter().filter(|name| *name != settings.name).collect();
     let others = others.iter().map(|other| (other, again(other, settings, &edited, context)));
-    output::print(&match context.json {
-        true => object(settings, &edited, others),
-        false => text(settings, &edited, others),
+    output::print(&if context.json {
+        object(settings, &edited, others)
+    } else {
+        text(settings, &edited, others)
     })?;
     Ok(Exit::Done)
 }
@@ -81,12 +84,14 @@ fn again(
     let alike = |spec: &&&Spec| spec.name != table::LISTEN.spec.name;
     for spec in [&table::CONFIG.spec].iter().chain(CLUSTER_SETTINGS).filter(alike) {
         let Some(value) = context.origins.by_flag(spec.name) else { continue };
-        line += &match spec.is_switch() {
-            true => format!(" --{}", spec.name),
-            false => format!(" --{} {}", spec.name, shell_word(value)),
+        line += &if spec.is_switch() {
+            format!(" --{}", spec.name)
+        } else {
+            format!(" --{} {}", spec.name, shell_word(value))
         };
     }
-    let (lost, floor) = (list(&settings.lost, ","), edited.floor);
+    let lost = list(&settings.lost, ",");
+    let floor = edited.floor;
     line + &format!(" --lost {lost} --all-leaders-stopped --fence-floor {floor}")
 }
 
@@ -119,7 +124,9 @@ fn text<'a>(
     edited: &Edited,
     others: impl Iterator<Item = (&'a NodeName, String)>,
 ) -> String {
-    let (name, floor, lost) = (&settings.name, edited.floor, list(&settings.lost, ", "));
+    let name = &settings.name;
+    let floor = edited.floor;
+    let lost = list(&settings.lost, ", ");
     let state = settings.state.display();
     let done = match edited.before {
         None => format!(
@@ -133,13 +140,14 @@ fn text<'a>(
         ),
     };
     let commands: String = others.map(|(_, command)| format!("  {command}\n")).collect();
-    let next = match commands.is_empty() {
-        true => format!("Now start {name} with the command line of always.\n"),
-        false => format!(
+    let next = if commands.is_empty() {
+        format!("Now start {name} with the command line of always.\n")
+    } else {
+        format!(
             "Now do the same for each other member that is there, before you start any of them \
              (DIR is its state directory):\n{commands}Then start them all with the command \
              lines of always.\n"
-        ),
+        )
     };
     format!(
         "{done}\n\

@@ -86,18 +86,20 @@ async fn watch(
             return Err(Failure::new(Exit::Wrong, what, why.fix()));
         }
         if !told.as_ref().is_some_and(|told| told.is_as(&why)) {
-            match context.json {
-                true => say(&why, false).await?,
-                false => failure::warn(&format!("waiting: {why}: {}", why.fix())),
+            if context.json {
+                say(&why, false).await?
+            } else {
+                failure::warn(&format!("waiting: {why}: {}", why.fix()))
             }
         }
         *told = Some(why);
         before = Some(seen);
         tokio::time::sleep(AGAIN).await;
     }
-    let text = match context.json {
-        true => json!({"safe": true}).to_string(),
-        false => "safe to restart another node".to_owned(),
+    let text = if context.json {
+        json!({"safe": true}).to_string()
+    } else {
+        "safe to restart another node".to_owned()
     };
     output::reaches_aside(&format!("{text}\n")).await?;
     Ok(Exit::Done)
@@ -105,7 +107,7 @@ async fn watch(
 
 /// For programs; `never` if waiting does not help.
 async fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
-    let (why, fix) = (why.to_string(), why.fix());
-    let line = json!({"safe": false, "never": never, "why": why, "fix": fix});
+    let text = why.to_string();
+    let line = json!({"safe": false, "never": never, "why": text, "fix": why.fix()});
     output::reaches_aside(&format!("{line}\n")).await.map(drop)
 }

@@ -153,9 +153,10 @@ impl<K: Class> Succession<K> {
                     // Not all grantors know yet that it has stepped down.
                     continue;
                 }
-                return match *leader.id == *self.to.as_str() {
-                    true => Next::Named,
-                    false => Next::Other { id: leader.id.clone(), fence: leader.fence },
+                return if *leader.id == *self.to.as_str() {
+                    Next::Named
+                } else {
+                    Next::Other { id: leader.id.clone(), fence: leader.fence }
                 };
             }
             Next::Nobody

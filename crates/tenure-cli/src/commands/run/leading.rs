@@ -122,7 +122,8 @@ pub(super) async fn lead<K: Class>(
     }
     let mut short = 0_u32;
     loop {
-        let (began, until) = (clock::now(), leadership.until().unwrap_or(Time::MAX));
+        let began = clock::now();
+        let until = leadership.until().unwrap_or(Time::MAX);
         let (course, outcome) = once(runner, &leadership).await?;
         let again = runner.settings.backend.runs_again() && !course.ends();
         match outcome {
@@ -288,7 +289,8 @@ async fn watch<K: Class>(
     let mut course = Course::default();
     let mut probe = Probe::default();
     let mut follower: Later<'static, ()> = Box::pin(std::future::pending());
-    let (mut over, mut warned) = (false, false);
+    let mut over = false;
+    let mut warned = false;
     loop {
         tokio::select! {
             biased;
@@ -485,7 +487,8 @@ mod tests {
         assert!(is_late(&hung(), millis(999)) && !is_late(&hung(), millis(1_000)));
         let lost = SuperviseError::GuardLost;
         assert!(is_late(&lost, millis(4_999)) && !is_late(&lost, millis(5_000)));
-        let (remaining, grace) = (Duration::ZERO, millis(1));
+        let remaining = Duration::ZERO;
+        let grace = millis(1);
         assert!(is_late(&SuperviseError::TooLate { remaining, grace }, Duration::MAX));
         assert!(!is_late(&SuperviseError::Stopped, Duration::ZERO));
     }

@@ -18,8 +18,10 @@ impl<K: Class> Runner<K> {
     /// Waits until one leads that did not lead before, and a moment more: one that did may only
     /// lead on, as this one does. No longer than somebody is there who could.
     pub(super) fn follower(&self) -> Later<'static, ()> {
-        let (participant, since) = (Rc::clone(&self.participant), clock::now());
-        let (election, name) = (self.election.clone(), self.role.part.election.clone());
+        let participant = Rc::clone(&self.participant);
+        let since = clock::now();
+        let election = self.election.clone();
+        let name = self.role.part.election.clone();
         let reporter = self.reporter.clone();
         Box::pin(async move {
             let Some(roles) = participant.roles() else { return };

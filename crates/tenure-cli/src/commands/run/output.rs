@@ -47,7 +47,8 @@ fn copy<W: Write>(
     running: &mpsc::Sender<()>,
 ) -> io::Result<OwnedFd> {
     let (from, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
-    let (prefix, running) = (prefix.to_owned(), running.clone());
+    let prefix = prefix.to_owned();
+    let running = running.clone();
     thread::Builder::new().name("tenure-output".into()).spawn(move || {
         let _running = running;
         // When nobody reads ours, CMD hears of it as it prints.

@@ -103,7 +103,8 @@ async fn serve(
     let (orders, heard) = watch::channel(Order::Go);
     let (give_back, to_give_back) = mpsc::channel(1);
     let (parked, to_park) = mpsc::channel(1);
-    let (settings, participant) = (Rc::new(settings), Rc::new(participant));
+    let settings = Rc::new(settings);
+    let participant = Rc::new(participant);
     let mut runners = JoinSet::new();
     for (role, control) in settings.roles.iter().zip(sockets) {
         let election = participant.election(&role.part.election);
@@ -166,7 +167,9 @@ struct Process {
 impl Process {
     /// Ends when all runners have, as the first of them that ended.
     async fn serve(mut self, participant: &dyn Participant) -> Result<Exit, Failure> {
-        let (mut first, mut parked, mut times) = (None, Vec::new(), 0_u64);
+        let mut first = None;
+        let mut parked = Vec::new();
+        let mut times = 0_u64;
         let mut client: Option<oneshot::Sender<Answer>> = None;
         loop {
             tokio::select! {

@@ -44,7 +44,8 @@ impl Reporter {
         json: bool,
         manager: ServiceManager,
     ) -> Self {
-        let (election, id) = (role.part.election.to_string(), settings.id.to_string());
+        let election = role.part.election.to_string();
+        let id = settings.id.to_string();
         let prefix = match settings.roles.len() {
             1 => String::new(),
             _ => format!("[{election}] "),
@@ -65,8 +66,10 @@ impl Reporter {
     }
 
     pub(super) fn campaigning(&self) {
-        let (id, election) = (&self.id, &self.election);
-        let (mut text, mut more) = (format!("{id} campaigns for {election}"), json!({}));
+        let id = &self.id;
+        let election = &self.election;
+        let mut text = format!("{id} campaigns for {election}");
+        let mut more = json!({});
         if self.several_leaders {
             let protocol = self.realm.protocol;
             text += &format!(", which several may lead at once with {protocol}");
@@ -90,7 +93,8 @@ impl Reporter {
 
     /// Reports that the runner lost its leadership without an order to step down.
     pub(super) fn lost(&self, loss: Loss) {
-        let (id, election) = (&self.id, &self.election);
+        let id = &self.id;
+        let election = &self.election;
         let text = format!("{id} does not lead {election} any more, and stops CMD: {loss}");
         warn(&text);
         self.manager.of_election(election, false, &text);
@@ -110,7 +114,9 @@ impl Reporter {
     }
 
     pub(super) fn elected<K: Class>(&self, leadership: &Leadership<K>) {
-        let (id, election, fence) = (&self.id, &self.election, K::fence_of(leadership));
+        let id = &self.id;
+        let election = &self.election;
+        let fence = K::fence_of(leadership);
         // How others see it, where that is not its id.
         let seen = leadership.id();
         let lease = if seen == id { String::new() } else { format!(", lease {seen}") };
@@ -126,7 +132,9 @@ impl Reporter {
 
     /// Reports that the runner was not elected within this span.
     pub(super) fn not_elected(&self, within: Option<Duration>, why: Option<&str>) {
-        let (id, election, within) = (&self.id, &self.election, within.unwrap_or_default());
+        let id = &self.id;
+        let election = &self.election;
+        let within = within.unwrap_or_default();
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         let text = format!("CMD has not run: {id} does not lead {election} within {within:?}{why}");
         self.say("not-elected", &text, json!({}));
@@ -140,7 +148,8 @@ impl Reporter {
 
     /// The leadership ends before that is over.
     pub(super) fn held_too_short(&self, why: impl Display) {
-        let (id, election) = (&self.id, &self.election);
+        let id = &self.id;
+        let election = &self.election;
         self.warn(&format!(
             "{id} does not lead {election} any more, before --hold is over, so that another \
              candidate may run CMD again: {why}"

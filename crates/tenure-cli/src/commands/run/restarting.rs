@@ -42,7 +42,8 @@ pub(super) async fn lead_for<K: Class>(
     leadership: &Leadership<K>,
     span: Duration,
 ) -> Result<Course, Loss> {
-    let (mut course, mut probe) = (Course::default(), Probe::default());
+    let mut course = Course::default();
+    let mut probe = Probe::default();
     let over = tokio::time::sleep(span);
     tokio::pin!(over);
     while !course.ends() {

@@ -91,7 +91,8 @@ impl<K: Class> Runner<K> {
     }
 
     async fn serve(&mut self) -> Result<Exit, Failure> {
-        let (mut late, mut gave) = (0_u32, false);
+        let mut late = 0_u32;
+        let mut gave = false;
         let mut over: Later<'static, ()> = match self.until {
             Some(until) => Box::pin(tokio::time::sleep(until.since(clock::now()))),
             None => Box::pin(std::future::pending()),
@@ -178,7 +179,8 @@ impl<K: Class> Runner<K> {
             None => self.election.campaign(value.as_str()),
         };
         let mut waits = campaign.waiting();
-        let (mut news, mut connecting) = (None, BTreeSet::new());
+        let mut news = None;
+        let mut connecting = BTreeSet::new();
         let mut worth_reporting: Later<'static, ()> = Box::pin(std::future::pending());
         loop {
             tokio::select! {

@@ -63,7 +63,8 @@ fn names(names: &[Arc<str>]) -> Value {
 
 fn places(obstacles: &[Obstacle]) -> Value {
     let place = |place: &Obstacle| {
-        let (by, why) = (place.by.as_ref(), place.why.as_ref());
+        let by = place.by.as_ref();
+        let why = place.why.as_ref();
         json!({"by": by, "label": place.label, "why": why})
     };
     obstacles.iter().map(place).collect::<Vec<_>>().into()

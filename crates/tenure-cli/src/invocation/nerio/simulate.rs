@@ -318,11 +318,10 @@ fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
     let time = |line: &str| Some(line.split_once("time=")?.1.trim().to_owned());
     let printed: Vec<String> = text.lines().filter_map(time).collect();
     let numbered = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
-    let lines: Vec<(usize, String)> = match printed.is_empty() {
-        true => numbered.filter(|(_, l)| !l.is_empty() && !l.starts_with('#')).collect(),
-        false => {
-            text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, time(line)?))).collect()
-        }
+    let lines: Vec<(usize, String)> = if printed.is_empty() {
+        numbered.filter(|(_, l)| !l.is_empty() && !l.starts_with('#')).collect()
+    } else {
+        text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, time(line)?))).collect()
     };
     let read = |(at, line): (usize, String)| {
         let refused = |error: Refusal| (at, format!("{}: {}", quoted(&clipped(&line)), error.what));

@@ -79,7 +79,7 @@ impl Settings {
         let identity = tls::identity(layers)?;
         let proof = proof(layers)?;
         if servers.iter().any(|server| !server.is_secure()) {
-            tls::refuse_without(layers, SERVERS.spec.name, ("nats", "tls"))?;
+            tls::refuse_without(layers, SERVERS.spec.name, "nats", "tls")?;
         }
         Ok(Self { config, servers, prefix, authority, identity, proof })
     }
@@ -100,7 +100,8 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
             tls::look_at(layers, spec.name, what, file)?;
         }
     }
-    let (credentials, nkey) = (credentials.map(Proof::Credentials), nkey.map(Proof::NKey));
+    let credentials = credentials.map(Proof::Credentials);
+    let nkey = nkey.map(Proof::NKey);
     let ways = [
         (login, "--user", "user"),
         (token, "a token", TOKEN_ENTRY),

@@ -105,7 +105,8 @@ fn begin(
     let options = options(settings).check().map_err(|error| explain.options(&error))?;
     let node = Node::builder(config, options).start().map_err(|error| start::refused(&error))?;
     let (watch, troubles) = Watch::new(aloud);
-    let (failing, servers) = (BTreeMap::new(), settings.servers.len());
+    let failing = BTreeMap::new();
+    let servers = settings.servers.len();
     let (tell, known) = watch::channel(Known::default());
     let watcher = Watcher {
         explain: explain.clone(),
@@ -118,7 +119,8 @@ fn begin(
         servers,
     };
     tokio::spawn(watcher.watch(node.notices()));
-    let (settings, began) = (settings.clone(), clock::now());
+    let settings = settings.clone();
+    let began = clock::now();
     Ok(Box::new(Client { settings, explain, began, known, node, servers, troubles }))
 }
 
@@ -151,9 +153,10 @@ impl Client {
     fn silence(&self, company: bool) -> String {
         let left = self.settings.listens().saturating_sub(clock::now().since(self.began));
         let tenths = left.as_millis().div_ceil(100);
-        let who = match company {
-            true => format!("no candidate in cluster {} says who leads", self.cluster()),
-            false => self.nobody(),
+        let who = if company {
+            format!("no candidate in cluster {} says who leads", self.cluster())
+        } else {
+            self.nobody()
         };
         match tenths {
             0 => format!("{who}, and one that leads may have been missed"),
@@ -193,8 +196,10 @@ impl Participant for Client {
     }
 
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
-        let (silent, known) = (self.troubles.why_silent(), self.known.clone());
-        let (wait, explain) = (self.settings.listens(), self.explain.clone());
+        let silent = self.troubles.why_silent();
+        let known = self.known.clone();
+        let wait = self.settings.listens();
+        let explain = self.explain.clone();
         let unanswered = self.unanswered();
         Box::pin(async move {
             match silent.await {
@@ -206,7 +211,8 @@ impl Participant for Client {
     }
 
     fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
-        let (node, known) = (self.node.clone(), self.known.clone());
+        let node = self.node.clone();
+        let known = self.known.clone();
         let texts = [false, true].map(|company| self.silence(company));
         let unanswered = self.unanswered();
         Box::pin(async move {
@@ -218,7 +224,9 @@ impl Participant for Client {
     }
 
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
-        let (node, known, nobody) = (self.node.clone(), self.known.clone(), self.nobody());
+        let node = self.node.clone();
+        let known = self.known.clone();
+        let nobody = self.nobody();
         Box::pin(async move {
             let company = Self::company(&node, &known).await;
             (company == Some(false)).then_some(nobody)
@@ -236,7 +244,8 @@ impl Participant for Client {
     }
 
     fn rank(&self) -> Later<'static, Option<Rank>> {
-        let (mut known, drawn) = (self.known.clone(), self.settings.config.rank.is_none());
+        let mut known = self.known.clone();
+        let drawn = self.settings.config.rank.is_none();
         Box::pin(async move {
             let told = known.wait_for(|known| known.rank.is_some());
             let number = tokio::time::timeout(STARTING, told).await.ok()?.ok()?.rank?;
@@ -373,7 +382,7 @@ impl Watcher {
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
             // Known before its campaign ends, or before its observers hear no more.
             OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
-                self.watch.give_up(self.explain.other_times(&who.id, (*theirs, *ours), self.asks));
+                self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }
             OwnEvent::OtherTimes { refuses: false, .. } => {
                 let advice = ": all must have the same; until then neither hears the other, and \

@@ -75,7 +75,8 @@ impl Explain {
             }
             ConnectError::Tls { why } if why.ends_with(tenure_tls::HANDSHAKE_CURE) => {
                 let what = what.trim_end_matches(tenure_tls::HANDSHAKE_CURE).trim_end_matches("; ");
-                let (what, fix) = (what.to_owned(), tenure_tls::HANDSHAKE_CURE);
+                let what = what.to_owned();
+                let fix = tenure_tls::HANDSHAKE_CURE;
                 (self.failure(Exit::Usage, what, fix, &["servers"]), false)
             }
             ConnectError::Tls { .. } => {
@@ -104,9 +105,10 @@ impl Explain {
             Some(Proof::User(_) | Proof::Token(..)) => asks == Asks::Word,
             Some(Proof::Credentials(_) | Proof::NKey(_)) => asks == Asks::Signature,
         };
-        match fits {
-            true => format!("correct what this process logs in with, or give {ways}"),
-            false => format!("give {ways}; or correct what this process logs in with"),
+        if fits {
+            format!("correct what this process logs in with, or give {ways}")
+        } else {
+            format!("give {ways}; or correct what this process logs in with")
         }
     }
 
@@ -152,7 +154,8 @@ impl Explain {
     pub(super) fn other_times(
         &self,
         who: &NodeName,
-        (theirs, ours): (Times, Times),
+        theirs: Times,
+        ours: Times,
         asks: bool,
     ) -> Failure {
         let times = [

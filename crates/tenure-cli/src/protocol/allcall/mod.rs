@@ -74,9 +74,8 @@ crate::settings! {
 /// Other clients of NATS take a token, or a user and its password, before an `@`.
 fn servers(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let what = "a server holds no user, password or token; --user and --token-file are for that";
-    urls::list(&FORM, text).map_err(|refusal| match refusal.hides_text {
-        true => Refusal::of_secret(what, FORM.rule),
-        false => refusal,
+    urls::list(&FORM, text).map_err(|refusal| {
+        if refusal.hides_text { Refusal::of_secret(what, FORM.rule) } else { refusal }
     })
 }
 

@@ -128,7 +128,9 @@ fn start(
     let node = Node::builder(store.config.clone(), options.clone()).start();
     let node = node.map_err(|error| system::refused(&error))?;
     let (watch, troubles) = Watch::new(purpose == Purpose::Campaign);
-    let (notices, config, of) = (node.notices(), store.config.clone(), election.clone());
+    let notices = node.notices();
+    let config = store.config.clone();
+    let of = election.clone();
     let said = Reports { notices: node.notices(), foreign: None, refused: None };
     let client = Client {
         node,
@@ -208,8 +210,10 @@ impl Participant for Client {
     /// The reason alone does not say which setting it is about: another check does, or, where etcd
     /// is too busy for one, what it refused last.
     fn refused(&self, why: String) -> Later<'static, Failure> {
-        let (options, config) = (self.options.clone(), self.config.clone());
-        let (elections, explain) = ([self.of.clone()], self.explain.clone());
+        let options = self.options.clone();
+        let config = self.config.clone();
+        let elections = [self.of.clone()];
+        let explain = self.explain.clone();
         let refused = self.said.borrow_mut().refused();
         Box::pin(async move {
             let checked = tenure_etcd::check(&options, &config, &elections).await;
@@ -346,7 +350,8 @@ impl Watcher {
             }
         }
         for (endpoint, status) in report.unfixed() {
-            let (endpoint, version) = (endpoint.clone(), status.version);
+            let endpoint = endpoint.clone();
+            let version = status.version;
             self.on_notice(&Notice::EarlyRevocation { endpoint, version });
         }
     }

@@ -128,9 +128,10 @@ impl Explain {
             | ConnectError::NotReady { .. }
             | ConnectError::TimedOut { .. } => silent(error.to_string()),
             ConnectError::Closed { endpoint, .. } => {
-                let fix = match endpoint.is_secure() {
-                    true => "give --cert and --key, or others, or write http:// in --endpoints",
-                    false => "write https:// in --endpoints if etcd speaks TLS",
+                let fix = if endpoint.is_secure() {
+                    "give --cert and --key, or others, or write http:// in --endpoints"
+                } else {
+                    "write https:// in --endpoints if etcd speaks TLS"
                 };
                 (what, Exit::Unknown, fix.to_owned(), self.shown_there())
             }
@@ -219,8 +220,5 @@ fn halves(text: &str) -> (String, String) {
 
 /// Texts of others have a bound, but longer than a line.
 fn clipped_line(text: &str) -> String {
-    match text.len() > 300 {
-        true => clipped(text),
-        false => text.to_owned(),
-    }
+    if text.len() > 300 { clipped(text) } else { text.to_owned() }
 }

@@ -60,7 +60,7 @@ impl Store {
         let identity = tls::identity(layers)?;
         let login = tls::login(layers)?;
         if endpoints.iter().any(|endpoint| !endpoint.is_secure()) {
-            tls::refuse_without(layers, ENDPOINTS.spec.name, ("http", "https"))?;
+            tls::refuse_without(layers, ENDPOINTS.spec.name, "http", "https")?;
         }
         Ok(Self { config, endpoints, authority, identity, login })
     }

@@ -140,13 +140,16 @@ async fn start<C: Class>(
     let config =
         config.check().map_err(|error| Failure::new(Exit::Bug, error.to_string(), "report it"))?;
     let options = settings.options.clone().check().map_err(|error| explain.options(&error))?;
-    let (silence, why) = (settings.silence.clone(), explain.clone());
+    let silence = settings.silence.clone();
+    let why = explain.clone();
     let tell = move |error: &TopicError| drop(silence.send_replace(Some(why.topic(error))));
     let node = Node::<C>::builder(config, options).on_silence(tell).start().await;
     let node = node.map_err(|error| explain.start(&error))?;
     let (watch, troubles) = Watch::new(aloud);
     tokio::spawn(Watcher::new(explain, watch, settings.roles).watch(node.notices()));
-    let (following, views, began) = (RefCell::default(), Views::default(), clock::now());
+    let following = RefCell::default();
+    let views = Views::default();
+    let began = clock::now();
     let settings = settings.clone();
     Ok(Box::new(Client { settings, node, class, troubles, following, views, began }))
 }

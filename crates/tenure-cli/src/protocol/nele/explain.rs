@@ -74,9 +74,10 @@ impl Explain {
             );
             return self.failure(Exit::Usage, &what, &fix, &names);
         }
-        let fix = match unknown {
-            true => "correct its name, as the documentation of librdkafka has it",
-            false => "correct its value, as the documentation of librdkafka has it",
+        let fix = if unknown {
+            "correct its name, as the documentation of librdkafka has it"
+        } else {
+            "correct its value, as the documentation of librdkafka has it"
         };
         self.failure(Exit::Usage, what, fix, &names)
     }

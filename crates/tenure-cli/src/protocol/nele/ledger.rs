@@ -83,7 +83,8 @@ impl Settings {
         for broker in brokers {
             options.brokers.push(broker.parse().map_err(|error| bug(&error))?);
         }
-        let (mut runs_again, mut leads_on) = (false, false);
+        let mut runs_again = false;
+        let mut leads_on = false;
         if matches!(purpose, Purpose::Campaign(_)) {
             config.fence_base = fence_base(layers, config.mode)?;
             runs_again = layers.required(&ON_EXIT)? == RESTART;
@@ -280,7 +281,8 @@ mod tests {
     fn every_refusal_names_a_setting() {
         let defaults = || {
             let [election, group, id] = ["x", "g", "a"];
-            let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+            let election = election.parse().unwrap();
+            let group = group.parse().unwrap();
             Config::new(election, group, id.parse().unwrap(), 4, Mode::AtMostOne)
         };
         let s = Duration::from_secs;
@@ -312,10 +314,12 @@ mod tests {
     fn the_defaults_are_those_of_the_core() {
         let core = |mode| {
             let [election, group, id] = ["x", "g", "a"];
-            let (election, group) = (election.parse().unwrap(), group.parse().unwrap());
+            let election = election.parse().unwrap();
+            let group = group.parse().unwrap();
             Config::new(election, group, id.parse().unwrap(), 4, mode)
         };
-        let (least, most) = (core(Mode::AtLeastOne), core(Mode::AtMostOne));
+        let least = core(Mode::AtLeastOne);
+        let most = core(Mode::AtMostOne);
         let text = |spec| default(&super::super::PROTOCOL, spec).unwrap();
         assert_eq!(text(&MODE.spec), Mode::default().to_string());
         assert_eq!(text(&PUBLISH_INTERVAL.spec), table::span(&least.publish_interval));

@@ -110,9 +110,10 @@ fn mode(text: &str) -> Result<Mode, Refusal> {
 
 /// `text` if it is one of these.
 fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
-    match known.contains(&text) {
-        true => Ok(text.to_owned()),
-        false => Err(parse::not_one_of(text, kind, known)),
+    if known.contains(&text) {
+        Ok(text.to_owned())
+    } else {
+        Err(parse::not_one_of(text, kind, known))
     }
 }
 

@@ -55,9 +55,10 @@ pub(super) fn parse(text: &str) -> Result<Roles, Refusal> {
     if last < first {
         return refuse(format!("its last role, {last}, comes before its first, {first}"));
     }
-    match last - first < MOST {
-        true => Ok(roles),
-        false => refuse(format!("a process stands for {MOST} roles at most")),
+    if last - first < MOST {
+        Ok(roles)
+    } else {
+        refuse(format!("a process stands for {MOST} roles at most"))
     }
 }
 

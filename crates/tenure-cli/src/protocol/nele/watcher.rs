@@ -41,7 +41,8 @@ pub(super) struct Watcher {
 
 impl Watcher {
     pub(super) fn new(explain: Explain, watch: Watch<String>, roles: Roles) -> Self {
-        let (later, warned) = (BTreeMap::new(), BTreeMap::new());
+        let later = BTreeMap::new();
+        let warned = BTreeMap::new();
         Self { explain, watch, later, warned, unwritten: BTreeSet::new(), roles }
     }
 
@@ -77,7 +78,8 @@ impl Watcher {
 
     /// Warns later of trouble that comes back within a while, if it has not gone again.
     fn on_trouble(&mut self, partition: Partition, text: &str) {
-        let (about, now) = (partition.to_string(), clock::now());
+        let about = partition.to_string();
+        let now = clock::now();
         let due = self.warned.get(&about).map_or(now, |last| last.after(QUIET));
         self.later.insert(about, (due, text.to_owned()));
         self.warn_of_what_is_due();
@@ -191,7 +193,8 @@ mod tests {
     fn own_roles_are_no_warning() {
         let mut watcher = watcher();
         let mut told = |first, last, count| {
-            let (first, last) = (Some(Role(first)), Some(Role(last)));
+            let first = Some(Role(first));
+            let last = Some(Role(last));
             watcher.on_event(&OwnEvent::Unfilled { first, last, count }, "so many have none");
             watcher.later.get("unfilled").map(|(_, text)| text.clone())
         };

@@ -183,7 +183,8 @@ fn check_loopback(
     open: Open,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let (because, fix) = (open.why(), open.fix());
+    let because = open.why();
+    let fix = open.fix();
     if let Some(member) = members.iter().find(|member| may_be_elsewhere(member)) {
         let why = match member.address.name() {
             Some(_) => "a name, which may lead anywhere",

@@ -49,7 +49,8 @@ pub struct Health {
 
 /// Asks every member how it does. Takes two questions to each, and longer for one that is silent.
 pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, Failure> {
-    let (from, asked) = (SocketAddr::new(cluster.listen.ip(), 0), clock::now());
+    let from = SocketAddr::new(cluster.listen.ip(), 0);
+    let asked = clock::now();
     let election = any_election(cluster)?;
     let states = survey::ask(&cluster.config, cluster.key(), from, &election).await;
     let mut states = states.map_err(|error| no_socket(from, &error, origins))?.states;

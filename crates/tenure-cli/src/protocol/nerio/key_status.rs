@@ -34,22 +34,22 @@ pub(super) async fn of(node: &Node) -> Answer {
     };
     let now = clock::now();
     let unsealed = lately_unsealed(now, &heard.unsealed, node);
-    let open = about_unsealed(node, &heard, (asked, now), unsealed.len());
+    let open = about_unsealed(node, &heard, asked, now, unsealed.len());
     let Keyring { ids, mut peers, accepts_since, .. } = heard;
     let accepts_unsealed = accepts_since.is_some();
     let lately = |peer: &&Peer| now.since(peer.heard) <= LATELY;
     let uses = |id: KeyId| peers.iter().filter(lately).filter(move |peer| peer.key == id);
-    let told = match ids[..] {
+    let of_keys = match ids[..] {
         [first, second, ..] => {
             let is_application = |peer: &&Peer| peer.authority != Authority::Cluster;
             let applications = uses(first).filter(is_application).count();
-            Some(advice((first, applications), (second, uses(second).count())))
+            Some(advice(first, applications, second, uses(second).count()))
         }
         _ => None,
     };
     // Datagrams of strangers hide nothing of an exchange that is under way.
-    let told: Vec<_> = if accepts_unsealed { [open, told] } else { [told, open] }.into();
-    let told = told.into_iter().flatten().reduce(|first, second| format!("{first}. {second}"));
+    let both = if accepts_unsealed { [open, of_keys] } else { [of_keys, open] };
+    let text = both.into_iter().flatten().reduce(|first, second| format!("{first}. {second}"));
     let count = peers.len();
     peers.sort_by_key(|peer| std::cmp::Reverse(peer.heard));
     peers.truncate(SHOWN_MAX);
@@ -86,7 +86,7 @@ pub(super) async fn of(node: &Node) -> Answer {
             "address": one.address.to_string(),
             "heard_ms": millis(now.since(one.heard)),
         })).collect::<Vec<_>>(),
-        "advice": told,
+        "advice": text,
     }))
 }
 
@@ -107,14 +107,15 @@ async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
 fn about_unsealed(
     node: &Node,
     heard: &Keyring,
-    (asked, now): (Time, Time),
+    asked: Time,
+    now: Time,
     unsealed: usize,
 ) -> Option<String> {
     let window = window(node);
     match heard.accepts_since {
         Some(since) => {
             let silent = silent(node, heard, asked);
-            Some(when_to_seal(unsealed, &silent, (now.since(since), window)))
+            Some(when_to_seal(unsealed, &silent, now.since(since), window))
         }
         None if unsealed == 0 => None,
         None => Some(format!(
@@ -155,7 +156,8 @@ fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
 fn when_to_seal(
     unsealed: usize,
     silent: &[NodeName],
-    (listened, window): (Duration, Duration),
+    listened: Duration,
+    window: Duration,
 ) -> String {
     let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
     match (unsealed, &names[..]) {
@@ -182,7 +184,7 @@ fn when_to_seal(
 
 /// The advice about the second key. No record says whether it is newer or older than the first one:
 /// each key is the second one at some time of an exchange.
-fn advice((first, applications): (KeyId, usize), (second, users): (KeyId, usize)) -> String {
+fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> String {
     match users {
         0 => format!(
             "{second} is accepted, and nobody heard of in the last minute uses it. If it is the \
@@ -212,15 +214,16 @@ mod tests {
     #[test]
     fn a_key_that_may_be_the_new_one_is_not_taken_out() {
         let id = || ClusterKey::generate("prod".parse().unwrap()).unwrap().id();
-        let (first, second) = (id(), id());
-        let unused = advice((first, 2), (second, 0));
+        let first = id();
+        let second = id();
+        let unused = advice(first, 2, second, 0);
         assert!(unused.contains("If it is the new key, keep it"), "{unused}");
         assert!(unused.contains("If it is the old one, take it out"), "{unused}");
-        let used = advice((first, 1), (second, 3));
+        let used = advice(first, 1, second, 3);
         assert!(used.starts_with(&format!("in the last minute 3 use {second}, the second key.")));
         assert!(used.contains(&format!("no application uses {first} any more (1 does)")), "{used}");
         assert!(used.ends_with("keep it until nobody uses it"), "{used}");
-        let one = advice((first, 0), (second, 1));
+        let one = advice(first, 0, second, 1);
         assert!(one.contains("minute 1 uses "), "{one}");
         assert!(one.contains("(0 do)"), "{one}");
     }
@@ -228,17 +231,18 @@ mod tests {
     #[test]
     fn accept_unsealed_goes_when_all_members_have_shown_keys_and_nobody_sends_without() {
         let names = ["b".parse().unwrap(), "c".parse().unwrap()];
-        let (long, short) = (Duration::from_secs(60), Duration::from_secs(59));
-        let done = when_to_seal(0, &[], (long, long));
+        let long = Duration::from_secs(60);
+        let short = Duration::from_secs(59);
+        let done = when_to_seal(0, &[], long, long);
         assert!(done.contains("take accept-unsealed out of all key files"), "{done}");
-        let early = when_to_seal(0, &[], (short, long));
+        let early = when_to_seal(0, &[], short, long);
         assert!(
             early.contains("for 59s: keep accept-unsealed, and ask again after 60s"),
             "{early}"
         );
-        let silent = when_to_seal(0, &names, (long, long));
+        let silent = when_to_seal(0, &names, long, long);
         assert!(silent.contains("b, c did not show a key now: keep"), "{silent}");
-        let unsealed = when_to_seal(2, &[], (long, long));
+        let unsealed = when_to_seal(2, &[], long, long);
         assert!(unsealed.contains("2 have sent it in the last 60s: keep"), "{unsealed}");
     }
 }

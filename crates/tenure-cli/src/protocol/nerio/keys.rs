@@ -137,7 +137,8 @@ fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     if rights.allow(right) {
         return Ok(());
     }
-    let (name, with) = (right.as_str(), rights.with(right));
+    let name = right.as_str();
+    let with = rights.with(right);
     let what = format!(
         "the key of the application {application} has the rights {rights} in {elections}, and not \
          that to {name}"
@@ -214,7 +215,8 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         return file;
     };
     let permits_unsealed = cluster.permits_unsealed;
-    let (mut known, told) = (modified(&path), file.clone());
+    let mut known = modified(&path);
+    let told = file.clone();
     let follow = async move {
         loop {
             tokio::time::sleep(LOOK).await;

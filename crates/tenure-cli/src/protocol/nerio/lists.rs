@@ -138,7 +138,8 @@ fn too_few(
     if is(&Heard::Differs) {
         return mismatch(what, Exit::Unknown, origins);
     }
-    let (mut lost, mut known) = (MemberSet::EMPTY, false);
+    let mut lost = MemberSet::EMPTY;
+    let mut known = false;
     for (nth, (_, heard)) in heard.iter().enumerate() {
         match heard {
             Heard::Said(Service::Recovering { known: by_it }) => {
@@ -148,9 +149,10 @@ fn too_few(
             _ => {}
         }
     }
-    let mut fix = match is(&Heard::ElseOnly) {
-        true => "upgrade those nodes, one after the other, or look at the way to them".to_owned(),
-        false => fix(&cluster.config, (lost, known), is(&Heard::Said(Service::Failing))),
+    let mut fix = if is(&Heard::ElseOnly) {
+        "upgrade those nodes, one after the other, or look at the way to them".to_owned()
+    } else {
+        fix(&cluster.config, lost, known, is(&Heard::Said(Service::Failing)))
     };
     if is(&Heard::Silent) {
         fix += of_keys(cluster);

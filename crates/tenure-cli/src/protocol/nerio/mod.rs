@@ -145,7 +145,8 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
         }
         None => (Cluster::read(layers, None)?, None),
     };
-    let (keys, origins) = (cluster.keys.as_ref(), &layers.origins);
+    let keys = cluster.keys.as_ref();
+    let origins = &layers.origins;
     let needs = |right| keys::check_rights(keys, right, purpose.election(), origins);
     match purpose {
         Purpose::Campaign(_) => {
@@ -167,7 +168,8 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
 /// A warning about a member that never grants its own request. The others may be a quorum all the
 /// same.
 fn too_long(cluster: &Cluster) -> Option<String> {
-    let (lease, longest) = (cluster.config.lease, cluster.config.delta_max);
+    let lease = cluster.config.lease;
+    let longest = cluster.config.delta_max;
     (lease > longest).then(|| {
         format!(
             "lease is {lease:?}, and lease-max, the longest that this member gives, {longest:?}: \

@@ -69,7 +69,8 @@ pub(crate) async fn end(
     let given = AtomicBool::new(false);
     let ending = Ending { cluster, wish, origins, began: clock::now(), given };
     let (leads, seen) = ending.in_time(ending.leader()).await?;
-    let (id, fence) = (leads.who.name.clone(), leads.fence.number());
+    let id = leads.who.name.clone();
+    let fence = leads.fence.number();
     if let Some(to) = &wish.to {
         if *to == id {
             let leader = Some((id.clone(), fence));
@@ -120,16 +121,18 @@ impl Ending<'_> {
 
     /// Members are silent for half a second at most: it is a name that takes longer.
     fn hangs(&self) -> Failure {
-        let (limit, election) = (self.limit(), &self.wish.election);
+        let limit = self.limit();
+        let election = &self.wish.election;
         let members = self.cluster.config.members.iter();
         let named = members.filter_map(|member| member.address.name());
         let hosts = match named.collect::<Vec<_>>()[..] {
             [] => String::new(),
             ref hosts => format!(" (members are at {})", hosts.join(", ")),
         };
-        let order = match self.given.load(Ordering::Relaxed) {
-            true => "the order was given, and may still be obeyed while that leadership lasts",
-            false => "no order was given",
+        let order = if self.given.load(Ordering::Relaxed) {
+            "the order was given, and may still be obeyed while that leadership lasts"
+        } else {
+            "no order was given"
         };
         let what = format!(
             "not all members could be asked about {election} within {limit:?}: a look-up of a name \
@@ -172,7 +175,8 @@ impl Ending<'_> {
 
     fn leaving(&self, leads: &Leads, at: Time) -> Failure {
         let left = leads.leaving.map(|leaving| leaving.since(at)).unwrap_or_default();
-        let (id, election) = (&leads.who.name, &self.wish.election);
+        let id = &leads.who.name;
+        let election = &self.wish.election;
         let what = format!(
             "nobody leads {election} now: {id} has stepped down, and promised that nobody else \
              leads for {left:.1?} more"
@@ -220,7 +224,8 @@ impl Ending<'_> {
             Failure::new(Exit::System, error.to_string(), "look at the limits of this process")
         })?;
         let limit = self.limit();
-        let (mut given, mut again) = (Vec::<(Member, Answered)>::new(), clock::now());
+        let mut given = Vec::<(Member, Answered)>::new();
+        let mut again = clock::now();
         let is_on = |said: &Answered| *said == Answered::Did(Passed::On);
         loop {
             if clock::now() >= again {
@@ -244,9 +249,10 @@ impl Ending<'_> {
                 return Ok(seen);
             }
             if clock::now().since(self.began) >= limit {
-                return Err(match seen.quorum {
-                    true => self.not_obeyed(leads, &given, limit),
-                    false => no_quorum(cluster, &seen.members, self.origins),
+                return Err(if seen.quorum {
+                    self.not_obeyed(leads, &given, limit)
+                } else {
+                    no_quorum(cluster, &seen.members, self.origins)
                 });
             }
             tokio::time::sleep(LOOK).await;
@@ -261,7 +267,9 @@ impl Ending<'_> {
     }
 
     fn not_obeyed(&self, leads: &Leads, given: &[(Member, Answered)], limit: Duration) -> Failure {
-        let (id, fence, election) = (&leads.who.name, leads.fence, &self.wish.election);
+        let id = &leads.who.name;
+        let fence = leads.fence;
+        let election = &self.wish.election;
         let passed = given.iter().filter(|(_, said)| *said == Answered::Did(Passed::On));
         let passed: Vec<_> = passed.map(|(member, _)| member.name.clone()).collect();
         let passed = match &passed[..] {
@@ -321,7 +329,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     if given.iter().any(|(_, said)| may(said)) {
         return Ok(());
     }
-    let (unsealed, old) = (who(Answered::Did(Passed::Unsealed)), who(Answered::ElseOnly));
+    let unsealed = who(Answered::Did(Passed::Unsealed));
+    let old = who(Answered::ElseOnly);
     match (&unsealed[..], &old[..]) {
         ([], []) => Ok(()),
         ([], old) => {
@@ -440,7 +449,8 @@ mod tests {
     }
 
     fn leads(inc: u128, fence: u64, leaving: bool) -> Leads {
-        let (until, leaving) = (Time::MAX, leaving.then_some(Time::MAX));
+        let until = Time::MAX;
+        let leaving = leaving.then_some(Time::MAX);
         Leads { who: who("web", inc), fence: Fence::new(fence), until, leaving }
     }
 
@@ -454,7 +464,9 @@ mod tests {
             waited: None,
         };
         let candidates = granted.iter().map(one).collect();
-        let (asked, at, members) = (Time::ZERO, Time::ZERO, Vec::new());
+        let asked = Time::ZERO;
+        let at = Time::ZERO;
+        let members = Vec::new();
         AllCandidates { members, leader, candidates, asked, at, quorum: true }
     }
 
@@ -468,7 +480,8 @@ mod tests {
         };
         let order = Notice::Protocol { election: Some("billing".parse().unwrap()), event };
         assert_eq!(not_obeyed(&order, Some(Answer::Done(serde_json::Value::Null))), None);
-        let (what, fix) = ("two does not wait for billing".into(), "start it".into());
+        let what = "two does not wait for billing".into();
+        let fix = "start it".into();
         let told = not_obeyed(&order, Some(Answer::Refused { what, fix })).unwrap();
         let expected = "not obeyed: billing: an order from 10.0.0.9:4000, passed on by a, to hand \
                         the leadership with fence 7 over to two: two does not wait for billing: \
@@ -501,7 +514,8 @@ mod tests {
             let given: Vec<_> = ["a", "b", "c"].map(member).into_iter().zip(answers).collect();
             is_passed_on(&given).map_err(|failure| (failure.exit, failure.what))
         };
-        let (on, held) = (Answered::Did(Passed::On), Answered::Did(Passed::NotHeld));
+        let on = Answered::Did(Passed::On);
+        let held = Answered::Did(Passed::NotHeld);
         let unsealed = Answered::Did(Passed::Unsealed);
         assert_eq!(all([on, Answered::ElseOnly, Answered::Silent]), Ok(()));
         assert_eq!(all([held, unsealed, Answered::ElseOnly]), Ok(()));

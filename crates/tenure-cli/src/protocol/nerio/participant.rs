@@ -55,7 +55,8 @@ impl Backend for Grantors {
         origins: &'a Origins,
     ) -> Started<'a> {
         Box::pin(async move {
-            let (cluster, asks) = (&self.cluster, Asks::On);
+            let cluster = &self.cluster;
+            let asks = Asks::On;
             let builder = Node::builder(cluster.config.clone(), id.clone());
             let Some(seat) = &self.seat else {
                 return Asker::meet(builder, cluster, asks, origins).map(Asker::boxed);
@@ -107,9 +108,11 @@ impl MemberRequests for Grantors {
 
 async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failure> {
     let seen = ask_all(cluster, NameServers::Patiently, origins).await?;
-    let (mut all, mut serving) = (Vec::new(), MemberSet::EMPTY);
+    let mut all = Vec::new();
+    let mut serving = MemberSet::EMPTY;
     for (nth, member) in cluster.config.members.iter().enumerate() {
-        let (name, address) = (member.name.clone(), member.address.to_string());
+        let name = member.name.clone();
+        let address = member.address.to_string();
         let service = seen.members.get(&name).copied().flatten();
         let state = match service {
             Some(service) => one_word(service),
@@ -237,8 +240,10 @@ impl Asker {
         origins: &Origins,
     ) -> Result<Self, Failure> {
         let (node, key_file) = start(builder, cluster, origins)?;
-        let (cluster, origins) = (cluster.clone(), origins.clone());
-        let (member, differing) = (JoinSet::new(), Differing::default());
+        let cluster = cluster.clone();
+        let origins = origins.clone();
+        let member = JoinSet::new();
+        let differing = Differing::default();
         Ok(Self { node, key_file, member, cluster, asks, origins, differing })
     }
 
@@ -248,7 +253,8 @@ impl Asker {
 
     /// Why no member names a leader.
     fn nobody(&self, election: &ElectionName) -> Later<'static, Option<Nobody>> {
-        let (cluster, origins) = (self.cluster.clone(), self.origins.clone());
+        let cluster = self.cluster.clone();
+        let origins = self.origins.clone();
         Box::pin(troubles::nobody(cluster, origins, self.differing.clone(), election.clone()))
     }
 }
@@ -263,9 +269,13 @@ impl Participant for Asker {
     }
 
     fn permanent_failure(&self) -> Later<'static, Failure> {
-        let (cluster, origins) = (self.cluster.clone(), self.origins.clone());
-        let (notices, differing) = (self.node.notices(), self.differing.clone());
-        let (asks, node, alone) = (self.asks, self.node.clone(), self.member.is_empty());
+        let cluster = self.cluster.clone();
+        let origins = self.origins.clone();
+        let notices = self.node.notices();
+        let differing = self.differing.clone();
+        let asks = self.asks;
+        let node = self.node.clone();
+        let alone = self.member.is_empty();
         Box::pin(async move {
             let disagreement = async || node.disagreement().await;
             let hears = Hears { differing, alone };
@@ -275,13 +285,14 @@ impl Participant for Asker {
 
     /// Not what strangers send: a leader has nothing to do with them.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
-        let (node, key_file) = (self.node.clone(), self.key_file.clone());
+        let node = self.node.clone();
+        let key_file = self.key_file.clone();
         let shown = |notice: &Notice| match notice {
             Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
             _ => true,
         };
         let of_lease = (!self.member.is_empty()).then(|| too_long(&self.cluster)).flatten();
-        Box::pin(async move { worth_a_look(&node, (of_lease, &key_file), shown).await })
+        Box::pin(async move { worth_a_look(&node, of_lease, &key_file, shown).await })
     }
 
     fn may_be(&self, waiting: &Waiting) -> Option<&'static str> {

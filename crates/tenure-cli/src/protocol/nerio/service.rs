@@ -54,7 +54,9 @@ pub(crate) struct Service {
 impl Service {
     /// The service of a node that has the keys of this file.
     pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
-        let (stage, failing, grants) = ("starting", false, (Time::ZERO, 0));
+        let stage = "starting";
+        let failing = false;
+        let grants = (Time::ZERO, 0);
         Self { stage, waits: None, raise: None, failing, key_file, of_settings, grants }
     }
 
@@ -221,6 +223,8 @@ impl Service {
                 let now = node.service().await;
                 self.correct(now, counters.write_error.is_some());
                 let (waits, remaining) = self.waits(now);
+                let of_settings = self.of_settings.clone();
+                let warning = worth_a_look(node, of_settings, &self.key_file, |_| true).await;
                 Answer::Done(json!({
                     "node": node.name().as_str(),
                     "address": node.address().to_string(),
@@ -229,12 +233,7 @@ impl Service {
                     "service": self.word(),
                     "remaining_ms": remaining.map(millis),
                     "waits": waits,
-                    "warning": worth_a_look(
-                        node,
-                        (self.of_settings.clone(), &self.key_file),
-                        |_| true,
-                    )
-                    .await,
+                    "warning": warning,
                     "received": counters.received,
                     "sent": counters.sent,
                     "messages": counters.messages,
@@ -262,7 +261,8 @@ impl Service {
 /// has found and that are `shown`.
 pub(super) async fn worth_a_look(
     node: &Node,
-    (of_settings, key_file): (Option<String>, &KeyFile),
+    of_settings: Option<String>,
+    key_file: &KeyFile,
     shown: impl Fn(&Notice) -> bool,
 ) -> Option<String> {
     let troubles = node.troubles().await.unwrap_or_default();
@@ -310,7 +310,8 @@ mod tests {
     fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
         let mut service = service("serving");
         let waits = |service: &mut Service, left: Duration| {
-            let (before, delta_max) = (Duration::from_secs(4), Duration::from_secs(90));
+            let before = Duration::from_secs(4);
+            let delta_max = Duration::from_secs(90);
             let until = clock::now().after(left);
             let event = OwnEvent::RaiseWaits { before, delta_max, until };
             service.raise = Some((until, Notice::Protocol { election: None, event }));

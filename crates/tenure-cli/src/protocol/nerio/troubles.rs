@@ -167,9 +167,13 @@ pub(super) async fn nobody(
     let seen = survey::ask(&cluster.config, cluster.key(), from, &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing.iter().cloned());
-    let (mut able, mut lost, mut failing) = (MemberSet::EMPTY, MemberSet::EMPTY, false);
-    let (mut known, mut silent) = (false, false);
-    let (mut why, mut grants) = (Vec::new(), BTreeMap::<String, Grants>::new());
+    let mut able = MemberSet::EMPTY;
+    let mut lost = MemberSet::EMPTY;
+    let mut failing = false;
+    let mut known = false;
+    let mut silent = false;
+    let mut why = Vec::new();
+    let mut grants = BTreeMap::<String, Grants>::new();
     for (nth, member) in cluster.config.members.iter().enumerate() {
         let name = &member.name;
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
@@ -218,7 +222,7 @@ pub(super) async fn nobody(
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }
-        let mut fix = fix(&cluster.config, (lost, known || !able.is_empty()), failing);
+        let mut fix = fix(&cluster.config, lost, known || !able.is_empty(), failing);
         if silent {
             fix += of_keys(&cluster);
         }
@@ -240,7 +244,7 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
 
 /// The remedy for members that `lost` their memory of a cluster that is `known` not to be new, or
 /// that are `failing` to write.
-pub(super) fn fix(config: &Checked, (lost, known): (MemberSet, bool), failing: bool) -> String {
+pub(super) fn fix(config: &Checked, lost: MemberSet, known: bool, failing: bool) -> String {
     let fix = match (lost.is_empty(), failing) {
         (false, _) if !known => {
             "see that all nodes are there: a new cluster is founded by all of them, after the \
@@ -288,7 +292,8 @@ impl Grants {
     }
 
     fn tell(&self, who: &str) -> String {
-        let (by, longest) = (self.by.join(", "), self.longest);
+        let by = self.by.join(", ");
+        let longest = self.longest;
         let verb = if self.by.len() == 1 { "has" } else { "have" };
         let granted = format!("{by} {verb} granted it to {who} for {longest:.1?} more");
         match self.leaving {
@@ -311,7 +316,8 @@ mod tests {
         let address = ([127, 0, 0, 1], 7_101).into();
         let member = Member::at("a".parse().unwrap(), address);
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
-        let (listen, permits_unsealed) = (address, true);
+        let listen = address;
+        let permits_unsealed = true;
         let cluster =
             Cluster { config, listen, keys: None, permits_unsealed, exit_on_mismatch: true };
         let (notices, heard) = broadcast::channel(1);

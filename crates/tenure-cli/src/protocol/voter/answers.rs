@@ -106,7 +106,8 @@ mod tests {
             url: url.clone(),
             founding: None,
         };
-        let (voter_id, voter_url) = (id(name), url.clone());
+        let voter_id = id(name);
+        let voter_url = url.clone();
         let status = StatusDto {
             known_voters: Vec::new(),
             sender: VoterDto { voter_id, voter_url, role: Role::None, on_line: true },

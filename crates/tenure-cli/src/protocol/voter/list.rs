@@ -33,9 +33,10 @@ pub(super) fn called(text: &str) -> Result<Called, Refusal> {
         return url(text).map(Called::Url);
     }
     let right = text.starts_with('/') && !text.contains(['?', '#', ' ', '@']);
-    match right && !text.chars().any(char::is_control) {
-        true => Ok(Called::Path(text.to_owned())),
-        false => Err(Refusal::new("it is neither a URL nor a path that begins with a slash", fix)),
+    if right && !text.chars().any(char::is_control) {
+        Ok(Called::Path(text.to_owned()))
+    } else {
+        Err(Refusal::new("it is neither a URL nor a path that begins with a slash", fix))
     }
 }
 

@@ -60,9 +60,10 @@ impl Survey {
         let known = this.said.known().into_values().map(|voter| voter.voter_url);
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
-        match this.said.0.is_empty() {
-            true => Err(this.wrong.unwrap_or_else(|| this.explain.silent("no voter is known"))),
-            false => Ok(this),
+        if this.said.0.is_empty() {
+            Err(this.wrong.unwrap_or_else(|| this.explain.silent("no voter is known")))
+        } else {
+            Ok(this)
         }
     }
 
@@ -86,13 +87,15 @@ impl Survey {
 pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
     let asked = Survey::of(settings, origins).await?;
     let said = &asked.said;
-    let (known, electorate) = (said.known(), said.electorate().filter(|_| said.is_founded()));
+    let known = said.known();
+    let electorate = said.electorate().filter(|_| said.is_founded());
     let members = electorate.iter().flat_map(|electorate| &electorate.members);
     let mut ids: Vec<_> = members.map(|member| member.id.clone()).collect();
     let others = known.keys().chain(said.0.iter().map(|(_, header, _)| &header.sender.id));
     let others: BTreeSet<_> = others.filter(|id| !ids.contains(id)).cloned().collect();
     ids.extend(others);
-    let (mut all, mut count) = (Vec::new(), Count::default());
+    let mut all = Vec::new();
+    let mut count = Count::default();
     for name in ids {
         let said = said.of_id(&name);
         let (state, text) =
@@ -134,7 +137,8 @@ impl Count {
 impl Survey {
     /// Too few are able to vote.
     fn no_quorum(&self, electorate: &Electorate, count: &Count) -> Option<Failure> {
-        let (all, quorum) = (electorate.members.len(), electorate.quorum());
+        let all = electorate.members.len();
+        let quorum = electorate.quorum();
         let Count { there, failing, lost } = *count;
         if there >= quorum {
             return None;
@@ -170,15 +174,16 @@ impl Survey {
         let (_, one) = first.first()?;
         let differs = first.iter().any(|(_, other)| !one.agrees(other));
         let names = ["voter-list", "expected-voters", "seed-host"];
-        let (mut what, fix) = match differs {
-            true => (
+        let (mut what, fix) = if differs {
+            (
                 "the network is not founded: its voters do not begin with the same ones".to_owned(),
                 "give all of them the same --voter-list, or --expected-voters, and start them anew",
-            ),
-            false => (
+            )
+        } else {
+            (
                 format!("the network is not founded: it begins with {one}, when all are there"),
                 "start the others, and look at what each that runs waits for",
-            ),
+            )
         };
         if differs {
             for (id, first) in first {
@@ -223,9 +228,10 @@ fn state(
         Role::Follower => ("follows", "follows".to_owned()),
         Role::None => ("waits", "knows of no leader".to_owned()),
     };
-    match status.condition.failing {
-        true => ("failing", format!("{text}, and cannot write its state directory")),
-        false => (state, text),
+    if status.condition.failing {
+        ("failing", format!("{text}, and cannot write its state directory"))
+    } else {
+        (state, text)
     }
 }
 
@@ -246,16 +252,17 @@ pub(super) async fn change(
     };
     let Some(leader) = asked.said.leader() else {
         let lost = asked.said.lost(electorate);
-        let (what, fix) = match electorate.members.len() - lost < electorate.quorum() {
-            true => (
+        let (what, fix) = if electorate.members.len() - lost < electorate.quorum() {
+            (
                 "nobody leads, and only a leader changes who has a vote; without the state \
                  directories of a majority nobody will",
                 LOST_FOR_GOOD,
-            ),
-            false => (
+            )
+        } else {
+            (
                 "nobody leads, and only a leader changes who has a vote",
                 "try again when tenure leader names one",
-            ),
+            )
         };
         return Err(asked.explain.failure(Exit::Vacant, what, fix, &[]));
     };
@@ -263,7 +270,8 @@ pub(super) async fn change(
         MemberChange::Add(id) => Change::Add(id),
         MemberChange::Remove(id) => Change::Remove(id),
     };
-    let (mut at, began) = (leader.url.clone(), clock::now());
+    let mut at = leader.url.clone();
+    let began = clock::now();
     loop {
         let Err(error) = asked.operator.change(&at, change.clone()).await else { break };
         let over = clock::now().since(began) > PATIENCE;

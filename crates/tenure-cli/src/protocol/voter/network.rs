@@ -337,7 +337,8 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let (interval, tolerance) = ("heartbeat-interval", "missed-heartbeat-tolerance");
+    let interval = "heartbeat-interval";
+    let tolerance = "missed-heartbeat-tolerance";
     let (names, fix): (&[&str], &str) = match error {
         ConfigError::Heartbeat { .. } => (&[interval], "change --heartbeat-interval"),
         ConfigError::Tolerance { .. } => (&[tolerance], "change --missed-heartbeat-tolerance"),

@@ -82,7 +82,8 @@ impl Judge {
                         "line {nth}: {first} and {second} have the same fence {fence}"
                     ));
                 } else if line.at < current.last {
-                    let (nth, id) = (self.lines, &line.id);
+                    let nth = self.lines;
+                    let id = &line.id;
                     self.flaw(format!(
                         "line {nth}: the lines of {id} with the fence {fence} are not in the order \
                          of their times"

@@ -87,7 +87,8 @@ impl Demo {
 
     /// Until the time is over, a signal comes, or something is wrong.
     pub(super) async fn play(&mut self, signals: &mut Signals) -> Result<(), Failure> {
-        let (path, settings) = (self.workdir.path().to_owned(), self.workdir.settings());
+        let path = self.workdir.path().to_owned();
+        let settings = self.workdir.settings();
         let lease = self.settings.lease;
         self.tell(&News::Opened { path: &path, lease, settings: &settings });
         let mut tick = tokio::time::interval(TICK);
@@ -167,7 +168,8 @@ impl Demo {
 
     /// Reads what the leaders have written since the last time.
     fn read(&mut self) -> Result<(), Failure> {
-        let (judge, mut changes) = (&mut self.judge, Vec::new());
+        let judge = &mut self.judge;
+        let mut changes = Vec::new();
         let read = self.lines.read(|line| {
             if let Some(before) = judge.read(line) {
                 changes.extend(judge.current().cloned().map(|next| (before, next)));
@@ -196,7 +198,8 @@ impl Demo {
         let crashed = matches!(failover.fault, Some(Fault::Kill | Fault::Stop));
         if crashed && next.first < failover.from.until {
             let early = words::seconds(failover.from.until.since(next.first));
-            let (to, from) = (&next.id, &failover.from.id);
+            let to = &next.id;
+            let from = &failover.from.id;
             self.fail(format!("{to} led {early} before the lease of {from} was over"));
         }
         self.tell(&News::Failover(&failover));

@@ -142,7 +142,8 @@ impl Script {
             Phase::Pause { until } if now < *until => None,
             Phase::Pause { until } => match leader {
                 Some(leader) if now.since(leader.last) <= FRESH => {
-                    let (victim, fence) = (leader.id.clone(), leader.fence);
+                    let victim = leader.id.clone();
+                    let fence = leader.fence;
                     Some(Act::Strike(Strike { fault: self.next, victim, fence }))
                 }
                 // The leader lost its lease by itself: another candidate will take over.
@@ -182,7 +183,8 @@ impl Script {
                 match strike.fault {
                     Fault::Resign => self.rest(now),
                     Fault::Kill | Fault::Stop => {
-                        let (strike, at) = (strike.clone(), now.after(VICTIM_DOWN));
+                        let strike = strike.clone();
+                        let at = now.after(VICTIM_DOWN);
                         self.phase = Phase::TakenOver { strike, at };
                     }
                 }
@@ -209,7 +211,8 @@ mod tests {
     }
 
     fn leader(id: &str, fence: u64, last: Time) -> Leadership {
-        let (id, until) = (id.to_owned(), last.after(LEASE));
+        let id = id.to_owned();
+        let until = last.after(LEASE);
         Leadership { fence, id, pid: 1, first: at(0), last, until, lines: 1 }
     }
 

@@ -186,9 +186,11 @@ mod tests {
     }
 
     fn summary(lines: &[&str], wrong: &[&str]) -> Summary {
-        let (mut judge, mut tally) = (Judge::default(), Tally::default());
+        let mut judge = Judge::default();
+        let mut tally = Tally::default();
         lines.iter().for_each(|line| drop(judge.read(line.as_bytes())));
-        let (ann, ben) = (led(1, "ann", 0, 1_000), led(2, "ben", 1_530, 1_530));
+        let ann = led(1, "ann", 0, 1_000);
+        let ben = led(2, "ben", 1_530, 1_530);
         tally.add(&Failover::new(Some((Fault::Kill, at(1_010))), ann, at(1_500), &ben));
         let wrong = wrong.iter().map(ToString::to_string).collect();
         Summary { elapsed: Duration::from_secs(12), judge, tally, wrong, kept: None }

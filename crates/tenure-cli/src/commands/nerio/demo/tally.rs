@@ -129,7 +129,9 @@ mod tests {
     }
 
     fn led(fence: u64, first: u64, last: u64, until: u64) -> Leadership {
-        let (first, last, until) = (at(first), at(last), at(until));
+        let first = at(first);
+        let last = at(last);
+        let until = at(until);
         Leadership { fence, id: "ann".into(), pid: 1, first, last, until, lines: 1 }
     }
 
@@ -139,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_crash_is_compared_with_what_was_left_of_the_lease() {
-        let (from, to) = (led(1, 0, 1_010, 2_900), led(2, 3_050, 3_050, 5_000));
+        let from = led(1, 0, 1_010, 2_900);
+        let to = led(2, 3_050, 3_050, 5_000);
         let crash = Failover::new(Some((Fault::Kill, at(1_000))), from.clone(), at(3_000), &to);
         assert_eq!((crash.took, crash.left), (Some(ms(2_050)), Some(ms(2_000))));
         assert_eq!((crash.idle, crash.beyond()), (ms(2_040), Some(ms(50))));

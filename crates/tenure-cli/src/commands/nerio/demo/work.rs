@@ -44,7 +44,8 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (at, until) = (self.at.as_nanos(), self.until.as_nanos());
+        let at = self.at.as_nanos();
+        let until = self.until.as_nanos();
         write!(f, "{at} {} {} {} {until}", self.fence, self.id, self.pid)
     }
 }

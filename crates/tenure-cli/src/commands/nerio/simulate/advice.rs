@@ -56,7 +56,8 @@ fn better_than_asked(answer: &Answer, better: &Trial) -> Vec<String> {
             rate(&better.needless)
         )
     };
-    let (p99, messages) = (answer.crash.quantile(0.99), answer.figures.messages_per_second());
+    let p99 = answer.crash.quantile(0.99);
+    let messages = answer.figures.messages_per_second();
     vec![
         format!("set {}: {why}", flags.join(" and ")),
         format!(

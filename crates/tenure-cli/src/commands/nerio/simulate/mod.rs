@@ -55,9 +55,10 @@ pub(in crate::commands) fn run(
     if let Some(path) = html {
         write(origins, path, &page::page(&report))?;
     }
-    output::print(&match json {
-        true => format!("{}\n", object::object(&report)),
-        false => text::text(&report),
+    output::print(&if json {
+        format!("{}\n", object::object(&report))
+    } else {
+        text::text(&report)
     })?;
     Ok(Exit::Done)
 }

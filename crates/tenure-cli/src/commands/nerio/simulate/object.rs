@@ -10,7 +10,9 @@ use super::{Report, advice};
 /// Times are in milliseconds, shares from 0 to 1, rates for 30 days.
 pub(super) fn object(report: &Report) -> Value {
     let answer = &report.answer;
-    let (question, config, figures) = (&answer.question, &answer.question.config, &answer.figures);
+    let question = &answer.question;
+    let config = &answer.question.config;
+    let figures = &answer.figures;
     let caused = Cause::ALL.map(|cause| {
         let found = figures.spread(cause);
         json!({"cause": super::words::cause(cause), "lasted_ms": spread(&found)})

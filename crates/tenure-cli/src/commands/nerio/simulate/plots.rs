@@ -62,7 +62,8 @@ pub(super) fn failover(answer: &Answer) -> String {
         answer.question.config.members.iter().map(|member| member.name.as_str()).collect();
     let bottom = TOP + ROW * names.len() as f64;
     let mut drawing = Drawing::new(WIDTH, bottom + 42.0);
-    let (gap, left) = (drill.gap.as_secs_f64(), drill.left.as_secs_f64());
+    let gap = drill.gap.as_secs_f64();
+    let left = drill.left.as_secs_f64();
     let before = drill.renewed_before.as_secs_f64();
     let around = answer.question.config.lease.as_secs_f64() * 0.25;
     let x = Scale { from: -before - around, to: gap + around, start: LEFT, end: RIGHT };
@@ -154,7 +155,8 @@ pub(super) fn trade_off(answer: &Answer) -> String {
         drawing.text("label", (LEFT - 8.0, rates.at(power) + 4.0), Anchor::End, text);
     }
     for (at, trial) in trials.iter().enumerate() {
-        let (best, tip) = (answer.advice.best == Some(at), tip(trial));
+        let best = answer.advice.best == Some(at);
+        let tip = tip(trial);
         let p99 = trial.crash.quantile(0.99).as_secs_f64();
         let class = if best { "best" } else { "dot" };
         drawing.dot(class, (x(at), y.at(p99)), if best { 7.0 } else { 4.0 }, &tip);
@@ -174,10 +176,12 @@ pub(super) fn trade_off(answer: &Answer) -> String {
 
 /// Writes the name of a trial below its bar.
 fn name_trial(drawing: &mut Drawing, answer: &Answer, at: usize, (x, y): (f64, f64)) {
-    let (trial, best) = (&answer.advice.trials[at], answer.advice.best == Some(at));
-    let nodes = match trial.nodes() == answer.question.nodes() {
-        true => String::new(),
-        false => format!(", {} nodes", trial.nodes()),
+    let trial = &answer.advice.trials[at];
+    let best = answer.advice.best == Some(at);
+    let nodes = if trial.nodes() == answer.question.nodes() {
+        String::new()
+    } else {
+        format!(", {} nodes", trial.nodes())
     };
     let name = format!("{}{nodes}", lease(trial.config.lease));
     let class = if best || trial.asked { "strong" } else { "label" };

@@ -18,8 +18,8 @@ pub(super) fn text(report: &Report) -> String {
     let mut text = heading(answer);
     text += "\n";
     let _ = writeln!(text, "{:INDENT$}{:>9} {:>9} {:>9}", "without a leader", "p50", "p99", "max");
-    text += &spread("  after a crash", &answer.crash, ("crash", "crashes"));
-    text += &spread("  after a resignation", &answer.handover, ("resignation", "resignations"));
+    text += &spread("  after a crash", &answer.crash, "crash", "crashes");
+    text += &spread("  after a resignation", &answer.handover, "resignation", "resignations");
     text += "\n";
     for (name, value) in facts(answer) {
         text += &block(&format!("{name:INDENT$}"), &value);
@@ -36,7 +36,8 @@ pub(super) fn text(report: &Report) -> String {
 }
 
 fn heading(answer: &Answer) -> String {
-    let (question, config) = (&answer.question, &answer.question.config);
+    let question = &answer.question;
+    let config = &answer.question.config;
     format!(
         "{}, lease {}, round trips {} at p50 and {} at p99, loss {}\n",
         counted(question.nodes(), "node", "nodes"),
@@ -47,7 +48,7 @@ fn heading(answer: &Answer) -> String {
     )
 }
 
-fn spread(name: &str, spread: &Spread, (one, many): (&str, &str)) -> String {
+fn spread(name: &str, spread: &Spread, one: &str, many: &str) -> String {
     let at = |part| span(spread.quantile(part));
     format!(
         "{name:INDENT$}{:>9} {:>9} {:>9}   {}\n",
@@ -84,16 +85,16 @@ fn seen(answer: &Answer) -> String {
         .map(|(count, name)| format!("{count} by {name}"))
         .collect();
     let hours = answer.question.hours;
-    match kinds.is_empty() {
-        true => format!("there was one in all of {hours} hours"),
-        false => {
-            format!("{} in {hours} hours ({})", percent(answer.availability.seen), kinds.join(", "))
-        }
+    if kinds.is_empty() {
+        format!("there was one in all of {hours} hours")
+    } else {
+        format!("{} in {hours} hours ({})", percent(answer.availability.seen), kinds.join(", "))
     }
 }
 
 fn needless(answer: &Answer) -> String {
-    let (needless, hours) = (&answer.needless, answer.question.hours);
+    let needless = &answer.needless;
+    let hours = answer.question.hours;
     if needless.seen == 0 {
         return format!(
             "none in {hours} hours, so at most {} in 30 days (95 %); {} if attempts to renew \
@@ -114,7 +115,8 @@ fn needless(answer: &Answer) -> String {
 }
 
 fn messages(answer: &Answer) -> String {
-    let (figures, nodes) = (&answer.figures, answer.question.nodes());
+    let figures = &answer.figures;
+    let nodes = answer.question.nodes();
     let counted = figures.traffic.counted.as_secs_f64().max(1e-9);
     let leader = figures.traffic.by_leader as f64 / counted;
     let other = figures.traffic.by_others as f64 / counted / (nodes.max(2) - 1) as f64;
@@ -162,7 +164,8 @@ fn trials(answer: &Answer) -> String {
 
 /// Names the simulated time, and its speed.
 pub(super) fn effort(report: &Report) -> String {
-    let (effort, question) = (&report.answer.effort, &report.answer.question);
+    let effort = &report.answer.effort;
+    let question = &report.answer.question;
     let seconds = report.took.as_secs_f64();
     format!(
         "{} hours, {} drills and {} other settings: {:.1} million events in {seconds:.1} s, {:.1} \
@@ -178,7 +181,8 @@ pub(super) fn effort(report: &Report) -> String {
 /// `words` after `label`, in lines of at most [`WIDTH`], the further ones indented.
 fn block(label: &str, words: &str) -> String {
     let indent = label.chars().count();
-    let (mut text, mut column) = (label.to_owned(), indent);
+    let mut text = label.to_owned();
+    let mut column = indent;
     for (at, word) in words.split(' ').enumerate() {
         let length = word.chars().count();
         if at > 0 && column + 1 + length > WIDTH {
