@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_a_flag_of_some_command() {
+    fn every_setting_is_a_flag() {
         fn has(command: &Command, name: &str) -> bool {
             command.get_arguments().any(|arg| arg.get_long() == Some(name))
                 || command.get_subcommands().any(|below| has(below, name))
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_some_protocols_do_not_have_says_so_where_there_is_a_choice() {
+    fn flags_name_their_protocols() {
         fn help(command: &Command, name: &str) -> String {
             let flag = command.get_arguments().find(|arg| arg.get_long() == Some(name));
             flag.and_then(Arg::get_help).map(ToString::to_string).unwrap_or_default()

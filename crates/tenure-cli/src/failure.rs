@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_one_block_without_blank_lines() {
+    fn failure_has_no_blank_line() {
         let failure = Failure::usage("lease \"5\": no unit", "write 5s")
             .origin("flag --lease")
             .origin("variable TENURE_GRACE");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_value_stays_on_one_short_line() {
+    fn hostile_value_stays_on_one_line() {
         let failure = Failure::usage("a\nb", "c\rd").origin("file \u{1b}[31m");
         assert_eq!(failure.to_string(), "error: a\\nb\norigin: file \\u{1b}[31m\nfix: c\\rd");
         assert_eq!(quoted("a\nb\u{1b}[31m"), r#""a\nb\u{1b}[31m""#);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_quoted_for_the_shell_where_it_must_be() {
+    fn shell_words_are_quoted() {
         for (text, word) in [
             ("shop/billing/", "shop/billing/"),
             ("we irdno/", "'we irdno/'"),

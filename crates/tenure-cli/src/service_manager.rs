@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_elections_those_are_named_that_are_led() {
+    fn status_names_led_elections() {
         let mut elections: BTreeMap<_, _> =
             (0..20).map(|role| (format!("x/{role}"), false)).collect();
         assert_eq!(led(&elections), "leads none of 20");

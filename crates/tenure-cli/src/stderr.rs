@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_never_waits_and_what_is_lost_is_counted() {
+    fn writers_never_wait_and_losses_count() {
         let (texts, to_write) = sync_channel(WAITING_MAX);
         let count = Arc::<Count>::default();
         let aside = Aside { texts, count: Arc::clone(&count) };

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_leaders_are_named_beside_the_one_that_is_followed() {
+    fn other_leaders_are_named() {
         let leader = |id: &str| LeaderView::new(id.into(), b"at".as_slice().into());
         // A report of the future is no age old, however slow the machine is.
         let later = clock::now().after(Duration::from_secs(3_600));

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_runner_says_who_it_is_and_what_it_waits_for() {
+    fn runner_reports_id_and_wait() {
         let waiting = json!({"waiting": "behind", "text": "behind two, which leads"});
         let status = json!({"election": "e", "id": "one", "leading": false, "waiting": waiting});
         let told = ["id: one", "election: e", "leading: false", "waiting: behind two, which leads"];

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn people_see_columns_and_programs_an_object() {
+    fn table_has_text_and_object() {
         let table = Table { rows: rows() };
         let told = lines(&table);
         let told: Vec<_> = told.lines().map(|line| line.split("  ").next().unwrap()).collect();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_only_grows_older_is_no_news() {
+    fn older_row_is_no_news() {
         let mut one = rows();
         let two = rows();
         one[0].owner.as_mut().unwrap().heard = Time::from_nanos(1);

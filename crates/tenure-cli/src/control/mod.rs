@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_before_anybody_campaigns() {
+    fn full_disk_is_reported_before_campaigns() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let told = no_until_file(Path::new("c.until"), &take_room(&full).unwrap_err());
         assert!(told.what.contains("No space left on device"), "{}", told.what);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_for_room_leaves_nothing_and_writes_to_nothing_else() {
+    fn look_for_room_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let control = folder.path().join("c");
         let other = folder.path().join("other");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_runner_has_a_file_of_its_own_that_fits() {
+    fn every_runner_has_its_file() {
         let realm = |protocol, setting, name: &str| Realm {
             protocol,
             setting,
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn runners_that_differ_behind_a_dot_have_files_of_their_own() {
+    fn names_with_dots_have_own_files() {
         let files = ["web.1", "web.2", "web", ".web", "web."].map(|name| {
             let file = until_file(&Path::new("/run/tenure").join(name));
             assert_eq!(file, Path::new("/run/tenure").join(format!("{name}.until")));

@@ -427,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_directories_that_others_cannot_change_are_safe() {
+    fn writable_directories_are_unsafe() {
         for (owner, mode) in [(7, 0o700), (7, 0o755), (0, 0o755), (0, 0o1777), (7, 0o1777)] {
             assert_eq!(unsafe_because(owner, mode, 7), None, "{owner} {mode:o}");
         }
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_has_one_owner_and_a_stale_socket_none() {
+    async fn place_has_one_owner() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
         let (first, listener) = SocketFile::take(&path).await.unwrap();
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_removed_is_made_again_by_the_one_that_has_the_place() {
+    async fn owner_makes_removed_files_again() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("sockets");
         let path = folder.join("control");
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_crash_left_behind_is_replaced() {
+    async fn leftovers_of_a_crash_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
         let private = folder.path().join("control.new");
@@ -580,7 +580,7 @@ mod tests {
 
     /// The guard outlives its runner by the grace, and so does CMD.
     #[tokio::test]
-    async fn a_deadline_stays_until_it_is_over() {
+    async fn deadline_stays_until_over() {
         let folder = tempfile::tempdir().unwrap();
         let name = format!("{RUN}a.sock");
         die(folder.path(), &name);
@@ -597,7 +597,7 @@ mod tests {
 
     /// In a directory like `/tmp` others can put names, but not take ours away.
     #[tokio::test]
-    async fn what_others_put_there_is_not_used() {
+    async fn files_of_others_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
         let path = folder.path().join("control");
@@ -624,7 +624,7 @@ mod tests {
 
     /// Needs root, to give files to another user.
     #[tokio::test]
-    async fn a_lock_of_somebody_else_is_not_taken() {
+    async fn lock_of_others_is_refused() {
         if user() != 0 {
             return eprintln!("not run: only root can give a file to somebody else");
         }
@@ -644,7 +644,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_a_socket_is_left_alone() {
+    async fn other_files_are_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
         fs::write(&path, "precious").unwrap();

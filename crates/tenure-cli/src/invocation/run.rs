@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_proc_is_no_fault_of_cmd() {
+    fn foreign_proc_is_reported_as_such() {
         let source = std::io::Error::other("/proc is that of another PID namespace");
         let error = SuperviseError::Setup { doing: "looking for processes".into(), source };
         let failure = unusable(&error);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_stands_wherever_it_is_meant() {
+    fn role_number_is_filled_in() {
         let filled = |arg: &str| filled(arg.as_ref(), "12").into_string().unwrap();
         assert_eq!(filled("{role}"), "12");
         assert_eq!(filled("a={role},{role}{ro"), "a=12,12{ro");

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_refused_and_a_stranger_is_not() {
+    fn misspelt_variable_is_refused() {
         let check = |name: &str| check(&of(name), Registry(ALL));
         let slip = check("TENURE_LAESE").unwrap_err();
         assert_eq!(slip.fix, "did you mean TENURE_LEASE? Otherwise unset it");

@@ -89,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_of_a_machine_is_its_host_and_its_number() {
+    fn id_has_host_and_process_number() {
         assert!(is_told_by_number(4711, Some(Path::new(MACHINE))));
         assert_eq!(id("web-1", 4711, None), "web-1-4711");
         assert_eq!(id("web-1.example.org", 4711, None), "web-1.example.org-4711");
     }
 
     #[test]
-    fn containers_with_one_host_name_and_one_number_are_told_apart() {
+    fn containers_have_distinct_ids() {
         let theirs = Some(Path::new("pid:[4026532241]"));
         for (process, numbers) in
             [(1, Some(Path::new(MACHINE))), (1, theirs), (7, theirs), (7, None)]
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_that_differ_where_they_are_cut_stay_different() {
+    fn cut_names_stay_different() {
         let pod = |end: char| format!("{}{end}", "settlement-and-reconciliation-".repeat(3));
         let [a, b] = ['a', 'b'].map(|end| id(&pod(end), 1, Some("k3f9qa")));
         assert_ne!(a, b);

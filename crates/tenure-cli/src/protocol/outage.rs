@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_said_once_until_the_endpoint_works() {
+    fn reason_is_reported_once() {
         let mut endpoints = Endpoints::default();
         for (why, news) in [("expired", true), ("closed", true), ("expired", false)] {
             assert_eq!(endpoints.is_news("a", why), news, "{why}");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_said_again_with_how_long_it_has_lasted() {
+    fn lasting_outage_is_reported_again() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let mut outage = Outage::new(at(100), "closed");
         assert_eq!(outage.goes_on(at(699), "expired"), None);

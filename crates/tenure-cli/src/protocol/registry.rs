@@ -200,14 +200,14 @@ mod tests {
     use crate::protocol::ALL;
 
     #[test]
-    fn the_documentation_has_the_table_of_what_each_protocol_can() {
+    fn documentation_has_table_of_capabilities() {
         let page = include_str!("../../../../docs/operations.md");
         let table = Registry(ALL).capabilities();
         assert!(page.contains(&table), "docs/operations.md does not have\n{table}");
     }
 
     #[test]
-    fn a_setting_belongs_to_one_protocol_or_to_several() {
+    fn settings_belong_to_their_protocols() {
         let names = |spec: &Spec| -> Vec<_> {
             Registry(ALL).owners(spec).iter().map(|owner| owner.name).collect()
         };

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gives_the_password_without_the_end_of_its_line() {
+    fn password_file_may_end_its_line() {
         assert_eq!(one_line_of("pw\n"), "pw");
         assert_eq!(one_line_of("pw\r\n"), "pw");
         assert_eq!(one_line_of(" p w "), " p w ");

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_numbers_and_members_keep_what_is_written() {
+    fn values_keep_their_text() {
         let file = of("lease = \"5s\"\ndrift = 0.001\nmemory = true\n\
                        [members]\nb = \"127.0.0.1:2\"\na = \"127.0.0.1:1\"\n")
         .unwrap();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_an_array_or_a_string() {
+    fn list_is_array_or_string() {
         let all = "http://a:1,http://b:2";
         let endpoints = Registry(ALL).setting("endpoints").unwrap();
         for written in ["\"http://a:1,http://b:2\"", "[\"http://a:1\", \"http://b:2\",\n]"] {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_below_the_members_is_recognised() {
+    fn setting_below_members_is_recognised() {
         let failure = of("[members]\na = \"127.0.0.1:1\"\nlease = \"5s\"\n").unwrap_err();
         assert_eq!(failure.fix, "if lease is meant as a setting, move it above [members]");
         assert_eq!(failure.origins, ["file t.toml:3:1, key members.lease"]);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_has_what_it_takes_given_or_not() {
+    fn command_knows_all_its_flags() {
         let mut command = Command::new("ask").args([Arg::new("role"), Arg::new("group")]);
         let given = command.try_get_matches_from_mut(["ask", "3"]).unwrap();
         let flags = Flags::new(&command, &given);

@@ -225,7 +225,7 @@ mod tests {
     use crate::protocol::{self, Registry};
 
     #[test]
-    fn every_default_is_read_and_shown_as_it_is_written() {
+    fn defaults_are_read_and_shown() {
         let mut count = 0;
         for protocol in protocol::ALL {
             // A name that two protocols have may take other words with each.

@@ -96,7 +96,7 @@ mod tests {
     use crate::protocol::Member;
 
     #[test]
-    fn each_member_is_a_line_with_what_it_gives_and_how_old_that_is() {
+    fn each_member_has_a_line() {
         let one = |name: &str, state, text: &str, longest: Option<u64>| MemberHealth {
             member: Member {
                 name: name.parse().unwrap(),

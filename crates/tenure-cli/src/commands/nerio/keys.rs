@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_names_who_uses_which_key() {
+    fn status_names_users_of_keys() {
         let answer = json!({
             "node": "a", "cluster": "prod", "uses": "11111111",
             "accepts": ["11111111", "22222222"],

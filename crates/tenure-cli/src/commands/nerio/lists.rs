@@ -245,7 +245,7 @@ mod tests {
 
     /// However late it is printed: of the time when all had answered.
     #[test]
-    fn a_line_says_what_was_known_when_all_had_answered() {
+    fn line_holds_at_the_last_answer() {
         let vote = |member: &str, until| {
             let fence = Some(Fence::new(7));
             let leaving = None;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn two_starts_of_one_name_are_told_apart_and_a_wait_is_at_least_so_long() {
+    fn starts_of_one_name_are_distinct() {
         let one = |inc, granted: &[&str], waits_at: &[&str]| CandidateSeen {
             who: who(inc),
             priority: 100,

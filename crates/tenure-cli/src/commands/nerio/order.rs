@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_of_it_is_said_and_is_the_exit_code() {
+    fn result_has_text_and_exit_code() {
         let wish = |to: Option<&str>, wait: Option<u64>| Wish {
             election: "billing".parse().unwrap(),
             to: to.map(|to| to.parse().unwrap()),

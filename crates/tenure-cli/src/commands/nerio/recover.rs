@@ -165,7 +165,7 @@ mod tests {
 
     /// The other members are given the floor of the first one, some minutes later.
     #[test]
-    fn a_floor_of_long_ago_is_warned_about() {
+    fn old_floor_is_warned_about() {
         let now = 2_000_000_000_000;
         for told in [1, 1_999_900_000_000] {
             let warning = low(Fence::new(told), now).unwrap();

@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_secret_is_withheld_from_cmd() {
+    fn secrets_are_withheld_from_cmd() {
         let withheld: Vec<_> = withheld(protocol::ALL[0]).collect();
         for variable in ["TENURE_PASSWORD", "TENURE_SECRET", "TENURE_KEYS"] {
             assert!(withheld.iter().any(|one| one == variable), "{withheld:?}");

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_is_one_piece_with_its_prefix_and_none_is_endless() {
+    fn lines_have_prefixes_and_bounds() {
         let written = Mutex::new(Vec::new());
         struct To<'a>(&'a Mutex<Vec<Vec<u8>>>);
         impl Write for To<'_> {

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_never_comes_to_run_is_tried_less_and_less_often() {
+    fn failing_starts_are_tried_less_often() {
         let rests = [0, 1, 2, 3, 6, 7, 8, u32::MAX].map(|late| rest(late).map(|r| r.as_secs()));
         let seconds = [None, None, Some(1), Some(2), Some(16), Some(32), Some(32), Some(32)];
         assert_eq!(rests, seconds);

@@ -336,7 +336,7 @@ mod tests {
     use crate::settings::Spec;
 
     #[test]
-    fn a_default_is_read_and_shown_as_it_is_meant() {
+    fn defaults_are_read_and_shown() {
         let text = |spec: &Spec| match spec.default {
             Text(text) => text,
             _ => panic!("{}", spec.name),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_is_a_share_or_a_percentage() {
+    fn loss_is_share_or_percentage() {
         assert_eq!(loss("1%"), loss("0.01"));
         assert_eq!(loss("0"), Ok(0.0));
         for wrong in ["", "%", "-1%", "1e-3", "NaN", "inf", "0.6", "60%", "0.0001%"] {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_holds_durations_or_what_ping_printed() {
+    fn file_holds_durations_or_ping_output() {
         let ms = Duration::from_millis;
         assert_eq!(measured("# lab\n1ms\n\n 20ms \n"), Ok(vec![ms(1), ms(20)]));
         let ping = "PING a (10.0.0.1) 56(84) bytes of data.\n\

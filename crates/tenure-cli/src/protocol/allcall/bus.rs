@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_core() {
+    fn defaults_are_those_of_the_core() {
         let core = Config::new("x".parse().unwrap(), "y".parse().unwrap());
         let text = |spec| crate::protocol::default(&super::super::PROTOCOL, spec).unwrap();
         let span = |value: &Duration| table::span(value);

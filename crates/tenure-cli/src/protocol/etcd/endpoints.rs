@@ -9,7 +9,7 @@ fn endpoints(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
 }
 
 #[test]
-fn an_endpoint_is_written_in_one_way() {
+fn endpoint_has_one_form() {
     for (text, url) in [
         ("http://127.0.0.1:2379", "http://127.0.0.1:2379"),
         ("https://etcd-0.Example.org/", "https://etcd-0.example.org:2379"),
@@ -24,7 +24,7 @@ fn an_endpoint_is_written_in_one_way() {
 }
 
 #[test]
-fn what_is_none_is_refused_with_the_rule() {
+fn wrong_endpoints_name_the_rule() {
     for (text, what) in [
         ("", "an endpoint is empty"),
         ("http://a,", "an endpoint is empty"),
@@ -50,7 +50,7 @@ fn what_is_none_is_refused_with_the_rule() {
 }
 
 #[test]
-fn a_password_is_not_repeated_whatever_else_is_wrong() {
+fn password_is_never_repeated() {
     for text in [
         "http://root:secret@a",
         "root:secret@a:2379",

@@ -111,7 +111,7 @@ mod tests {
     use crate::settings::table;
 
     #[test]
-    fn a_default_is_the_default_of_the_core() {
+    fn defaults_are_those_of_the_core() {
         let core = tenure_core::etcd::Config::default();
         expect_defaults(
             &PROTOCOL,

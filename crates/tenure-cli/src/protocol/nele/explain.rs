@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_one_line_and_what_mends_it_another() {
+    fn fault_and_remedy_have_own_lines() {
         let text = "topic t cannot be used:\n  - a: b\n  - c\nThis mends it:\n    x --y\n    z";
         let (what, fix) = in_two(text);
         assert_eq!(what, "topic t cannot be used: a: b; c");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_all_leaderships_is_told_apart_from_what_mends_it() {
+    fn breach_and_remedy_are_told_apart() {
         let told = |why| {
             let Failure { what, fix, .. } = Explain::of_nothing().halted(why);
             [what, fix]

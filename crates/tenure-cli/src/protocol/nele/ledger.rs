@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_core() {
+    fn defaults_are_those_of_the_core() {
         let core = |mode| {
             let [election, group, id] = ["x", "g", "a"];
             let election = election.parse().unwrap();

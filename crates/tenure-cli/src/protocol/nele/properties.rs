@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_may_have_commas_and_a_secret_is_not_shown() {
+    fn values_have_commas_and_secrets_hide() {
         let given = parse("client.rack=b, debug=cgrp,topic,sasl.oauthbearer.client.secret=x");
         let given = given.unwrap();
         let debug = ("debug".to_owned(), "cgrp,topic".to_owned());
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_values_of_names_that_are_known_to_be_harmless_are_shown() {
+    fn only_harmless_values_are_shown() {
         for secret in [
             "ssl.keystore.pasword=S3cret",
             "ssl.key.password=S3cret,S3cret",

@@ -212,7 +212,7 @@ mod tests {
 
     /// In the first step of an exchange the second key is the new one, and nobody uses it yet.
     #[test]
-    fn a_key_that_may_be_the_new_one_is_not_taken_out() {
+    fn possibly_new_key_stays() {
         let id = || ClusterKey::generate("prod".parse().unwrap()).unwrap().id();
         let first = id();
         let second = id();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn accept_unsealed_goes_when_all_members_have_shown_keys_and_nobody_sends_without() {
+    fn accept_unsealed_goes_when_all_seal() {
         let names = ["b".parse().unwrap(), "c".parse().unwrap()];
         let long = Duration::from_secs(60);
         let short = Duration::from_secs(59);

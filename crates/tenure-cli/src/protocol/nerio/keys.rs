@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_half_written_is_no_trouble_and_what_lasts_is_until_it_is_over() {
+    fn only_lasting_faults_are_troubles() {
         let file = KeyFile::default();
         let wrong = |text: &str| Some(text.to_owned());
         for (is, told) in [

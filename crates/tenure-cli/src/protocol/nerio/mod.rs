@@ -202,7 +202,7 @@ mod tests {
     use crate::protocol::expect_defaults;
 
     #[test]
-    fn a_default_is_the_default_of_the_core() {
+    fn defaults_are_those_of_the_core() {
         let cluster = "x".parse().unwrap();
         let core = tenure_core::nerio::Config::new(cluster, Vec::new());
         expect_defaults(

@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_is_not_obeyed_is_told_with_who_gave_it_and_why() {
+    fn ignored_order_names_sender_and_reason() {
         let event = OwnEvent::Ordered {
             fence: Fence::new(7),
             next: Some("two".parse().unwrap()),
@@ -493,7 +493,7 @@ mod tests {
     /// A quorum that names no leader proves nothing: a member that did not answer may be of the
     /// leader's quorum.
     #[test]
-    fn a_leadership_has_ended_when_no_member_of_a_quorum_grants_it() {
+    fn leadership_ends_without_grants_of_quorum() {
         let before = leads(1, 7, false);
         let ended = |leader, granted: &[(Who, &str)]| has_ended(&before, &seen(leader, granted));
         assert!(!ended(Some(before.clone()), &[(who("web", 1), "a")]));
@@ -507,7 +507,7 @@ mod tests {
     /// A member that knows no orders, or may not believe them, never passes them on; a silent
     /// member may yet.
     #[test]
-    fn that_nobody_passes_an_order_on_is_said_at_once() {
+    fn refused_order_is_reported_at_once() {
         let all = |answers: [Answered; 3]| {
             let at = SocketAddr::from(([127, 0, 0, 1], 7101));
             let member = |name: &str| Member::at(name.parse().unwrap(), at);

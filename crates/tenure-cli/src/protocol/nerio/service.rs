@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn notices_that_were_missed_change_nothing_in_the_status() {
+    fn missed_notices_leave_the_status_right() {
         let waits = Some("b does not answer".to_owned());
         let mut service = Service { waits, failing: true, ..service("recovering") };
         service.correct(Some(nerio::Service::Recovering { known: false }), false);
@@ -307,7 +307,7 @@ mod tests {
 
     /// The notice came once, and the status is asked for later.
     #[test]
-    fn what_is_left_of_a_wait_for_longer_leases_runs_down() {
+    fn wait_after_a_raise_runs_down() {
         let mut service = service("serving");
         let waits = |service: &mut Service, left: Duration| {
             let before = Duration::from_secs(4);
@@ -328,7 +328,7 @@ mod tests {
 
     /// A node with its memory waits for its disk: nothing was lost.
     #[test]
-    fn a_node_that_starts_with_its_memory_does_not_recover() {
+    fn node_with_memory_does_not_recover() {
         let mut service = service("starting");
         service.correct(Some(nerio::Service::Starting), false);
         assert!(service.word() == "starting" && service.waits.is_some());

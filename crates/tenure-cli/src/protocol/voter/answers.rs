@@ -123,7 +123,7 @@ mod tests {
 
     /// The process with the vote answers for two processes of one id, in either order.
     #[test]
-    fn a_second_process_of_an_id_hides_nobody() {
+    fn second_process_of_id_hides_none() {
         let electorate = Electorate {
             id: ElectorateId { counter: 1, change: 0 },
             founding: Fingerprint::NONE,

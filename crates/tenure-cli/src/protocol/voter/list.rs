@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_in_both_ways_and_shown_in_one() {
+    fn list_has_two_forms() {
         let plain = "west=http://10.0.0.1:7001,east=https://east.example/voter";
         assert_eq!(shown(&voters(plain).unwrap()), plain);
         assert_eq!(shown(&voters(" west = http://a , east=http://b").unwrap()).len(), 27);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_list_is_told() {
+    fn wrong_lists_are_refused() {
         for (list, part) in [
             ("", "it names nobody"),
             ("west", "has no `=`"),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_whole_or_a_path() {
+    fn url_is_whole_or_path() {
         assert_eq!(called("/voter"), Ok(Called::Path("/voter".into())));
         assert!(matches!(called("https://a:1/voter"), Ok(Called::Url(_))));
         assert!(matches!(called("https://[2001:db8::1]:7001/voter"), Ok(Called::Url(_))));

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_those_of_the_core() {
+    fn defaults_are_those_of_the_core() {
         let core = defaults();
         let text = |spec| crate::protocol::default(&super::super::PROTOCOL, spec).unwrap();
         assert_eq!(text(&HEARTBEAT_INTERVAL.spec), table::span(&core.heartbeat));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_found_in_a_url() {
+    fn address_is_found_in_url() {
         let address = |url: &str| address_of(&url.parse().unwrap());
         assert_eq!(address("http://10.0.0.1:7/a"), Some("10.0.0.1:7".parse().unwrap()));
         assert_eq!(address("https://[::1]:7"), Some("[::1]:7".parse().unwrap()));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leadership_is_handed_on_when_the_next_one_begins() {
+    fn next_leadership_returns_the_last() {
         let mut judge = Judge::default();
         assert_eq!(judge.read(b"10 1 ann 7 90"), Some(None));
         assert_eq!(judge.read(b"30 1 ann 7 120"), None);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_leader_after_a_newer_one_is_a_flaw() {
+    fn older_leader_after_newer_is_flaw() {
         assert_eq!(
             flaws("10 1 ann 7 90\n20 2 ben 8 90\n30 1 ann 7 90\n40 2 ben 8 90\n"),
             ["line 3: ann with the fence 1 wrote after somebody with the newer fence 2"]
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_are_a_flaw_even_when_the_lines_are_in_order() {
+    fn two_at_once_are_a_flaw() {
         let overlap =
             "line 3: ben with the fence 2 began 5ns before the leader with the fence 1 had stopped";
         assert_eq!(flaws("10 1 ann 7 90\n30 1 ann 7 90\n25 2 ben 8 90\n"), [overlap]);
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn work_after_the_lease_is_a_flaw() {
+    fn work_after_lease_is_flaw() {
         let late = "line 2: ann with the fence 1 wrote 6ns after the end of its lease";
         assert_eq!(flaws("10 1 ann 7 14\n20 1 ann 7 14\n"), [late]);
         assert_eq!(flaws("14 1 ann 7 14\n").len(), 1);
     }
 
     #[test]
-    fn times_that_go_back_and_lines_that_are_none_are_flaws() {
+    fn disordered_and_broken_lines_are_flaws() {
         assert_eq!(
             flaws("20 1 ann 7 90\n10 1 ann 7 90\nnonsense\u{1b}[2J\n30 1 ann 7 90\n30 1 an"),
             [
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn flaws_are_counted_beyond_those_that_are_kept() {
+    fn all_flaws_are_counted() {
         let judge = judged(&"nonsense\n".repeat(100));
         assert_eq!((judge.flaws().len(), judge.flaw_count()), (KEPT, 100));
     }

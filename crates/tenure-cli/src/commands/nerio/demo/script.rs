@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_faults_take_turns_with_pauses_between() {
+    fn faults_take_turns() {
         let mut script = Script::new(LEASE, GRACE, at(0), None);
         assert_eq!(script.step(at(100), None), None);
         assert_eq!(script.succeeded(at(200), 1), None);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_happen_in_time_is_overdue() {
+    fn late_event_is_overdue() {
         let mut script = Script::new(LEASE, GRACE, at(0), None);
         assert_eq!(script.step(at(11_999), None), None);
         assert_eq!(script.step(at(12_000), None), Some(Act::Overdue(Duration::from_secs(12))));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_that_does_not_work_is_left_alone_and_not_for_ever() {
+    fn idle_leader_is_overdue_later() {
         let mut script = Script::new(LEASE, GRACE, at(0), None);
         script.succeeded(at(0), 1);
         let idle = leader("ann", 1, at(900));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_nobody_caused_begins_a_new_pause() {
+    fn unprovoked_change_begins_new_pause() {
         let mut script = Script::new(LEASE, GRACE, at(0), None);
         script.succeeded(at(0), 1);
         assert_eq!(script.succeeded(at(1_000), 2), None);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_begun_that_could_not_end_in_time() {
+    fn no_fault_begins_too_late() {
         let mut script = Script::new(LEASE, GRACE, at(0), Some(at(4_499)));
         script.succeeded(at(0), 1);
         assert_eq!(script.phase(), &Phase::Closing);

@@ -199,7 +199,7 @@ mod tests {
     const GOOD: [&str; 2] = ["10 1 ann 7 90", "20 2 ben 8 90"];
 
     #[test]
-    fn a_good_end_says_what_was_checked() {
+    fn good_end_names_the_checks() {
         let summary = summary(&GOOD, &[]);
         assert_eq!(
             summary.text(),
@@ -221,7 +221,7 @@ right: fences only grow; no older leader wrote after a newer one, none after the
     }
 
     #[test]
-    fn whatever_is_wrong_is_told_and_shown_by_the_exit_code() {
+    fn every_fault_sets_the_exit_code() {
         let stale = summary(&["10 2 ann 7 90", "20 1 ben 8 90"], &[]);
         assert_eq!(stale.exit(), Exit::Wrong);
         let text = stale.text();

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_compared_with_what_was_left_of_the_lease() {
+    fn crash_is_compared_with_lease_rest() {
         let from = led(1, 0, 1_010, 2_900);
         let to = led(2, 3_050, 3_050, 5_000);
         let crash = Failover::new(Some((Fault::Kill, at(1_000))), from.clone(), at(3_000), &to);

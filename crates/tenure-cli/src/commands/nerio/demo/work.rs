@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_reads_as_it_was_written_and_nothing_else_does() {
+    fn only_whole_lines_are_read() {
         let line = Line {
             at: Time::from_nanos(12),
             fence: 3,

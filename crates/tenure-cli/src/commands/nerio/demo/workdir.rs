@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_that_are_taken_are_passed_over() {
+    fn taken_ports_are_passed_over() {
         let own = own_address(getpid());
         let before = free_addresses(own).unwrap();
         let taken = UdpSocket::bind(before[1]).unwrap();

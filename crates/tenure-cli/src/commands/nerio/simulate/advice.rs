@@ -93,7 +93,7 @@ mod tests {
     use crate::settings::parse;
 
     #[test]
-    fn a_duration_is_written_as_flags_take_it() {
+    fn durations_are_written_for_flags() {
         for (text, nanos) in [
             ("30d", 2_592_000_000_000_000),
             ("2.5s", 2_500_000_000),

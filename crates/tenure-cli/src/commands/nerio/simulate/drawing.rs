@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_written_ends_its_element() {
+    fn texts_never_end_their_element() {
         let mut drawing = Drawing::new(10.0, 10.0);
         drawing.text("x", (0.0, 0.0), Anchor::Start, "</text><script>'\"&");
         let text = drawing.finish("\"");

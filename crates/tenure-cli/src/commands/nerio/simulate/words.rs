@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_to_all_is_seen() {
+    fn percent_shows_missing_nines() {
         assert_eq!(percent(0.999_998_352), "99.99984 %");
         assert_eq!(percent(0.9), "90.0 %");
         assert_eq!(percent(1.0), "100 %");
