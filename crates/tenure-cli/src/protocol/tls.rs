@@ -61,7 +61,7 @@ pub fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
 }
 
 /// A hidden text that was found.
-pub struct Found {
+pub struct HiddenText {
     /// The text.
     pub text: String,
     /// Place where the user set it.
@@ -72,7 +72,7 @@ pub struct Found {
 
 impl Hidden {
     /// Reads it. A flag wins over a variable, that over the file; the rest is up to the user.
-    pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<Found>, Failure> {
+    pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<HiddenText>, Failure> {
         let Self { name, variable, .. } = *self;
         let file = layers.optional(self.file)?;
         let text = layers.environment().variable(variable);
@@ -99,7 +99,7 @@ impl Hidden {
             Some(text) if text.is_empty() => {
                 Err(self.unusable("is empty", file.as_deref(), &origin))
             }
-            Some(text) => Ok(Some(Found { text, origin, file })),
+            Some(text) => Ok(Some(HiddenText { text, origin, file })),
         }
     }
 
@@ -195,7 +195,7 @@ pub fn line(
     hidden: &Hidden,
     layers: &mut Layers<'_>,
 ) -> Result<Option<(Secret, Option<PathBuf>)>, Failure> {
-    let Some(Found { text, origin, file }) = hidden.read(layers)? else { return Ok(None) };
+    let Some(HiddenText { text, origin, file }) = hidden.read(layers)? else { return Ok(None) };
     match check_line(&text) {
         Err(what) => Err(hidden.unusable(what, file.as_deref(), &origin)),
         Ok(()) => Ok(Some((Secret(text), file))),

@@ -254,7 +254,7 @@ async fn search(
         }
         asked += 1;
         if is_ours(&status) {
-            Found::add(&mut found, socket.path(), &status);
+            RunnerStatus::add(&mut found, socket.path(), &status);
         }
         let waits = &status["waiting"];
         let gives_up = ["promised", "giving-up"].iter().any(|kind| waits["waiting"] == *kind);
@@ -286,14 +286,14 @@ async fn search(
 /// A process that answers for the election, by one of its sockets: the one of a role that it leads,
 /// if it leads any.
 #[derive(Debug)]
-struct Found {
+struct RunnerStatus {
     socket: PathBuf,
     /// Its id, where it may have a socket for each role.
     id: Option<Value>,
     leads: bool,
 }
 
-impl Found {
+impl RunnerStatus {
     fn add(found: &mut Vec<Self>, socket: PathBuf, status: &Value) {
         let id = (status["of"].is_string()).then(|| status["id"].clone());
         let leads = status["leading"] == true;
@@ -307,7 +307,10 @@ impl Found {
 
 /// Chooses the runner that leads. `--all` means a runner that stands alone as well: it may hold a
 /// role that it does not lead yet.
-fn chosen(settings: &TellSettings, mut found: Vec<Found>) -> Result<Option<PathBuf>, Failure> {
+fn chosen(
+    settings: &TellSettings,
+    mut found: Vec<RunnerStatus>,
+) -> Result<Option<PathBuf>, Failure> {
     let leading = found.iter().filter(|one| one.leads).count();
     if leading > 1 || (leading == 0 && settings.all && found.len() > 1) {
         return Err(several(settings, leading, &found));
@@ -359,7 +362,7 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
 
 /// Several processes of a group lead a part of it each. Where there is one leader, one has lost it
 /// since it answered, or they take part in two clusters.
-fn several(settings: &TellSettings, leading: usize, found: &[Found]) -> Failure {
+fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, .. } = settings;
     let lead = match leading {
         0 => "none leads".to_owned(),
@@ -455,7 +458,7 @@ mod tests {
         let mut found = Vec::new();
         for (id, role, leading) in roles {
             let status = json!({"of": "r", "id": id, "role": role, "leading": leading});
-            Found::add(&mut found, format!("{id}.{role}").into(), &status);
+            RunnerStatus::add(&mut found, format!("{id}.{role}").into(), &status);
         }
         chosen(&settings, found)
     }

@@ -114,7 +114,7 @@ fn lines(answer: &Value) -> String {
     let node = word(&answer["node"]);
     let cluster = word(&answer["cluster"]);
     let mut text = format!("node {node} of {cluster} uses {}{also}\n", word(&answer["uses"]));
-    let mut folded: Vec<Folded> = Vec::new();
+    let mut folded: Vec<UserRow> = Vec::new();
     for peer in answer["peers"].as_array().into_iter().flatten() {
         let of = match (&peer["application"], &peer["elections"]) {
             (Value::String(application), Value::String(elections)) => {
@@ -129,10 +129,10 @@ fn lines(answer: &Value) -> String {
         match folded.iter_mut().find(|one| one.who == who) {
             Some(one) if one.heard <= heard => one.more += 1,
             Some(one) => (one.address, one.heard, one.more) = (address, heard, one.more + 1),
-            None => folded.push(Folded { who, address, heard, more: 0 }),
+            None => folded.push(UserRow { who, address, heard, more: 0 }),
         }
     }
-    for Folded { who: (key, name, of), address, heard, more } in folded {
+    for UserRow { who: (key, name, of), address, heard, more } in folded {
         let more = match more {
             0 => String::new(),
             1 => " and one more".to_owned(),
@@ -158,7 +158,7 @@ fn lines(answer: &Value) -> String {
 }
 
 /// All of one name with the same key: each call of a command has an address of its own.
-struct Folded {
+struct UserRow {
     /// Key, name, and whose key that is.
     who: (String, String, String),
     /// Where the one was that was heard of last.

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::nerio::order::OrderSettings;
 use crate::output::{self, millis};
-use crate::protocol::nerio::orders::{Ended, Wish, end};
+use crate::protocol::nerio::orders::{EndedLeadership, Wish, end};
 use crate::settings::Context;
 
 /// Ends a leadership, and prints the next leader.
@@ -24,7 +24,7 @@ pub(in crate::commands) async fn run(
 }
 
 /// The names are those that a runner answers with.
-fn object(wish: &Wish, ended: &Ended) -> serde_json::Value {
+fn object(wish: &Wish, ended: &EndedLeadership) -> serde_json::Value {
     let (leader, fence) = ended.leader.clone().unzip();
     let seen = leader.is_some() && (wish.to.is_none() || leader == wish.to);
     json!({
@@ -40,8 +40,8 @@ fn object(wish: &Wish, ended: &Ended) -> serde_json::Value {
 }
 
 /// For people, and how the command ends.
-fn said(wish: &Wish, ended: &Ended) -> (String, Exit) {
-    let Ended { id, fence, .. } = ended;
+fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
+    let EndedLeadership { id, fence, .. } = ended;
     let election = &wish.election;
     if ended.unchanged {
         return (format!("{id} leads already ({election}), fence {fence}"), Exit::Done);
@@ -78,7 +78,7 @@ mod tests {
             wait: wait.map(Duration::from_secs),
             timeout: Duration::from_secs(90),
         };
-        let ended = |leader: Option<(&str, u64)>, held: Option<u64>| Ended {
+        let ended = |leader: Option<(&str, u64)>, held: Option<u64>| EndedLeadership {
             id: "web".parse().unwrap(),
             fence: 7,
             unchanged: false,
@@ -116,7 +116,7 @@ mod tests {
         // The candidate b may have won as any other after a stop.
         assert_eq!(said(&to, &done), (format!("{over}; b leads now, fence 9"), Exit::Done));
         assert_eq!(object(&to, &done)["seen"], true);
-        let unchanged = Ended { unchanged: true, ..done };
+        let unchanged = EndedLeadership { unchanged: true, ..done };
         assert_eq!(
             said(&to, &unchanged),
             ("web leads already (billing), fence 7".into(), Exit::Done)

@@ -23,7 +23,7 @@ use crate::settings::Spec;
 use crate::settings::hidden::HIDDEN;
 
 /// How a leadership of a runner ended. CMD and all its processes are gone.
-pub(super) enum Ended {
+pub(super) enum LeadershipEnd {
     /// CMD ended by itself: so does the runner.
     Command(Exit),
     /// The lease ran out, or the guard was lost.
@@ -107,18 +107,18 @@ impl Course {
 pub(super) async fn lead<K: Class>(
     runner: &mut Runner<K>,
     leadership: Leadership<K>,
-) -> Result<Ended, Failure> {
+) -> Result<LeadershipEnd, Failure> {
     // The first lease is short: CMD begins with a full one.
     let settled = tokio::select! {
         biased;
         order = runner.orders.stop() => {
-            return Ok(order.ends().map_or(Ended::GivenUp, Ended::Signal));
+            return Ok(order.ends().map_or(LeadershipEnd::GivenUp, LeadershipEnd::Signal));
         }
         settled = leadership.settled() => settled,
     };
     if let Err(loss) = settled {
         runner.reporter.ended(&format!("not leading any more before CMD was started: {loss}"));
-        return Ok(Ended::Late);
+        return Ok(LeadershipEnd::Late);
     }
     let mut short = 0_u32;
     loop {
@@ -184,7 +184,7 @@ async fn after<K: Class>(
     mut course: Course,
     outcome: Result<Outcome, SuperviseError>,
     waited: Duration,
-) -> Result<Ended, Failure> {
+) -> Result<LeadershipEnd, Failure> {
     let ran = outcome.is_ok();
     let outcome = match outcome {
         Ok(outcome) => {
@@ -205,13 +205,13 @@ async fn after<K: Class>(
             ));
             let mut end = End { signal: None };
             end.within(runner, leadership, leadership.resign()).await;
-            return Ok(end.signal.map_or(Ended::Late, Ended::Signal));
+            return Ok(end.signal.map_or(LeadershipEnd::Late, LeadershipEnd::Signal));
         }
         // Dropping it resigns.
         Err(error) => return Err(not_started(&error)),
     };
     match finish(runner, leadership, course, outcome).await? {
-        Ended::Lost if !ran => Ok(Ended::Late),
+        LeadershipEnd::Lost if !ran => Ok(LeadershipEnd::Late),
         ended => Ok(ended),
     }
 }
@@ -427,39 +427,39 @@ async fn finish<K: Class>(
     leadership: &Leadership<K>,
     course: Course,
     outcome: Outcome,
-) -> Result<Ended, Failure> {
+) -> Result<LeadershipEnd, Failure> {
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
         Some(Stopping::Transfer(hand, reply)) => {
             hand_over(runner, &mut end, leadership, hand, reply).await;
-            Some(Ended::GivenUp)
+            Some(LeadershipEnd::GivenUp)
         }
         Some(Stopping::Resign(reply)) => {
             let resigned = end.within(runner, leadership, leadership.resign()).await;
             tell(reply, resigned.map(|()| runner.reporter.status(None)));
-            Some(Ended::GivenUp)
+            Some(LeadershipEnd::GivenUp)
         }
         Some(Stopping::StepDown) => {
             end.within(runner, leadership, leadership.resign()).await;
-            Some(Ended::GivenUp)
+            Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::Lost) => Some(Ended::Lost),
+        Some(Stopping::Lost) => Some(LeadershipEnd::Lost),
         None => None,
     };
     // A runner that is to end does not campaign again, whatever else ended the leadership. With
     // a signal alone dropping it resigns; the participant waits for that as it closes.
-    if let Some(ended) = end.signal.map(Ended::Signal).or(given_up) {
+    if let Some(ended) = end.signal.map(LeadershipEnd::Signal).or(given_up) {
         return Ok(ended);
     }
     match outcome.why {
-        Why::Itself => Ok(Ended::Command(Exit::Command(outcome.exit_code()))),
+        Why::Itself => Ok(LeadershipEnd::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
             // The reason was reported when it was stopped.
             if outcome.why != Why::Stopped {
                 runner.reporter.warn(&format!("CMD was ended: {}", outcome.why));
             }
             end.within(runner, leadership, leadership.resign()).await;
-            Ok(end.signal.map_or(Ended::Lost, Ended::Signal))
+            Ok(end.signal.map_or(LeadershipEnd::Lost, LeadershipEnd::Signal))
         }
     }
 }

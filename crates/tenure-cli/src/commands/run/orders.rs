@@ -17,7 +17,7 @@ pub(super) enum Order {
 }
 
 /// A runner has done what [`Order::StepDown`] asks for.
-pub(super) struct Parked {
+pub(super) struct ParkRequest {
     /// Which time.
     pub(super) time: u64,
     /// The role that it led until then, where elections have roles.

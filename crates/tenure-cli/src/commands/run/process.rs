@@ -10,9 +10,9 @@ use tenure::{Election, Time, clock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::orders::{Order, Orders, Parked};
+use super::orders::{Order, Orders, ParkRequest};
 use super::reporter::Reporter;
-use super::runner::{Runner, Shared};
+use super::runner::{Runner, RunnerParts};
 use crate::commands::signals::Signals;
 use crate::commands::starting;
 use crate::control::{self, Answer, Server};
@@ -65,7 +65,7 @@ pub(in crate::commands) async fn run(
 }
 
 /// A participant that has begun, the time at which it gives up, and its rank.
-struct Begun {
+struct Campaigner {
     participant: Box<dyn Participant>,
     until: Option<Time>,
     rank: Option<Rank>,
@@ -77,7 +77,7 @@ async fn begin(
     settings: &RunSettings,
     until: Option<Time>,
     context: &Context,
-) -> Result<Begun, Failure> {
+) -> Result<Campaigner, Failure> {
     let RunSettings { backend, id, election, protocol, .. } = settings;
     let once = || backend.candidate(id, election, &context.origins);
     let silence = backend.silence();
@@ -89,12 +89,12 @@ async fn begin(
         }
     };
     let rank = participant.rank().await;
-    Ok(Begun { participant, until, rank })
+    Ok(Campaigner { participant, until, rank })
 }
 
 async fn serve(
     settings: RunSettings,
-    Begun { participant, until, rank }: Begun,
+    Campaigner { participant, until, rank }: Campaigner,
     sockets: Vec<Server>,
     signals: Signals,
     json: bool,
@@ -109,7 +109,7 @@ async fn serve(
     for (role, control) in settings.roles.iter().zip(sockets) {
         let election = participant.election(&role.part.election);
         let several = matches!(election, AnyElection::MayOverlap(_));
-        let shared = Shared {
+        let shared = RunnerParts {
             reporter: Reporter::new(&settings, role, several, rank, json, manager.clone()),
             settings: Rc::clone(&settings),
             participant: Rc::clone(&participant),
@@ -144,7 +144,7 @@ async fn serve(
 
 fn start<K: Class>(
     runners: &mut JoinSet<Result<Exit, Failure>>,
-    shared: Shared,
+    shared: RunnerParts,
     election: Election<K>,
     control: Server,
 ) {
@@ -159,7 +159,7 @@ struct Process {
     /// Clients that want everything to be given back.
     to_give_back: mpsc::Receiver<oneshot::Sender<Answer>>,
     /// Runners that have stepped down.
-    to_park: mpsc::Receiver<Parked>,
+    to_park: mpsc::Receiver<ParkRequest>,
     runners: JoinSet<Result<Exit, Failure>>,
     manager: ServiceManager,
 }
@@ -193,7 +193,7 @@ impl Process {
                         let _ = self.orders.send(Order::StepDown(times));
                     }
                 },
-                Some(Parked { time, gave }) = self.to_park.recv() => {
+                Some(ParkRequest { time, gave }) = self.to_park.recv() => {
                     parked.extend((time == times).then_some(gave));
                     let steps_down = *self.orders.borrow() == Order::StepDown(times);
                     if parked.len() == self.runners.len() && steps_down {

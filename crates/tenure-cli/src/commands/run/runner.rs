@@ -9,8 +9,8 @@ use tenure::{CampaignError, Election, Fence, Leadership, Loss, Time, Waiting, cl
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::leading::{Ended, lead};
-use super::orders::{Order, Orders, Parked};
+use super::leading::{LeadershipEnd, lead};
+use super::orders::{Order, Orders, ParkRequest};
 use super::reporter::Reporter;
 
 use crate::control::{Answer, Call, Request, Server};
@@ -21,7 +21,7 @@ use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
 
 /// The parts of a runner that its process gives it.
-pub(super) struct Shared {
+pub(super) struct RunnerParts {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
@@ -32,7 +32,7 @@ pub(super) struct Shared {
     /// Takes clients that want everything to be given back.
     pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
     /// Told when this one has stepped down.
-    pub(super) parked: mpsc::Sender<Parked>,
+    pub(super) parked: mpsc::Sender<ParkRequest>,
 }
 
 /// Everything that outlives one leadership.
@@ -49,12 +49,12 @@ pub(super) struct Runner<K: Class> {
     /// Clients that asked for a hand-over and wait for the next leader.
     pub(super) handing: JoinSet<()>,
     give_back: mpsc::Sender<oneshot::Sender<Answer>>,
-    parked: mpsc::Sender<Parked>,
+    parked: mpsc::Sender<ParkRequest>,
 }
 
 impl<K: Class> Runner<K> {
-    pub(super) fn new(shared: Shared, election: Election<K>, control: Server) -> Self {
-        let Shared { settings, participant, role, until, reporter, orders, give_back, parked } =
+    pub(super) fn new(shared: RunnerParts, election: Election<K>, control: Server) -> Self {
+        let RunnerParts { settings, participant, role, until, reporter, orders, give_back, parked } =
             shared;
         let permanent_failure = participant.permanent_failure();
         let handing = JoinSet::new();
@@ -104,11 +104,11 @@ impl<K: Class> Runner<K> {
             }
             gave = false;
             let leadership = match self.campaign(&mut over).await? {
-                Campaigned::Won(leadership) => *leadership,
-                Campaigned::Signal(signal) => return Ok(Exit::Signal(signal)),
-                Campaigned::SteppedDown => continue,
-                Campaigned::Over => return Ok(Exit::NotElected),
-                Campaigned::Lost(loss) => {
+                CampaignEnd::Won(leadership) => *leadership,
+                CampaignEnd::Signal(signal) => return Ok(Exit::Signal(signal)),
+                CampaignEnd::SteppedDown => continue,
+                CampaignEnd::Over => return Ok(Exit::NotElected),
+                CampaignEnd::Lost(loss) => {
                     self.reporter.ended(&format!("the candidacy was lost: {loss}"));
                     match self.pause(AGAIN).await {
                         Some(signal) => return Ok(Exit::Signal(signal)),
@@ -118,14 +118,16 @@ impl<K: Class> Runner<K> {
             };
             self.reporter.elected(&leadership);
             let ended = lead(self, leadership).await?;
-            gave = matches!(ended, Ended::GivenUp);
+            gave = matches!(ended, LeadershipEnd::GivenUp);
             late = match ended {
-                Ended::Command(exit) => return Ok(exit),
-                Ended::Signal(signal) => return Ok(Exit::Signal(signal)),
-                Ended::Lost | Ended::Late if self.settings.once => return Ok(Exit::Lost),
-                Ended::GivenUp if self.settings.once => return Ok(Exit::Done),
-                Ended::Lost | Ended::GivenUp => 0,
-                Ended::Late => late.saturating_add(1),
+                LeadershipEnd::Command(exit) => return Ok(exit),
+                LeadershipEnd::Signal(signal) => return Ok(Exit::Signal(signal)),
+                LeadershipEnd::Lost | LeadershipEnd::Late if self.settings.once => {
+                    return Ok(Exit::Lost);
+                }
+                LeadershipEnd::GivenUp if self.settings.once => return Ok(Exit::Done),
+                LeadershipEnd::Lost | LeadershipEnd::GivenUp => 0,
+                LeadershipEnd::Late => late.saturating_add(1),
             };
             let Some(pause) = rest(late) else { continue };
             self.reporter.warn(&format!(
@@ -142,7 +144,7 @@ impl<K: Class> Runner<K> {
     async fn park(&mut self, order: Order, time: u64, gave: bool) {
         let gave = self.role.part.role.filter(|_| gave);
         // The process waits for all of them.
-        let _ = self.parked.send(Parked { time, gave }).await;
+        let _ = self.parked.send(ParkRequest { time, gave }).await;
         while self.orders.now() == order {
             tokio::select! {
                 biased;
@@ -168,9 +170,9 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    async fn campaign(&mut self, over: &mut Later<'static, ()>) -> Result<Campaigned<K>, Failure> {
+    async fn campaign(&mut self, over: &mut Later<'static, ()>) -> Result<CampaignEnd<K>, Failure> {
         if let Some(signal) = self.orders.now().ends() {
-            return Ok(Campaigned::Signal(signal));
+            return Ok(CampaignEnd::Signal(signal));
         }
         self.reporter.campaigning();
         let value = self.settings.value.clone();
@@ -186,12 +188,12 @@ impl<K: Class> Runner<K> {
             tokio::select! {
                 biased;
                 order = self.orders.stop() => {
-                    let ends = order.ends().map(Campaigned::Signal);
-                    return Ok(ends.unwrap_or(Campaigned::SteppedDown));
+                    let ends = order.ends().map(CampaignEnd::Signal);
+                    return Ok(ends.unwrap_or(CampaignEnd::SteppedDown));
                 }
                 won = &mut campaign => return match won {
-                    Ok(leadership) => Ok(Campaigned::Won(Box::new(leadership))),
-                    Err(CampaignError::Lost(loss)) => Ok(Campaigned::Lost(loss)),
+                    Ok(leadership) => Ok(CampaignEnd::Won(Box::new(leadership))),
+                    Err(CampaignError::Lost(loss)) => Ok(CampaignEnd::Lost(loss)),
                     Err(CampaignError::Refused { why }) => {
                         Err(self.participant.refused(why).await)
                     }
@@ -200,7 +202,7 @@ impl<K: Class> Runner<K> {
                 () = &mut *over => {
                     let why = waits.latest().map(|waits| waits.told(clock::now()).to_string());
                     self.reporter.not_elected(self.settings.give_up, why.as_deref());
-                    return Ok(Campaigned::Over);
+                    return Ok(CampaignEnd::Over);
                 }
                 () = &mut worth_reporting, if news.is_some() => {
                     news.take().iter().for_each(|waiting| {
@@ -227,7 +229,7 @@ impl<K: Class> Runner<K> {
     }
 }
 
-enum Campaigned<K: Class> {
+enum CampaignEnd<K: Class> {
     Won(Box<Leadership<K>>),
     /// Its place among those who wait.
     Lost(Loss),

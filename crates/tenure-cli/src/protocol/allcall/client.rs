@@ -72,7 +72,7 @@ impl Settings {
 
 /// The observations of a participant about itself.
 #[derive(Clone, Default)]
-struct Known {
+struct Observations {
     rank: Option<u64>,
     /// A server has been in use.
     connected: bool,
@@ -84,7 +84,7 @@ struct Client {
     settings: Settings,
     explain: Explain,
     began: tenure::Time,
-    known: watch::Receiver<Known>,
+    known: watch::Receiver<Observations>,
     node: Node,
     /// How many there are.
     servers: usize,
@@ -107,7 +107,7 @@ fn begin(
     let (watch, troubles) = Watch::new(aloud);
     let failing = BTreeMap::new();
     let servers = settings.servers.len();
-    let (tell, known) = watch::channel(Known::default());
+    let (tell, known) = watch::channel(Observations::default());
     let watcher = Watcher {
         explain: explain.clone(),
         watch,
@@ -126,7 +126,7 @@ fn begin(
 
 impl Client {
     /// Whether what it says comes back, and if so whether anybody has said something, too.
-    async fn company(node: &Node, known: &watch::Receiver<Known>) -> Option<bool> {
+    async fn company(node: &Node, known: &watch::Receiver<Observations>) -> Option<bool> {
         if !known.borrow().comes_back {
             return None;
         }
@@ -296,7 +296,7 @@ fn options(settings: &Settings) -> Options {
 struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,
-    known: watch::Sender<Known>,
+    known: watch::Sender<Observations>,
     /// Whether it only asks, and is no candidate.
     asks: bool,
     was_connected: bool,

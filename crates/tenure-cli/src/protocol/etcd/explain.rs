@@ -23,7 +23,7 @@ pub(super) struct Explain {
 }
 
 /// The fault, the exit code of the process, the remedy, and the settings.
-type Found = (String, Exit, String, &'static [&'static str]);
+type Explanation = (String, Exit, String, &'static [&'static str]);
 
 impl Explain {
     pub(super) fn new(store: &Store, election: &ElectionName, origins: &Origins) -> Self {
@@ -31,7 +31,7 @@ impl Explain {
         Self { store: store.clone(), prefix, origins: origins.clone() }
     }
 
-    fn failure(&self, (what, exit, fix, names): Found) -> Failure {
+    fn failure(&self, (what, exit, fix, names): Explanation) -> Failure {
         self.origins.explain(Failure::new(exit, what, fix), names)
     }
 
@@ -109,11 +109,11 @@ impl Explain {
     }
 
     /// All members of etcd have the same users, so that it does not matter who says so.
-    fn no_login(&self, said: &str) -> Found {
+    fn no_login(&self, said: &str) -> Explanation {
         self.login(format!("etcd does not accept the login: {said}"))
     }
 
-    fn login(&self, what: String) -> Found {
+    fn login(&self, what: String) -> Explanation {
         let fix = match self.store.login {
             Some(_) => "correct --user or the password",
             None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
@@ -121,7 +121,7 @@ impl Explain {
         (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD_ENTRY])
     }
 
-    fn of_connect(&self, error: &ConnectError) -> Found {
+    fn of_connect(&self, error: &ConnectError) -> Explanation {
         let (what, fix) = halves(&error.to_string());
         match error {
             ConnectError::NotReached { .. }
@@ -183,7 +183,7 @@ impl Explain {
         }
     }
 
-    fn of_options(&self, error: &OptionsError) -> Found {
+    fn of_options(&self, error: &OptionsError) -> Explanation {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => {
                 pem::fix(error, &self.store.authority, &self.store.identity)
@@ -207,7 +207,7 @@ fn may_pass(error: &ConnectError) -> bool {
     )
 }
 
-fn silent(what: String) -> Found {
+fn silent(what: String) -> Explanation {
     let fix = "see that etcd runs and has a quorum, or correct --endpoints".to_owned();
     (what, Exit::Unknown, fix, &["endpoints"])
 }

@@ -18,7 +18,7 @@ const SAID_MAX: usize = 1_000;
 #[derive(Clone)]
 pub(super) struct Explain {
     files: Files,
-    given: Given,
+    given: Properties,
     origins: Origins,
 }
 
@@ -32,7 +32,7 @@ impl Explain {
     #[cfg(test)]
     pub(super) fn of_nothing() -> Self {
         let files = Files { authority: None, identity: None };
-        Self { files, given: Given::default(), origins: Origins::default() }
+        Self { files, given: Properties::default(), origins: Origins::default() }
     }
 
     fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {

@@ -11,10 +11,10 @@ use tenure_kafka::{
 use tokio::sync::watch;
 
 use super::{
-    ALLOW_UNREPLICATED, AT_ONCE, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL, Given,
+    ALLOW_UNREPLICATED, AT_ONCE, BROKERS, CREATE_TOPIC, FENCE_BASE, GROUP, GROUP_PROTOCOL,
     KAFKA_PROPERTY, LEAD_ON, MAX_POLL_INTERVAL, MODE, ON_EXIT, ON_STOP, PARTITIONS,
-    PUBLISH_INTERVAL, RESTART, ROLE, ROLES, Roles, SASL_MECHANISM, SESSION_TIMEOUT, TAKEOVER,
-    TOPIC,
+    PUBLISH_INTERVAL, Properties, RESTART, ROLE, ROLES, Roles, SASL_MECHANISM, SESSION_TIMEOUT,
+    TAKEOVER, TOPIC,
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(super) struct Settings {
     pub(super) options: Options,
     pub(super) files: Files,
     /// Properties, as they were given.
-    pub(super) given: Given,
+    pub(super) given: Properties,
     /// The roles of these settings.
     pub(super) roles: Roles,
     /// Whether the user named no role.
@@ -188,7 +188,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
     })
 }
 
-fn properties(layers: &Layers<'_>, given: &Given) -> Result<Vec<Property>, Failure> {
+fn properties(layers: &Layers<'_>, given: &Properties) -> Result<Vec<Property>, Failure> {
     let read = |(name, value): &(String, String)| {
         format!("{name}={value}").parse().map_err(|error: PropertyError| {
             let (what, fix) = match &error {

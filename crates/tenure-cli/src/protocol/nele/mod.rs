@@ -17,7 +17,7 @@ use std::time::Duration;
 use tenure_core::ClusterName;
 use tenure_core::nele::Mode;
 
-pub use self::properties::Given;
+pub use self::properties::Properties;
 pub use self::roles::Roles;
 use super::{About, Capabilities, Protocol, Replacement, Support};
 use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
@@ -81,7 +81,7 @@ crate::settings! {
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
         "Make the topic if there is none: three copies, one with --allow-unreplicated";
-    KAFKA_PROPERTY: Given = "kafka-property" "K=V" List, Everywhere, Nothing, KAFKA,
+    KAFKA_PROPERTY: Properties = "kafka-property" "K=V" List, Everywhere, Nothing, KAFKA,
         properties::parse, properties::shown,
         "Further settings of the client library, librdkafka, with commas between them: \
          client.rack=b. Those that elections rely on are refused";

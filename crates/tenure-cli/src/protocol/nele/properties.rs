@@ -4,11 +4,11 @@ use crate::settings::Refusal;
 
 /// Names and values, in the order in which they were given.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Given(pub Vec<(String, String)>);
+pub struct Properties(pub Vec<(String, String)>);
 
-impl std::fmt::Debug for Given {
+impl std::fmt::Debug for Properties {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Given({})", shown(self))
+        write!(f, "Properties({})", shown(self))
     }
 }
 
@@ -76,7 +76,7 @@ fn is_name(text: &str) -> bool {
 
 /// `client.rack=b,debug=cgrp,topic`: what does not begin with a name and `=` belongs to the value
 /// before it.
-pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
+pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
     let mut given: Vec<(String, String)> = Vec::new();
     for part in text.split(',') {
         let begins = part.split_once('=').filter(|(name, _)| is_name(name.trim()));
@@ -100,14 +100,14 @@ pub(super) fn parse(text: &str) -> Result<Given, Refusal> {
             }
         }
     }
-    Ok(Given(given))
+    Ok(Properties(given))
 }
 
 const NOT_SHOWN: &str = "(not shown)";
 
 /// As [`parse`] reads it, but for what may be a secret: every value whose name is not known to be
 /// harmless, and all that comes after one, as a secret may have commas.
-pub(super) fn shown(given: &Given) -> String {
+pub(super) fn shown(given: &Properties) -> String {
     let mut shown = Vec::new();
     for (name, value) in &given.0 {
         if !is_harmless(name) {
@@ -122,7 +122,7 @@ pub(super) fn shown(given: &Given) -> String {
     shown.join(",")
 }
 
-impl Given {
+impl Properties {
     /// The one before it that may be a secret: then this may be a part of that.
     #[cfg(any(feature = "kafka", test))]
     pub(super) fn may_belong_to(&self, nth: usize) -> Option<&str> {

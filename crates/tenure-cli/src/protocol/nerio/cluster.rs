@@ -7,7 +7,7 @@ use tenure_core::nerio::{Checked, Config, Member};
 use tenure_nerio::address_to_bind;
 use tenure_nerio::keys::Keys;
 
-use super::keys::Given;
+use super::keys::KeySetting;
 use super::{
     EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, QUORUMS, REFRESH, ROUND_TRIP, VERIFY_MAX,
     combination, keys,
@@ -25,7 +25,7 @@ pub struct Cluster {
     /// permitted otherwise.
     pub listen: SocketAddr,
     /// With what datagrams are sealed.
-    pub keys: Option<Given>,
+    pub keys: Option<KeySetting>,
     /// Whether what is not sealed may be read: on loopback, or as the user permits it elsewhere.
     pub permits_unsealed: bool,
     /// Whether to end when no quorum of members can have this configuration.

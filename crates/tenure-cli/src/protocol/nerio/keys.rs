@@ -12,7 +12,7 @@ use tenure_nerio::keys::{Grant, KeyError, Keys, Right, Rights};
 use super::Cluster;
 use crate::failure::{self, Failure, quoted};
 use crate::protocol::Layers;
-use crate::protocol::tls::Found;
+use crate::protocol::tls::HiddenText;
 use crate::settings::Origins;
 use crate::settings::hidden::KEYS;
 
@@ -23,7 +23,7 @@ pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
 
 /// Keys, and where they are from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Given {
+pub struct KeySetting {
     /// They.
     pub keys: Keys,
     /// Their file, unless they are in a variable.
@@ -31,10 +31,10 @@ pub struct Given {
 }
 
 /// Reads the keys, if there are any.
-pub fn read(layers: &mut Layers<'_>) -> Result<Option<Given>, Failure> {
-    let Some(Found { text, origin, file }) = KEYS.read(layers)? else { return Ok(None) };
+pub fn read(layers: &mut Layers<'_>) -> Result<Option<KeySetting>, Failure> {
+    let Some(HiddenText { text, origin, file }) = KEYS.read(layers)? else { return Ok(None) };
     match Keys::parse(&text) {
-        Ok(keys) => Ok(Some(Given { keys, file })),
+        Ok(keys) => Ok(Some(KeySetting { keys, file })),
         Err(error) => {
             let origin = match &file {
                 Some(file) => format!("{origin}: {}", file.display()),
@@ -65,12 +65,12 @@ fn fix(error: &KeyError) -> &'static str {
 
 /// Refuses keys of another cluster, and those with which a node could grant nothing.
 pub fn check(
-    given: Option<&Given>,
+    given: Option<&KeySetting>,
     cluster: &ClusterName,
     node: Option<&NodeName>,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let Some(Given { keys, .. }) = given else { return Ok(()) };
+    let Some(KeySetting { keys, .. }) = given else { return Ok(()) };
     if let Some(theirs) = keys.cluster().filter(|theirs| *theirs != cluster) {
         let what =
             format!("the keys are of the cluster {theirs}, and this is the cluster {cluster}");
@@ -93,12 +93,12 @@ pub fn check(
 /// Refuses to ask for what no member would answer: what this right is for, about `election`, or
 /// about all.
 pub fn check_rights(
-    given: Option<&Given>,
+    given: Option<&KeySetting>,
     right: Right,
     election: Option<&ElectionName>,
     origins: &Origins,
 ) -> Result<(), Failure> {
-    let Some(Given { keys, .. }) = given else { return Ok(()) };
+    let Some(KeySetting { keys, .. }) = given else { return Ok(()) };
     let Some(grant) = keys.application() else { return Ok(()) };
     let Grant { application, elections, rights } = grant;
     let (allowed, wanted, fix) = match election {
@@ -152,10 +152,10 @@ fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
 
 /// Why the key file cannot be used as it is now, if it cannot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KeyFile(Arc<Mutex<Seen>>);
+pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct FileState {
     /// The fault at the last look.
     last: Option<String>,
     /// The fault at two looks, of which people were warned.
@@ -184,7 +184,7 @@ impl KeyFile {
         self.seen().open = keys.accepts_unsealed();
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, FileState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

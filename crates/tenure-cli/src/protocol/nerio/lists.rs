@@ -43,7 +43,7 @@ pub(crate) async fn elections(
     let seen = lists::elections(&cluster.config, cluster.key(), from).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
     let AllElections { members, elections: all, asked, at, quorum } = seen;
-    let Shown { members, missing, failure } = shown(cluster, &members, quorum, origins);
+    let Answers { members, missing, failure } = answers(cluster, &members, quorum, origins);
     Ok(Listing { all, members, missing, asked, at, failure })
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn candidates(
     let seen = lists::candidates(&cluster.config, cluster.key(), from, election).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
     let AllCandidates { members, leader, candidates: all, asked, at, quorum } = seen;
-    let Shown { members, missing, failure } = shown(cluster, &members, quorum, origins);
+    let Answers { members, missing, failure } = answers(cluster, &members, quorum, origins);
     Ok((Listing { all, members, missing, asked, at, failure }, leader))
 }
 
@@ -81,24 +81,24 @@ pub(super) fn no_quorum(
 }
 
 /// The members of a listing, as users see them.
-struct Shown {
+struct Answers {
     members: Vec<Member>,
     missing: Vec<String>,
     failure: Option<Failure>,
 }
 
-fn shown(
+fn answers(
     cluster: &Cluster,
     heard: &[(nerio::Member, Heard)],
     quorum: bool,
     origins: &Origins,
-) -> Shown {
+) -> Answers {
     let members: Vec<_> = heard.iter().map(|(member, heard)| describe(member, heard)).collect();
     let missing = heard.iter().zip(&members).filter(|((_, heard), _)| !heard.counts());
     let missing: Vec<_> =
         missing.map(|(_, member)| format!("{} {}", member.name, member.text)).collect();
     let failure = (!quorum).then(|| too_few(cluster, heard, &missing, origins));
-    Shown { members, missing, failure }
+    Answers { members, missing, failure }
 }
 
 pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {

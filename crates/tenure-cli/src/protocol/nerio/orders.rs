@@ -46,7 +46,7 @@ pub(crate) struct Wish {
 
 /// A leadership that has ended, or goes on because it is the wished one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedLeadership {
     /// Name of its leader.
     pub(crate) id: NodeName,
     /// Its fence.
@@ -64,7 +64,7 @@ pub(crate) async fn end(
     grantors: &Grantors,
     wish: &Wish,
     origins: &Origins,
-) -> Result<Ended, Failure> {
+) -> Result<EndedLeadership, Failure> {
     let cluster = &grantors.cluster;
     let given = AtomicBool::new(false);
     let ending = Ending { cluster, wish, origins, began: clock::now(), given };
@@ -74,7 +74,7 @@ pub(crate) async fn end(
     if let Some(to) = &wish.to {
         if *to == id {
             let leader = Some((id.clone(), fence));
-            return Ok(Ended { id, fence, unchanged: true, held: None, leader });
+            return Ok(EndedLeadership { id, fence, unchanged: true, held: None, leader });
         }
         ending.must_wait(to, &seen)?;
     }
@@ -82,7 +82,7 @@ pub(crate) async fn end(
     let next = tokio::time::timeout(ending.left(), ending.next(&leads, seen)).await;
     // The end of the leadership is known, whoever leads then.
     let (held, leader) = next.unwrap_or(Ok((None, None)))?;
-    Ok(Ended { id, fence, unchanged: false, held, leader })
+    Ok(EndedLeadership { id, fence, unchanged: false, held, leader })
 }
 
 struct Ending<'a> {

@@ -9,14 +9,14 @@ use crate::settings::{Refusal, parse};
 
 /// The voter's own URL, or what of it others cannot find out by themselves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Called {
+pub enum CallAddress {
     /// All of it.
     Url(VoterUrl),
     /// Its path: the address is known otherwise.
     Path(String),
 }
 
-impl fmt::Display for Called {
+impl fmt::Display for CallAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => url.fmt(f),
@@ -26,15 +26,15 @@ impl fmt::Display for Called {
 }
 
 /// `http://10.0.0.1:7001/voter`, or `/voter`.
-pub(super) fn called(text: &str) -> Result<Called, Refusal> {
+pub(super) fn called(text: &str) -> Result<CallAddress, Refusal> {
     let fix = "write http:// or https:// with a host and, where needed, a port and a path, such \
                as http://10.0.0.1:7001; or the path alone, such as /voter";
     if text.contains("://") {
-        return url(text).map(Called::Url);
+        return url(text).map(CallAddress::Url);
     }
     let right = text.starts_with('/') && !text.contains(['?', '#', ' ', '@']);
     if right && !text.chars().any(char::is_control) {
-        Ok(Called::Path(text.to_owned()))
+        Ok(CallAddress::Path(text.to_owned()))
     } else {
         Err(Refusal::new("it is neither a URL nor a path that begins with a slash", fix))
     }
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn url_is_whole_or_path() {
-        assert_eq!(called("/voter"), Ok(Called::Path("/voter".into())));
-        assert!(matches!(called("https://a:1/voter"), Ok(Called::Url(_))));
-        assert!(matches!(called("https://[2001:db8::1]:7001/voter"), Ok(Called::Url(_))));
+        assert_eq!(called("/voter"), Ok(CallAddress::Path("/voter".into())));
+        assert!(matches!(called("https://a:1/voter"), Ok(CallAddress::Url(_))));
+        assert!(matches!(called("https://[2001:db8::1]:7001/voter"), Ok(CallAddress::Url(_))));
         for wrong in ["", "voter", "ftp://a", "/a b", "/a?b", "http://u@a"] {
             assert!(called(wrong).is_err(), "{wrong}");
         }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tenure::NodeName;
 use tenure_core::voter::{Admission, Listed, Mode};
 
-pub use self::list::Called;
+pub use self::list::CallAddress;
 use super::{About, Capabilities, Protocol, Replacement, Support};
 use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
@@ -37,7 +37,7 @@ crate::settings! {
     VOTER_ID: NodeName = "voter-id" "NAME" Text, Everywhere, Nothing, VOTERS,
         parse::node, plain,
         "The name of this voter, the same after each restart; the same as --id";
-    VOTER_URL: Called = "voter-url" "URL" Text, Everywhere,
+    VOTER_URL: CallAddress = "voter-url" "URL" Text, Everywhere,
         Follows("the address of --listen"), VOTERS,
         list::called, plain,
         "Where others call this voter: http:// or https://; or only the path, as in VOTER_URL, \

@@ -8,7 +8,7 @@ use tenure_core::voter::{Config, ConfigError, Founding, Listed, Mode, VoterUrl};
 use tenure_core::{Drift, ElectionName};
 use tenure_voter::{Options, Pem, SecretError, Secrets, Seeds, Tls};
 
-use super::list::Called;
+use super::list::CallAddress;
 use super::{
     ADMISSION, EXPECTED_VOTERS, HEARTBEAT_INTERVAL, MISSED_HEARTBEAT_TOLERANCE, MODE,
     REQUEST_TIMEOUT, SEED_HOST, SEED_HOST_VARIABLE, SEED_PATH, VOTER_ID, VOTER_LIST, VOTER_URL,
@@ -202,12 +202,12 @@ fn as_in_the_text<T>(
     Ok(Some(value))
 }
 
-fn seeds(layers: &mut Layers<'_>, called: Option<&Called>) -> Result<Option<Seeds>, Failure> {
+fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option<Seeds>, Failure> {
     let host = as_in_the_text(layers, &SEED_HOST, SEED_HOST_VARIABLE)?;
     let path = layers.or_follows(&SEED_PATH, || {
         Ok(match called {
-            Some(Called::Path(path)) => path.clone(),
-            Some(Called::Url(url)) => path_of(url).to_owned(),
+            Some(CallAddress::Path(path)) => path.clone(),
+            Some(CallAddress::Url(url)) => path_of(url).to_owned(),
             None => String::new(),
         })
     })?;
@@ -227,11 +227,11 @@ struct Whereabouts {
 
 fn whereabouts(
     layers: &mut Layers<'_>,
-    called: Option<Called>,
+    called: Option<CallAddress>,
     shows_certificate: bool,
 ) -> Result<Whereabouts, Failure> {
     let listen = layers.optional(&table::LISTEN)?;
-    if let Some(Called::Url(url)) = called {
+    if let Some(CallAddress::Url(url)) = called {
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
             let what = format!("--listen is not set, and {url} has no address to bind");
             let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
@@ -256,7 +256,7 @@ fn whereabouts(
         return Err(layers.origins.explain(Failure::usage(what, fix), &["listen", "voter-url"]));
     }
     let path = match called {
-        Some(Called::Path(path)) => path,
+        Some(CallAddress::Path(path)) => path,
         _ => String::new(),
     };
     let scheme = if shows_certificate { "https" } else { "http" };
@@ -265,7 +265,7 @@ fn whereabouts(
         let failure = Failure::usage(error.to_string(), "shorten it");
         layers.origins.explain(failure, &["voter-url", "listen"])
     })?;
-    layers.note(&VOTER_URL, Some(&Called::Url(url.clone())), FROM_LISTEN);
+    layers.note(&VOTER_URL, Some(&CallAddress::Url(url.clone())), FROM_LISTEN);
     Ok(Whereabouts { listen, url })
 }
 
@@ -318,7 +318,7 @@ impl Files {
 }
 
 fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
-    let Some(tls::Found { text, origin, file }) = SECRET.read(layers)? else {
+    let Some(tls::HiddenText { text, origin, file }) = SECRET.read(layers)? else {
         return Ok(None);
     };
     let read = Secrets::parse(&text).map_err(|error| {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tenure::{Time, clock};
 
 use super::judge::Leadership;
-use super::processes::Departed;
+use super::processes::Departure;
 use super::script::Strike;
 use super::tally::Failover;
 use super::words;
@@ -27,7 +27,7 @@ pub(super) enum News<'a> {
     /// The victim was set right.
     Mended(&'a Strike),
     /// A process of the demo ended by itself.
-    Departed(&'a Departed),
+    Departed(&'a Departure),
     /// How things are, for people.
     Status(String),
 }
@@ -66,7 +66,7 @@ impl News<'_> {
                 }
             }
             Self::Mended(strike) => words::mended(strike),
-            Self::Departed(Departed { name, how, returns }) => {
+            Self::Departed(Departure { name, how, returns }) => {
                 let then = if *returns { "; it is started again" } else { "" };
                 format!("{name} ended without our doing: {how}{then}")
             }
@@ -105,7 +105,7 @@ impl News<'_> {
             Self::Mended(strike) => {
                 json!({"event": "mended", "fault": strike.fault.key(), "id": strike.victim})
             }
-            Self::Departed(Departed { name, how, returns }) => {
+            Self::Departed(Departure { name, how, returns }) => {
                 json!({"event": "departed", "name": name, "how": how, "returns": returns})
             }
             Self::Status(text) => json!({"event": "status", "text": text}),

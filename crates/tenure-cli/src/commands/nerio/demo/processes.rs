@@ -42,7 +42,7 @@ struct Process {
 
 /// A process that ended by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Departed {
+pub(super) struct Departure {
     pub(super) name: &'static str,
     /// In words.
     pub(super) how: String,
@@ -115,14 +115,14 @@ impl Processes {
     }
 
     /// Reaps what has ended. Returns the processes that ended by themselves.
-    pub(super) fn reap(&mut self, workdir: &WorkDir) -> Vec<Departed> {
+    pub(super) fn reap(&mut self, workdir: &WorkDir) -> Vec<Departure> {
         let mut departed = Vec::new();
         while let Some((pid, status)) = self.children.reap() {
             if self.messenger == Some(pid) {
                 self.messenger = None;
                 if status.exit_status() != Some(0) {
                     let how = how(workdir, "resign", status);
-                    departed.push(Departed { name: "tenure resign", how, returns: false });
+                    departed.push(Departure { name: "tenure resign", how, returns: false });
                 }
                 continue;
             }
@@ -137,7 +137,7 @@ impl Processes {
             let returns = status.signaled() || status.exit_status().is_some_and(|code| code > 128);
             process.again = Some(clock::now().after(RESTART));
             let how = how(workdir, process.name, status);
-            departed.push(Departed { name: process.name, how, returns });
+            departed.push(Departure { name: process.name, how, returns });
         }
         departed
     }
