@@ -10,7 +10,6 @@
 //! The crate is a library so that the command can be tested from inside, and started with other
 //! protocols: [`main`]. Nothing else is meant to depend on it.
 
-pub mod args;
 pub mod commands;
 pub mod control;
 pub mod environment;
@@ -24,8 +23,8 @@ pub mod protocol;
 mod service_manager;
 pub mod settings;
 mod stderr;
-mod usage;
 
 pub use exit::Exit;
 pub use failure::Failure;
+pub use invocation::args;
 pub use program::main;

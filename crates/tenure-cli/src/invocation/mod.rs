@@ -1,8 +1,10 @@
 //! From the arguments to the checked settings of one command. Each file has those of some.
 
+pub mod args;
 pub mod ask;
 pub mod nerio;
 pub mod run;
+mod usage;
 mod variables;
 
 use std::ffi::OsString;
@@ -18,7 +20,6 @@ use crate::failure::{Failure, quoted, warn_as_json};
 use crate::protocol::{Layers, Registry};
 use crate::settings::flags::Flags;
 use crate::settings::{Context, Origin, parse, table};
-use crate::{args, usage};
 
 /// The arguments, read.
 #[derive(Debug)]
