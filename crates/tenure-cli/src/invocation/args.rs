@@ -3,22 +3,16 @@
 //! clap only splits it and collects texts. The parsers in [`mod@crate::settings`] read these texts,
 //! because the same setting may come from a variable or the file.
 
-use std::ffi::OsString;
-
-use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
+use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
 
+use super::flag::{AnyOf, flag, with_settings, with_settings_of};
+use super::nerio::lines;
 use crate::exit;
-use crate::invocation::nerio::{demo, simulate};
-use crate::protocol::nerio::{
-    self, CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, REFRESH, ROUND_TRIP,
-};
 use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
-use crate::settings::{Spec, parse};
+use crate::settings::{Default, Spec, parse};
 
-/// The name of `-v`.
-pub const VERBOSE: &str = "verbose";
 /// The name of what stands after `--`.
 pub const COMMAND: &str = "CMD";
 /// The name of the argument of `members add` and `members remove`.
@@ -33,9 +27,6 @@ after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\". An unk
 misspelt variable are refused; any other unknown TENURE_* variable is only warned about.
 --show-settings prints each setting with its value and origin.";
 
-/// The registry of commands that have no choice of protocols.
-const NERIO: Registry = Registry(&[&nerio::PROTOCOL]);
-
 /// The whole command line.
 #[must_use]
 pub fn command(registry: Registry) -> Command {
@@ -47,7 +38,7 @@ pub fn command(registry: Registry) -> Command {
         .max_term_width(100)
         .subcommands([
             run(registry),
-            node(),
+            lines::node(),
             leader(registry),
             observe(registry),
             verify(registry),
@@ -56,9 +47,9 @@ pub fn command(registry: Registry) -> Command {
             members(registry),
             resign(registry),
             transfer(registry),
-            keys(),
-            demo_command(),
-            simulate_command(),
+            lines::keys(),
+            lines::demo_command(),
+            lines::simulate_command(),
             completions(),
         ])
 }
@@ -76,10 +67,9 @@ fn run(registry: Registry) -> Command {
     ];
     let about = "Campaign, run CMD while leading, and stop it before the lease ends";
     let examples = registry.built().map(|protocol| {
-        let chosen = match protocol.name {
-            name if *name == *NERIO.0[0].name => String::new(),
-            name => format!("--protocol {name} "),
-        };
+        let name = protocol.name;
+        let is_default = PROTOCOL.spec.default == Default::Text(name);
+        let chosen = if is_default { String::new() } else { format!("--protocol {name} ") };
         let example = protocol.example;
         format!("\n  tenure run {chosen}{example} \\\n      --election billing -- ./bill --all")
     });
@@ -111,81 +101,6 @@ Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 12
 be executed or does not exist.
 
 Examples:";
-
-fn node() -> Command {
-    let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
-    // A node ends for no member that differs.
-    let of_nodes = CLUSTER_SETTINGS.iter().copied();
-    let of_nodes: Vec<_> =
-        of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
-    with_settings(
-        NERIO,
-        Command::new("node").about("Run a node: it grants leases to candidates"),
-        &[&own, &of_nodes],
-    )
-    .args_conflicts_with_subcommands(true)
-    .subcommands([
-        with_settings(
-            NERIO,
-            Command::new("status").about(
-                "Print what a node of this machine is doing, or a runner by its --control, or \
-                        with --remote how all nodes do",
-            ),
-            &[&[&NAME.spec, &CONTROL.spec, &REMOTE.spec], CLUSTER_SETTINGS],
-        )
-        .after_help(
-            "With --remote every node is asked over the network: what it does, the longest lease \
-             that it gives, of how many elections it has granted the lease; ends with 4 when fewer \
-             serve than a quorum, with --name with 69 when that one does not answer.\n\n\
-             Examples:\n  tenure node status --name a\n  \
-             tenure node status --control /run/billing.sock\n  \
-             tenure node status --remote --config tenure.toml",
-        ),
-        with_settings(
-            NERIO,
-            Command::new("recover").about(
-                "Edit the state directory of a stopped node, when more directories are lost than \
-                 the others make up for",
-            ),
-            &[
-                &[&NAME.spec, &STATE.spec, &LOST.spec, &ALL_LEADERS_STOPPED.spec],
-                &[&FENCE_FLOOR.spec],
-                &of_nodes,
-            ],
-        )
-        .after_help(RECOVER),
-        with_settings(
-            NERIO,
-            Command::new("wait-safe")
-                .about("Wait until the next node may be restarted without stopping elections"),
-            &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
-        )
-        .after_help(
-            "Safe is when all nodes grant, and every leader has its latest lease from all of \
-             them. Without --wait it waits for ever; with it, 4 when the time is over. Ends \
-             with 1 when it never will be safe, and says what to do.\n\n\
-             Example:\n  tenure node wait-safe --config tenure.toml --wait 1m",
-        ),
-    ])
-    .after_help(
-        "Example:\n  tenure node --name a --state /var/lib/tenure --new \\\n      \
-         --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103",
-    )
-}
-
-const RECOVER: &str = "\
-Where the lost ones are a quorum among themselves, nobody knows what they granted, and to whom; \
-every election stops. Run this for each member that is there, first for those whose directories \
-are whole: a lost directory begins a memory that knows the floor, a whole one keeps all that it \
-holds. It prints the command line for the others, with the floor that all are to have.
-
-Refused where starting the nodes is enough, for a directory that a node holds, for one that is \
-not as --lost says, and for a floor below what a directory holds. The whole way is in \
-docs/operations.md under \"Too many lost directories\".
-
-Example:
-  tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
-      --lost a,b --all-leaders-stopped";
 
 fn leader(registry: Registry) -> Command {
     with_settings(
@@ -293,21 +208,6 @@ fn members(registry: Registry) -> Command {
     ])
 }
 
-/// `command` with the settings of the protocols that are `able` to do it; those of others are
-/// taken and hidden, so that an error can say what is wrong with them.
-fn with_settings_of(
-    registry: Registry,
-    able: fn(&Protocol) -> bool,
-    command: Command,
-    specs: &[&'static Spec],
-) -> Command {
-    let is_shown = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(*owner));
-    let (shown, hidden): (Vec<_>, Vec<_>) =
-        registry.of_protocols(false).into_iter().partition(is_shown);
-    with_settings(registry, command, &[specs, &shown])
-        .args(hidden.into_iter().map(|spec| flag(registry, spec).hide(true)))
-}
-
 fn resign(registry: Registry) -> Command {
     let own = [&EVERY_ROLE.spec, &REMOTE.spec, &TIMEOUT.spec];
     to_runner(registry, Command::new("resign"), &own)
@@ -367,88 +267,6 @@ fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Co
     with_settings(registry, command, &[&specs, more, &shown]).args(hidden)
 }
 
-fn keys() -> Command {
-    let below = |name, about: &'static str, specs: &[&'static Spec]| {
-        with_settings(NERIO, Command::new(name).about(about), &[specs])
-    };
-    let made = "The key is a secret. Without --out it is printed.";
-    Command::new("keys")
-        .about("Make keys, and see who uses which")
-        .subcommand_required(true)
-        .subcommands([
-            below(
-                "new",
-                "Make a key of a cluster, for its nodes only",
-                &[&CLUSTER.spec, &OUT.spec],
-            )
-            .after_help(format!(
-                "{made}\n\nExample:\n  tenure keys new --cluster prod --out prod.key"
-            )),
-            below(
-                "issue",
-                "Make the key of an application from that of its cluster",
-                &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &RIGHTS.spec, &OUT.spec],
-            )
-            .after_help(format!(
-                "{made} The same command makes the same key again. Versions of tenure before \
-                 rights do not read keys with others than contend,ask: upgrade first.\n\n\
-                 Examples:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
-                 --elections 'billing/*' --out billing.key\n  \
-                 tenure keys issue --key-file prod.key --app operator --elections '*' \\\n      \
-                 --rights ask,resign --out operator.key"
-            )),
-            below(
-                "status",
-                "Print which keys a node of this machine uses and accepts, and who uses which",
-                &[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec],
-            )
-            .after_help("Example:\n  tenure keys status --name a"),
-        ])
-        .after_help(
-            "To change a key without a stop, put the new one below the old one in the key files of \
-             all nodes, then the new one alone in those of all applications, then the new one \
-             first in those of the nodes, and take the old one out when keys status says so.\n\n\
-             Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
-             tenure keys status --name a",
-        )
-}
-
-fn demo_command() -> Command {
-    Command::new("demo")
-        .about("Start a real cluster on this machine, kill its leaders, and check what happened")
-        .args([&demo::FOR.spec, &demo::LEASE.spec, &demo::KEEP.spec].map(|spec| flag(NERIO, spec)))
-        .args(output())
-        .after_help(
-            "Reads no settings file, and of the variables only TENURE_LOG; a misspelt one is \
-             refused all the same. Ends with 1 when two \
-             leaders overlapped, a fence went back or a failover did not happen in time.\n\n\
-             Example:\n  tenure demo --for 30s",
-        )
-}
-
-fn simulate_command() -> Command {
-    let timing = [
-        &MEMBERS.spec,
-        &LEASE.spec,
-        &LEASE_MAX.spec,
-        &DRIFT.spec,
-        &GRACE.spec,
-        &KILL_MARGIN.spec,
-        &ROUND_TRIP.spec,
-        &REFRESH.spec,
-    ];
-    let about =
-        "Forecast what settings will give: failover times, availability, messages, and more";
-    let command = Command::new("simulate").about(about);
-    with_settings(NERIO, command, &[&timing, simulate::ALL]).after_help(
-        "Runs the real state machines of a cluster in a made-up network, kills its leader again \
-         and again, and tries other leases. What is run and what is not is in \
-         docs/operations.md.\n\n\
-         Examples:\n  tenure simulate --config tenure.toml --html forecast.html\n  \
-         ping -c 1000 -i 0.2 other > trips && tenure simulate --rtt @trips --loss 0.5%",
-    )
-}
-
 fn completions() -> Command {
     Command::new("completions")
         .about("Print the completions of a shell")
@@ -464,77 +282,6 @@ fn completions() -> Command {
              tenure completions zsh > ~/.zfunc/_tenure     # with ~/.zfunc in $fpath\n  \
              tenure completions fish > ~/.config/fish/completions/tenure.fish",
         )
-}
-
-/// `command` with these settings, and those of every command that reads the file.
-fn with_settings(registry: Registry, command: Command, groups: &[&[&'static Spec]]) -> Command {
-    let specs = groups.iter().copied().flatten();
-    command
-        .args(specs.map(|spec| flag(registry, spec)))
-        .arg(flag(registry, &CONFIG.spec))
-        .args(output())
-}
-
-fn flag(registry: Registry, spec: &'static Spec) -> Arg {
-    let mut help = registry.help(spec);
-    if let Some(variable) = spec.variable() {
-        help += &format!(" [env: {variable}]");
-    }
-    let owners = registry.owners(spec);
-    let arg = Arg::new(spec.name).long(spec.name).help(help).help_heading(spec.group);
-    let arg = arg.hide(!owners.is_empty() && owners.iter().all(|owner| owner.lacks().is_some()));
-    if spec.is_switch() {
-        return arg.action(ArgAction::SetTrue);
-    }
-    let arg = arg.value_name(spec.value).value_hint(hint(spec));
-    match spec.name {
-        "log" => arg.value_parser(AnyOf(parse::LEVELS.to_vec())),
-        "protocol" => arg.value_parser(AnyOf(registry.names())),
-        _ => arg.value_parser(OsStringValueParser::new()),
-    }
-}
-
-/// The flags of every command that reads settings.
-fn output() -> [Arg; 4] {
-    [flag(NERIO, &JSON.spec), flag(NERIO, &SHOW_SETTINGS.spec), flag(NERIO, &LOG.spec), verbose()]
-}
-
-fn verbose() -> Arg {
-    Arg::new(VERBOSE)
-        .short('v')
-        .action(ArgAction::Count)
-        .conflicts_with(LOG.spec.name)
-        .help("Log more: -v is --log debug, -vv is --log trace")
-        .help_heading(LOG.spec.group)
-}
-
-fn hint(spec: &Spec) -> ValueHint {
-    match spec.value {
-        "FILE" | "PATH" => ValueHint::FilePath,
-        "DIR" => ValueHint::DirPath,
-        _ => ValueHint::Other,
-    }
-}
-
-/// Offers these words to completions, and takes any text: the refusal is the parser's.
-#[derive(Clone)]
-struct AnyOf(Vec<&'static str>);
-
-impl TypedValueParser for AnyOf {
-    type Value = OsString;
-
-    fn parse_ref(
-        &self,
-        _: &Command,
-        _: Option<&Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<OsString, clap::Error> {
-        Ok(value.to_owned())
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.0.iter().map(PossibleValue::new)))
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod ask;
+mod flag;
 pub mod nerio;
 pub mod run;
 mod usage;
@@ -105,7 +106,7 @@ fn innermost<'a>(
 }
 
 fn level(layers: &mut Layers<'_>) -> Result<LevelFilter, Failure> {
-    let (level, flag) = match layers.flags().get_count(args::VERBOSE) {
+    let (level, flag) = match layers.flags().get_count(flag::VERBOSE) {
         0 => return layers.required(&table::LOG),
         1 => (LevelFilter::DEBUG, "-v"),
         _ => (LevelFilter::TRACE, "-vv"),

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
+use super::nerio;
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
-use crate::protocol::{self, Registry, nerio};
 use crate::settings::hidden::HIDDEN;
-use crate::settings::{parse, table};
+use crate::settings::parse;
 
 /// The failure for a complaint of clap about `arguments`.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
@@ -76,8 +76,8 @@ fn unknown_argument(
     let owners: Vec<_> = owners(tree, name, "").into_iter().take(3).collect();
     let fix = if let Some(hidden) = HIDDEN.iter().find(|hidden| hidden.name == name) {
         hidden.elsewhere()
-    } else if path.starts_with("tenure node") && is_of_another_protocol(name) {
-        "leave it out: a node is one of Nerio's always, and other protocols need none".into()
+    } else if let Some(fix) = nerio::lines::foreign(path, name) {
+        fix.into()
     } else if let Some(near) = nearest(name, longs(command)) {
         format!("did you mean --{near}?")
     } else if !owners.is_empty() {
@@ -88,15 +88,6 @@ fn unknown_argument(
         format!("{path} --help lists the flags")
     };
     (format!("there is no flag {shown}"), fix)
-}
-
-/// Whether a flag chooses a protocol, or is one that Nerio does not have.
-fn is_of_another_protocol(name: &str) -> bool {
-    let all = Registry(protocol::ALL);
-    let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
-    let foreign =
-        !owners.is_empty() && owners.iter().all(|owner| owner.name != nerio::PROTOCOL.name);
-    foreign || name == table::PROTOCOL.spec.name
 }
 
 fn longs(command: &Command) -> impl Iterator<Item = &str> {

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod demo;
 pub mod keys;
+pub(super) mod lines;
 pub mod node;
 pub mod order;
 pub mod recover;

@@ -1,0 +1,111 @@
+//! The flags of settings, as clap takes them.
+
+use std::ffi::OsString;
+
+use clap::builder::{OsStringValueParser, PossibleValue, TypedValueParser};
+use clap::{Arg, ArgAction, Command, ValueHint};
+
+use crate::protocol::{Protocol, Registry};
+use crate::settings::table::{CONFIG, JSON, LOG, SHOW_SETTINGS};
+use crate::settings::{Spec, parse};
+
+/// The name of `-v`.
+pub(super) const VERBOSE: &str = "verbose";
+
+/// The registry of settings that no protocol changes.
+const NO_PROTOCOL: Registry = Registry(&[]);
+
+/// `command` with the settings of the protocols that are `able` to do it; those of others are
+/// taken and hidden, so that an error can say what is wrong with them.
+pub(super) fn with_settings_of(
+    registry: Registry,
+    able: fn(&Protocol) -> bool,
+    command: Command,
+    specs: &[&'static Spec],
+) -> Command {
+    let is_shown = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(*owner));
+    let (shown, hidden): (Vec<_>, Vec<_>) =
+        registry.of_protocols(false).into_iter().partition(is_shown);
+    with_settings(registry, command, &[specs, &shown])
+        .args(hidden.into_iter().map(|spec| flag(registry, spec).hide(true)))
+}
+
+/// `command` with these settings, and those of every command that reads the file.
+pub(super) fn with_settings(
+    registry: Registry,
+    command: Command,
+    groups: &[&[&'static Spec]],
+) -> Command {
+    let specs = groups.iter().copied().flatten();
+    command
+        .args(specs.map(|spec| flag(registry, spec)))
+        .arg(flag(registry, &CONFIG.spec))
+        .args(output())
+}
+
+pub(super) fn flag(registry: Registry, spec: &'static Spec) -> Arg {
+    let mut help = registry.help(spec);
+    if let Some(variable) = spec.variable() {
+        help += &format!(" [env: {variable}]");
+    }
+    let owners = registry.owners(spec);
+    let arg = Arg::new(spec.name).long(spec.name).help(help).help_heading(spec.group);
+    let arg = arg.hide(!owners.is_empty() && owners.iter().all(|owner| owner.lacks().is_some()));
+    if spec.is_switch() {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let arg = arg.value_name(spec.value).value_hint(hint(spec));
+    match spec.name {
+        "log" => arg.value_parser(AnyOf(parse::LEVELS.to_vec())),
+        "protocol" => arg.value_parser(AnyOf(registry.names())),
+        _ => arg.value_parser(OsStringValueParser::new()),
+    }
+}
+
+/// The flags of every command that reads settings.
+pub(super) fn output() -> [Arg; 4] {
+    [
+        flag(NO_PROTOCOL, &JSON.spec),
+        flag(NO_PROTOCOL, &SHOW_SETTINGS.spec),
+        flag(NO_PROTOCOL, &LOG.spec),
+        verbose(),
+    ]
+}
+
+fn verbose() -> Arg {
+    Arg::new(VERBOSE)
+        .short('v')
+        .action(ArgAction::Count)
+        .conflicts_with(LOG.spec.name)
+        .help("Log more: -v is --log debug, -vv is --log trace")
+        .help_heading(LOG.spec.group)
+}
+
+fn hint(spec: &Spec) -> ValueHint {
+    match spec.value {
+        "FILE" | "PATH" => ValueHint::FilePath,
+        "DIR" => ValueHint::DirPath,
+        _ => ValueHint::Other,
+    }
+}
+
+/// Offers these words to completions, and takes any text: the refusal is the parser's.
+#[derive(Clone)]
+pub(super) struct AnyOf(pub(super) Vec<&'static str>);
+
+impl TypedValueParser for AnyOf {
+    type Value = OsString;
+
+    fn parse_ref(
+        &self,
+        _: &Command,
+        _: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<OsString, clap::Error> {
+        Ok(value.to_owned())
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
+}

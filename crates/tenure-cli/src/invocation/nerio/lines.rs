@@ -1,0 +1,185 @@
+//! The lines of the commands that only Nerio has.
+
+use clap::Command;
+
+use super::{demo, simulate};
+use crate::invocation::flag::{flag, output, with_settings};
+use crate::protocol::nerio::{
+    CLUSTER_SETTINGS, EXIT_ON_MISMATCH, LEASE_MAX, MEMBERS, PROTOCOL, REFRESH, ROUND_TRIP,
+};
+use crate::protocol::{ALL, Registry};
+use crate::settings::Spec;
+use crate::settings::table::{
+    self, ALL_LEADERS_STOPPED, APP, CLUSTER, CONTROL, DRIFT, ELECTIONS, FENCE_FLOOR, GRACE,
+    KEY_FILE, KILL_MARGIN, LEASE, LOST, MEMORY, NAME, NEW, OUT, REMOTE, RIGHTS, STATE, WAIT,
+};
+
+/// The registry of commands that have no choice of protocols.
+const NERIO: Registry = Registry(&[&PROTOCOL]);
+
+pub(in crate::invocation) fn node() -> Command {
+    let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
+    // A node ends for no member that differs.
+    let of_nodes = CLUSTER_SETTINGS.iter().copied();
+    let of_nodes: Vec<_> =
+        of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
+    with_settings(
+        NERIO,
+        Command::new("node").about("Run a node: it grants leases to candidates"),
+        &[&own, &of_nodes],
+    )
+    .args_conflicts_with_subcommands(true)
+    .subcommands([
+        with_settings(
+            NERIO,
+            Command::new("status").about(
+                "Print what a node of this machine is doing, or a runner by its --control, or \
+                        with --remote how all nodes do",
+            ),
+            &[&[&NAME.spec, &CONTROL.spec, &REMOTE.spec], CLUSTER_SETTINGS],
+        )
+        .after_help(
+            "With --remote every node is asked over the network: what it does, the longest lease \
+             that it gives, of how many elections it has granted the lease; ends with 4 when fewer \
+             serve than a quorum, with --name with 69 when that one does not answer.\n\n\
+             Examples:\n  tenure node status --name a\n  \
+             tenure node status --control /run/billing.sock\n  \
+             tenure node status --remote --config tenure.toml",
+        ),
+        with_settings(
+            NERIO,
+            Command::new("recover").about(
+                "Edit the state directory of a stopped node, when more directories are lost than \
+                 the others make up for",
+            ),
+            &[
+                &[&NAME.spec, &STATE.spec, &LOST.spec, &ALL_LEADERS_STOPPED.spec],
+                &[&FENCE_FLOOR.spec],
+                &of_nodes,
+            ],
+        )
+        .after_help(RECOVER),
+        with_settings(
+            NERIO,
+            Command::new("wait-safe")
+                .about("Wait until the next node may be restarted without stopping elections"),
+            &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
+        )
+        .after_help(
+            "Safe is when all nodes grant, and every leader has its latest lease from all of \
+             them. Without --wait it waits for ever; with it, 4 when the time is over. Ends \
+             with 1 when it never will be safe, and says what to do.\n\n\
+             Example:\n  tenure node wait-safe --config tenure.toml --wait 1m",
+        ),
+    ])
+    .after_help(
+        "Example:\n  tenure node --name a --state /var/lib/tenure --new \\\n      \
+         --members a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103",
+    )
+}
+
+const RECOVER: &str = "\
+Where the lost ones are a quorum among themselves, nobody knows what they granted, and to whom; \
+every election stops. Run this for each member that is there, first for those whose directories \
+are whole: a lost directory begins a memory that knows the floor, a whole one keeps all that it \
+holds. It prints the command line for the others, with the floor that all are to have.
+
+Refused where starting the nodes is enough, for a directory that a node holds, for one that is \
+not as --lost says, and for a floor below what a directory holds. The whole way is in \
+docs/operations.md under \"Too many lost directories\".
+
+Example:
+  tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
+      --lost a,b --all-leaders-stopped";
+
+pub(in crate::invocation) fn keys() -> Command {
+    let below = |name, about: &'static str, specs: &[&'static Spec]| {
+        with_settings(NERIO, Command::new(name).about(about), &[specs])
+    };
+    let made = "The key is a secret. Without --out it is printed.";
+    Command::new("keys")
+        .about("Make keys, and see who uses which")
+        .subcommand_required(true)
+        .subcommands([
+            below(
+                "new",
+                "Make a key of a cluster, for its nodes only",
+                &[&CLUSTER.spec, &OUT.spec],
+            )
+            .after_help(format!(
+                "{made}\n\nExample:\n  tenure keys new --cluster prod --out prod.key"
+            )),
+            below(
+                "issue",
+                "Make the key of an application from that of its cluster",
+                &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &RIGHTS.spec, &OUT.spec],
+            )
+            .after_help(format!(
+                "{made} The same command makes the same key again. Versions of tenure before \
+                 rights do not read keys with others than contend,ask: upgrade first.\n\n\
+                 Examples:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
+                 --elections 'billing/*' --out billing.key\n  \
+                 tenure keys issue --key-file prod.key --app operator --elections '*' \\\n      \
+                 --rights ask,resign --out operator.key"
+            )),
+            below(
+                "status",
+                "Print which keys a node of this machine uses and accepts, and who uses which",
+                &[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec],
+            )
+            .after_help("Example:\n  tenure keys status --name a"),
+        ])
+        .after_help(
+            "To change a key without a stop, put the new one below the old one in the key files of \
+             all nodes, then the new one alone in those of all applications, then the new one \
+             first in those of the nodes, and take the old one out when keys status says so.\n\n\
+             Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
+             tenure keys status --name a",
+        )
+}
+
+pub(in crate::invocation) fn demo_command() -> Command {
+    Command::new("demo")
+        .about("Start a real cluster on this machine, kill its leaders, and check what happened")
+        .args([&demo::FOR.spec, &demo::LEASE.spec, &demo::KEEP.spec].map(|spec| flag(NERIO, spec)))
+        .args(output())
+        .after_help(
+            "Reads no settings file, and of the variables only TENURE_LOG; a misspelt one is \
+             refused all the same. Ends with 1 when two \
+             leaders overlapped, a fence went back or a failover did not happen in time.\n\n\
+             Example:\n  tenure demo --for 30s",
+        )
+}
+
+pub(in crate::invocation) fn simulate_command() -> Command {
+    let timing = [
+        &MEMBERS.spec,
+        &LEASE.spec,
+        &LEASE_MAX.spec,
+        &DRIFT.spec,
+        &GRACE.spec,
+        &KILL_MARGIN.spec,
+        &ROUND_TRIP.spec,
+        &REFRESH.spec,
+    ];
+    let about =
+        "Forecast what settings will give: failover times, availability, messages, and more";
+    let command = Command::new("simulate").about(about);
+    with_settings(NERIO, command, &[&timing, simulate::ALL]).after_help(
+        "Runs the real state machines of a cluster in a made-up network, kills its leader again \
+         and again, and tries other leases. What is run and what is not is in \
+         docs/operations.md.\n\n\
+         Examples:\n  tenure simulate --config tenure.toml --html forecast.html\n  \
+         ping -c 1000 -i 0.2 other > trips && tenure simulate --rtt @trips --loss 0.5%",
+    )
+}
+
+/// The remedy for a flag `name` of another protocol at the command `path`, if it is one of a node.
+pub(in crate::invocation) fn foreign(path: &str, name: &str) -> Option<&'static str> {
+    let all = Registry(ALL);
+    let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
+    let has_others = !owners.is_empty() && owners.iter().all(|owner| owner.name != PROTOCOL.name);
+    let is_foreign = has_others || name == table::PROTOCOL.spec.name;
+    (path.starts_with("tenure node") && is_foreign)
+        .then_some("leave it out: a node is one of Nerio's always, and other protocols need none")
+}
