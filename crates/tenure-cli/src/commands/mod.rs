@@ -281,12 +281,14 @@ fn log(level: LevelFilter) {
     };
     // The commands report these events themselves.
     let events = if level < LevelFilter::DEBUG { LevelFilter::OFF } else { level };
-    let targets = Targets::new().with_default(others).with_target("tenure", level);
     let quiet = protocol::ALL.iter().flat_map(|protocol| protocol.quiet);
-    let targets = targets.with_targets(quiet.map(|target| (*target, others.min(events))));
-    let targets = targets.with_target(tenure::driver::LOG, events);
-    // The commands report all notices.
-    let targets = targets.with_target(tenure::driver::NOTICES, LevelFilter::OFF);
+    let targets = Targets::new()
+        .with_default(others)
+        .with_target("tenure", level)
+        .with_targets(quiet.map(|target| (*target, others.min(events))))
+        .with_target(tenure::driver::LOG, events)
+        // The commands report all notices.
+        .with_target(tenure::driver::NOTICES, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
     // A second one in the same process, as in tests, changes nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();

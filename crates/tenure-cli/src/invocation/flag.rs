@@ -49,16 +49,17 @@ pub(super) fn flag(registry: Registry, spec: &'static Spec) -> Arg {
         help += &format!(" [env: {variable}]");
     }
     let owners = registry.owners(spec);
-    let arg = Arg::new(spec.name).long(spec.name).help(help).help_heading(spec.group);
-    let arg = arg.hide(!owners.is_empty() && owners.iter().all(|owner| owner.lacks().is_some()));
+    let is_hidden = !owners.is_empty() && owners.iter().all(|owner| owner.lacks().is_some());
+    let switch =
+        Arg::new(spec.name).long(spec.name).help(help).help_heading(spec.group).hide(is_hidden);
     if spec.is_switch() {
-        return arg.action(ArgAction::SetTrue);
+        return switch.action(ArgAction::SetTrue);
     }
-    let arg = arg.value_name(spec.value).value_hint(hint(spec));
+    let with_value = switch.value_name(spec.value).value_hint(hint(spec));
     match spec.name {
-        "log" => arg.value_parser(AnyOf(parse::LEVELS.to_vec())),
-        "protocol" => arg.value_parser(AnyOf(registry.names())),
-        _ => arg.value_parser(OsStringValueParser::new()),
+        "log" => with_value.value_parser(AnyOf(parse::LEVELS.to_vec())),
+        "protocol" => with_value.value_parser(AnyOf(registry.names())),
+        _ => with_value.value_parser(OsStringValueParser::new()),
     }
 }
 

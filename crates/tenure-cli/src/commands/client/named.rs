@@ -37,11 +37,11 @@ pub(super) fn check(
     let others = given(&names)
         .into_iter()
         .filter(|(name, value)| field(name) != Some(value) && !is_whole(name, value));
-    let rosters: Vec<_> = realms.rosters.iter().map(same).collect();
-    let rosters = given(&rosters).into_iter().filter(|(name, value)| {
+    let lists: Vec<_> = realms.rosters.iter().map(same).collect();
+    let mut rosters = given(&lists);
+    rosters.retain(|(name, value)| {
         status[*name].as_str().is_some_and(|roster| parts(roster) != parts(value))
     });
-    let rosters: Vec<_> = rosters.collect();
     let others: Vec<_> = others.chain(rosters.iter().cloned()).collect();
     if others.is_empty() {
         return Ok(());

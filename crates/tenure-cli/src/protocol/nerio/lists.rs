@@ -74,9 +74,11 @@ pub(super) fn no_quorum(
     heard: &[(nerio::Member, Heard)],
     origins: &Origins,
 ) -> Failure {
-    let missing = heard.iter().filter(|(_, heard)| !heard.counts());
-    let missing = missing.map(|(member, heard)| describe(member, heard));
-    let missing: Vec<_> = missing.map(|one| format!("{} {}", one.name, one.text)).collect();
+    let describe = |(member, heard): &(nerio::Member, Heard)| {
+        let member = describe(member, heard);
+        format!("{} {}", member.name, member.text)
+    };
+    let missing: Vec<_> = heard.iter().filter(|(_, heard)| !heard.counts()).map(describe).collect();
     too_few(cluster, heard, &missing, origins)
 }
 

@@ -270,9 +270,9 @@ impl Ending<'_> {
         let id = &leads.who.name;
         let fence = leads.fence;
         let election = &self.wish.election;
-        let passed = given.iter().filter(|(_, said)| *said == Answered::Did(Passed::On));
-        let passed: Vec<_> = passed.map(|(member, _)| member.name.clone()).collect();
-        let passed = match &passed[..] {
+        let on = given.iter().filter(|(_, said)| *said == Answered::Did(Passed::On));
+        let members: Vec<_> = on.map(|(member, _)| member.name.clone()).collect();
+        let passed = match &members[..] {
             [] => "no member passed the order on".to_owned(),
             passed => format!("{} passed the order on", names(passed)),
         };

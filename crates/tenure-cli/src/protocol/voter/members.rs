@@ -102,10 +102,11 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
             state(electorate, &name, said.map(|(_, header, status)| (header, status)));
         count.add(state);
         let listed = settings.list.iter().find(|listed| listed.id == name);
-        let address = said.map(|(url, ..)| url);
-        let address = address.or_else(|| Some(&known.get(&name)?.voter_url));
-        let address = address.or_else(|| Some(&listed?.url));
-        let address = address.map_or_else(|| "an unknown address".to_owned(), ToString::to_string);
+        let url = said
+            .map(|(url, ..)| url)
+            .or_else(|| Some(&known.get(&name)?.voter_url))
+            .or_else(|| Some(&listed?.url));
+        let address = url.map_or_else(|| "an unknown address".to_owned(), ToString::to_string);
         all.push(Member { name, address, state, text });
     }
     let failure = match electorate {
