@@ -26,8 +26,8 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
-    /// Reads the file at `path`, which `named_by` named and which may hold the settings `known`.
-    pub fn read(path: &Path, named_by: &Origin, known: &[&'static Spec]) -> Result<Self, Failure> {
+    /// Reads the file at `path`, which `named_by` named and which may hold these settings.
+    pub fn read(path: &Path, named_by: &Origin, specs: &[&'static Spec]) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let unusable = |what: String, fix: &str| {
             Err(Failure::usage(format!("the settings file {} {what}", quoted(&shown)), fix)
@@ -43,7 +43,7 @@ impl SettingsFile {
             return unusable(format!("has more than {MAX_BYTES} bytes"), "name a TOML file");
         }
         match String::from_utf8(bytes) {
-            Ok(text) => Self::parse(shown, &text, known),
+            Ok(text) => Self::parse(shown, &text, specs),
             Err(error) => {
                 let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()]
                     .iter()
@@ -55,8 +55,8 @@ impl SettingsFile {
     }
 
     /// Reads `text`, which stands in the file `path`.
-    fn parse(path: String, text: &str, known: &[&'static Spec]) -> Result<Self, Failure> {
-        let place = Source { path, text, known };
+    fn parse(path: String, text: &str, specs: &[&'static Spec]) -> Result<Self, Failure> {
+        let place = Source { path, text, specs };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
             let lines: Vec<_> = error.message().lines().map(str::trim).collect();
@@ -93,7 +93,7 @@ fn known(
         Err(Failure::usage(what, fix).origin(place.position(key.span())))
     };
     let Some(spec) = place.setting(name) else {
-        let keys = || place.known.iter().filter(|spec| spec.in_file()).map(|spec| spec.name);
+        let keys = || place.specs.iter().filter(|spec| spec.in_file()).map(|spec| spec.name);
         let hidden = HIDDEN.iter().find(|hidden| hidden.name == name);
         let fix = match (hidden, nearest(name, keys())) {
             (Some(hidden), _) => hidden.elsewhere(),
@@ -122,13 +122,13 @@ fn known(
 struct Source<'a> {
     path: String,
     text: &'a str,
-    known: &'a [&'static Spec],
+    specs: &'a [&'static Spec],
 }
 
 impl Source<'_> {
     /// The setting called `name`.
     fn setting(&self, name: &str) -> Option<&'static Spec> {
-        self.known.iter().copied().find(|spec| spec.name == name)
+        self.specs.iter().copied().find(|spec| spec.name == name)
     }
 
     fn origin(&self, key: &str, span: Range<usize>) -> Origin {

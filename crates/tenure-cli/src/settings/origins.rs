@@ -44,7 +44,7 @@ impl Origins {
     }
 
     /// Whether a setting was found that the protocol does not have.
-    pub(super) fn is_unused(&self, name: &str) -> bool {
+    pub(crate) fn is_unused(&self, name: &str) -> bool {
         self.entry(name).is_some_and(|entry| matches!(entry.origin, Origin::Unused(..)))
     }
 
