@@ -28,7 +28,7 @@ impl Environment {
         Self { variables: variables.into_iter().collect() }
     }
 
-    /// Each variable.
+    /// The variables, with their values.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (&**name, &**value))
     }

@@ -12,15 +12,15 @@ pub enum Exit {
     Usage,
     /// The election has no leader.
     Vacant,
-    /// No quorum could be asked, so nobody can say who leads.
+    /// No quorum could be asked, so the leader is unknown.
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
-    /// The one who was asked refuses: not leading, not waiting, the name is held by another, no
+    /// The process refuses: it does not lead, does not wait, the name is held by another, no
     /// permission.
     Refused,
-    /// `run --once --try`: another candidate led, or nobody could, for as long as that. CMD may end
-    /// with the same code.
+    /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
+    /// same code.
     NotElected,
     /// No process answers where the runner or the node should be, or a leader that was told from
     /// elsewhere to step down leads on.

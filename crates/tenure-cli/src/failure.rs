@@ -35,7 +35,7 @@ impl Failure {
         Self::new(Exit::Usage, what, fix)
     }
 
-    /// The same, with one more place where it came from.
+    /// Adds a place where the value came from.
     #[must_use]
     pub fn origin(mut self, origin: impl fmt::Display) -> Self {
         self.origins.push(origin.to_string());
@@ -73,7 +73,7 @@ pub fn warn(warning: &str) {
     stderr::write(warned(warning));
 }
 
-/// From now on nothing waits for who reads standard error.
+/// From now on no writer waits for the reader of standard error.
 pub(crate) fn warn_aside() {
     stderr::write_aside(|lost| {
         warned(&format!(

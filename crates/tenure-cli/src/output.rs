@@ -19,7 +19,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     reaches(text).map(drop)
 }
 
-/// The same, and whether the reader was still there.
+/// Prints a text, and returns whether the reader was still there.
 pub fn reaches(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -38,8 +38,8 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// The same on a thread of its own, for a command that takes signals: a full pipe that nobody reads
-/// keeps a writer for ever.
+/// Prints a text on a thread of its own, for a command that takes signals: a full pipe without an
+/// active reader keeps a writer for ever.
 pub async fn reaches_aside(text: &str) -> Result<bool, Failure> {
     let (tell, told) = oneshot::channel();
     let own = text.to_owned();

@@ -32,7 +32,7 @@ const OFTEN: Duration = Duration::from_millis(10);
 /// The longest span that it can be told: 32 bits of microseconds, rounded down.
 const SAID_MAX: Duration = Duration::from_secs(4_000);
 
-/// So many elections are named at most.
+/// Largest number of elections that a status names.
 const NAMED_MAX: usize = 8;
 
 /// Tells it how this process does. Clones are the same.
@@ -51,12 +51,12 @@ enum Word {
     /// The stop takes longer than the manager was told, and this from now on.
     StillStopping(Duration),
     Alive,
-    /// All before it were told.
+    /// The manager was told all messages before it.
     AllBefore(oneshot::Sender<()>),
 }
 
 impl ServiceManager {
-    /// The one that started this process. Without one nothing is told to anybody.
+    /// The manager that started this process. Without a manager all messages are dropped.
     pub(crate) fn of_this_process() -> Self {
         if env::var_os(SOCKET).is_none() {
             return Self::default();

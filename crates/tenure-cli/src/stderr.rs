@@ -1,6 +1,6 @@
 //! Standard error. Where a leadership may depend on this process, or it takes signals, a thread of
-//! its own writes there: whoever reads it may have stopped reading, and a full pipe keeps a writer
-//! for ever. A node's standard output is written like that, too.
+//! its own writes there: a reader may have stopped reading, and a full pipe keeps a writer for
+//! ever. A node's standard output is written like that, too.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ pub(crate) fn write_aside(lost: fn(u64) -> String) {
     }
 }
 
-/// Writes whole lines. When standard error is closed, nobody reads them.
+/// Writes whole lines, or drops them when standard error is closed.
 pub(crate) fn write(text: String) {
     match ASIDE.get() {
         Some(aside) => aside.put(text),

@@ -1,4 +1,4 @@
-//! `tenure leader`: who leads.
+//! `tenure leader`: prints the leader.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::output;
 use crate::protocol::{AnyElection, Asks};
 use crate::settings::Context;
 
-/// How much later than that nobody is known to lead it may be known why: the task that finds out
-/// may be waiting for its turn.
+/// Span after an unknown leader in which the reason may still come: the task that finds it may wait
+/// for its turn.
 const REFUSED: Duration = Duration::from_millis(100);
 
-/// Prints who leads and ends.
+/// Prints the leader, and ends.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
     let until = wait.map(|wait| clock::now().after(wait));

@@ -1,4 +1,4 @@
-//! `tenure members`: who the members are, and how each does.
+//! `tenure members`: lists the members, and how each does.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<E
     members.failure.map_or(Ok(Exit::Done), Err)
 }
 
-/// Each member, for programs.
+/// The members, for programs.
 pub(super) fn objects(members: &[Member]) -> Vec<Value> {
     let object = |member: &Member| {
         json!({
@@ -37,7 +37,7 @@ pub(super) fn objects(members: &[Member]) -> Vec<Value> {
     members.iter().map(object).collect()
 }
 
-/// Has a member added or removed.
+/// Adds or removes a member.
 pub(super) async fn change(
     settings: ChangeMembersSettings,
     context: Context,

@@ -268,7 +268,7 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
         Failure::new(Exit::System, what, "look at the limits of this process")
     })?;
     let ended = runtime.block_on(command);
-    // A look-up that a name server leaves unanswered keeps nobody waiting.
+    // A look-up that a name server leaves unanswered does not delay the end.
     runtime.shutdown_background();
     ended
 }

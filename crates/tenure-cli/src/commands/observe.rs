@@ -1,4 +1,4 @@
-//! `tenure observe`: who leads, now and whenever that changes.
+//! `tenure observe`: prints the leader now, and each change.
 
 use std::time::Duration;
 
@@ -94,8 +94,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     }
 }
 
-/// Prints `text`, and says how that ends the command, if it does: while nobody reads it a signal
-/// may come.
+/// Prints `text`, and returns the exit code if that ends the command: a signal may come while the
+/// reader is slow.
 pub(super) async fn print(signals: &mut Signals, text: &str) -> Result<Option<Exit>, Failure> {
     tokio::select! {
         biased;
@@ -126,7 +126,7 @@ fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: 
     }
 }
 
-/// Why nobody leads, or is known to, as far as that is known.
+/// The reason for which there is no leader, or none is known, as far as it is known.
 async fn why_nobody(
     participant: &dyn Participant,
     protocol: &Protocol,
@@ -145,7 +145,7 @@ async fn why_nobody(
     }
 }
 
-/// A state on one line for people, with what is known of why nobody leads, or is known to.
+/// A state on one line for people, with the reason for which there is no leader, or none is known.
 pub(super) fn line(view: &View, why: Option<&str>) -> String {
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     match view {

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::protocol::{ALL, at_once};
 
-    /// A service answers nobody at the first two starts, and refuses the third.
+    /// A service that answers no client at the first two starts, and refuses the third.
     async fn starts(span: Duration) -> (Exit, u32, u32) {
         let tries = Cell::new(0);
         let mut told = 0;

@@ -9,7 +9,7 @@ use crate::invocation::nerio::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
 
-/// Prints what the node or the runner says of itself, first who it is.
+/// Prints the status of the node or the runner, its name first.
 pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Exit, Failure> {
     let answer = client::status(&settings.control, &context.origins, &settings.realms).await?;
     let text = if context.json { answer.to_string() } else { lines(&answer).join("\n") };

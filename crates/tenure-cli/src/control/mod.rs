@@ -33,7 +33,7 @@ const NAME_MAX: usize = 52;
 pub enum Request {
     /// Report the status.
     Status,
-    /// Report which keys are used by whom.
+    /// Report the users of each key.
     Keys,
     /// Stop CMD, and resign.
     Resign,
@@ -41,7 +41,7 @@ pub enum Request {
     ResignAll,
     /// Stop CMD, and hand the leadership over.
     Transfer {
-        /// To the candidate with this name.
+        /// The candidate that leads next.
         to: String,
         /// For how many milliseconds to wait until a leader is seen; none is not to wait.
         #[serde(default)]
@@ -65,7 +65,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The same status with what is worth a look.
+    /// Adds a warning that is worth a look to the status.
     #[must_use]
     pub fn warned(mut self, warning: Option<String>) -> Self {
         if let Self::Done(status) = &mut self {

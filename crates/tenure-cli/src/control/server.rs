@@ -50,8 +50,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `path`. Its directory is created if it is missing, and must be one that nobody
-    /// else can change; a socket at which nobody answers any more is replaced.
+    /// Listens at `path`. Its directory is created if it is missing, and must be safe from changes
+    /// of others; a socket without a listener is replaced.
     pub async fn bind(path: &Path) -> Result<Self, Failure> {
         let (place, listener) = SocketFile::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);
@@ -93,8 +93,8 @@ struct Service {
     slots: Arc<Semaphore>,
 }
 
-/// Serves at `place`, and makes it again when it was removed. Warns of both: without the socket
-/// nobody reaches this process, and without the lock a second one is let in.
+/// Serves at `place`, and makes it again when it was removed. Warns of both: without the socket no
+/// client reaches this process, and without the lock a second process is let in.
 async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, service: Service) {
     let mut told = None;
     loop {

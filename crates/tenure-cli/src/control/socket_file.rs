@@ -1,5 +1,5 @@
-//! A control socket's place in the file system: in a directory that nobody else can change, never
-//! open to others, and of one process at a time.
+//! A control socket's place in the file system: in a directory that only its owner can change,
+//! never open to others, and of one process at a time.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
@@ -43,7 +43,7 @@ pub(super) struct SocketFile {
     lock: File,
 }
 
-/// Which file it is, whatever its name.
+/// Identity of a file, whatever its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Identity {
     device: u64,
@@ -62,7 +62,7 @@ impl Identity {
 
 impl SocketFile {
     /// Takes the place at `path`, and listens there with mode 0600. Its directory is created if it
-    /// is missing, and must be safe from others; a socket at which nobody answers is replaced.
+    /// is missing, and must be safe from others; a socket without a listener is replaced.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
         let lock = lock(path).await?;
         sweep(path).await;
@@ -123,8 +123,8 @@ async fn sweep(path: &Path) {
     }
 }
 
-/// The same in the directory of this user's sockets. A process is dead when its lock is free and
-/// nobody answers at its socket. Files without a lock stay.
+/// Removes the files of dead processes in the directory of this user's sockets. A process is dead
+/// when its lock is free and its socket has no listener. Files without a lock stay.
 pub(crate) async fn sweep_all(directory: &Path) {
     if check_directory(directory).is_err() {
         return;
@@ -180,12 +180,12 @@ pub(crate) fn deadline(until: &Path) -> Option<Time> {
     (until > clock::now()).then_some(until)
 }
 
-/// Whether somebody listens at the socket at `path`, or that is not known.
+/// Whether a process listens at the socket at `path`, or that is not known.
 async fn may_answer(path: &Path) -> bool {
     UnixStream::connect(path).await.map_or_else(|error| !is_gone(&error), |_| true)
 }
 
-/// Whether this says that nobody listens at a socket.
+/// Whether the error says that a socket has no listener.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
@@ -271,7 +271,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A user who can write into the directory could put another socket there.
+/// Refuses a directory in which another user could put another socket there.
 fn check_directory(directory: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"), "");
     let about = directory.metadata().map_err(cannot)?;
@@ -298,8 +298,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Connects to the socket at `path`, if nobody but its user and root can have put it there. Root
-/// asks anybody in a directory of their own.
+/// Connects to the socket at `path`, if only its user and root can have put it there. Root asks
+/// every user in a directory of their own.
 pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
@@ -361,7 +361,7 @@ fn hold(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
-        // The one before may have taken it away meanwhile, and a third one made another.
+        // The process before may have removed the file meanwhile, and a third one made another.
         if Identity::at(&lock) == Some(Identity::of(&about)) {
             return Ok(Some(file));
         }
@@ -380,10 +380,10 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
     (mode & 0o077 != 0).then(|| format!("has the mode {mode:03o}: others can open it"))
 }
 
-/// Binds in a directory that nobody else can enter, and gives the socket its name when its mode is
-/// right. The way through `/proc` keeps that directory's name out of the socket's path. Its name is
-/// of this place alone, so that what a crash left behind is found; where it belongs to somebody
-/// else, making it anew fails.
+/// Binds in a directory that no other user can enter, and gives the socket its name when its mode
+/// is right. The way through `/proc` keeps that directory's name out of the socket's path. Its name
+/// is of this place alone, so that leftovers of a crash are found; in a directory of another user
+/// the bind fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
     let private = private(path);
     clear(&private);

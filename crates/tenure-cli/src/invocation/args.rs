@@ -246,9 +246,9 @@ fn transfer(registry: Registry) -> Command {
         )
 }
 
-/// `command` with what names the runner of an election on this machine. How else that runner finds
-/// the others is looked at only with --remote, so that it need not be removed from a line that asks
-/// who leads.
+/// `command` with the settings that name the runner of an election on this machine. Settings that
+/// find the others are read only with --remote, and taken without it, so that a line that asks for
+/// the leader need not be changed.
 fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm);

@@ -1,4 +1,4 @@
-//! The commands that ask who leads, and those that command a runner.
+//! The commands that ask for the leader, and those that command a runner.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ use crate::settings::{Origin, parse, table};
 pub struct AskSettings {
     /// How a leader is found.
     pub protocol: &'static Protocol,
-    /// Whom to ask.
+    /// The participants to ask.
     pub backend: Box<dyn Backend>,
-    /// About what.
+    /// The election.
     pub election: ElectionName,
     /// How long to wait for a leader; `None` takes the first answer. Always `None` for `observe`.
     pub wait: Option<Duration>,
@@ -48,7 +48,7 @@ pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
 /// The checked settings of `tenure members add` and `members remove`.
 #[derive(Debug)]
 pub struct ChangeMembersSettings {
-    /// Whose members.
+    /// The members.
     pub backend: Box<dyn Backend>,
     /// The change.
     pub change: MemberChange,
@@ -121,7 +121,7 @@ pub struct TellSettings {
 /// Where a runner listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runner {
-    /// At this socket.
+    /// The runner at this socket.
     Socket(PathBuf),
     /// At one of the sockets in this directory whose names begin so.
     Among {
@@ -177,7 +177,7 @@ impl TellSettings {
 /// The checked settings of `tenure transfer`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferSettings {
-    /// Which runner.
+    /// The runner.
     pub tell: TellSettings,
     /// The next leader.
     pub to: NodeName,

@@ -20,17 +20,18 @@ use crate::settings::table;
 pub struct RunSettings {
     /// How a leader is found.
     pub protocol: &'static Protocol,
-    /// With whom.
+    /// The participants of the election.
     pub backend: Box<dyn Backend>,
-    /// Which runners belong together.
+    /// The realm of the runner.
     pub realm: Realm,
-    /// For what.
+    /// The election.
     pub election: ElectionName,
     /// The candidate's name.
     pub id: NodeName,
     /// The value that others see.
     pub value: Value,
-    /// Among those who wait the higher one goes first; `None` where candidates have none.
+    /// The priority: the higher one of the waiting candidates goes first; `None` where candidates
+    /// have none.
     pub priority: Option<u8>,
     /// Whether to end after the first leadership.
     pub once: bool,
@@ -45,7 +46,7 @@ pub struct RunSettings {
 /// An election in which a process campaigns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunRole {
-    /// Which.
+    /// The part of the election.
     pub part: Part,
     /// Its control socket.
     pub control: PathBuf,
@@ -176,7 +177,7 @@ fn controls(
 const ROLE: &[u8] = b"{role}";
 
 impl CommandLine {
-    /// The same with the number of a role in its arguments.
+    /// The command line with the number of a role in its arguments.
     fn of(&self, role: Option<u32>) -> Self {
         let mut command = self.clone();
         if let Some(role) = role {

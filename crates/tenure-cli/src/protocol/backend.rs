@@ -33,7 +33,7 @@ pub trait Backend: Debug {
         self.grace() + self.kill_margin() + OTHERS_KNOW
     }
 
-    /// How long to ask before it is unknown who leads.
+    /// How long to ask before the leader is unknown.
     fn patience(&self) -> Duration;
 
     /// Starts a participant that campaigns in `election` under the name `id`. A start does not fail
@@ -97,7 +97,7 @@ impl dyn Backend {
 pub enum Asks {
     /// Until it has an answer, or reports why there is none.
     Once,
-    /// Until a signal ends it.
+    /// The asker asks until a signal ends it.
     On,
 }
 
@@ -116,7 +116,7 @@ pub trait Participant {
     /// about it. Meanwhile it warns of what may pass.
     fn permanent_failure(&self) -> Later<'static, Failure>;
 
-    /// Why it is not known who leads `election`, if that is known.
+    /// The reason for which the leader of `election` is unknown, if that is known.
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
         Box::pin(async { None })
     }
@@ -126,8 +126,8 @@ pub trait Participant {
         Box::pin(async { None })
     }
 
-    /// Resolves when nobody who could answer has been reached for so long that asking on is of no
-    /// use to one that wants an answer now.
+    /// Resolves when no service has been reached for so long that asking on is of no use to a
+    /// command that wants an answer now.
     fn unreachable(&self) -> Later<'static, ()> {
         Box::pin(std::future::pending())
     }
@@ -192,14 +192,14 @@ pub fn refused(why: String) -> Failure {
 /// An election, in the class of safety that its protocol promises.
 #[derive(Debug)]
 pub enum AnyElection {
-    /// At most one leader, with a fence.
+    /// An election of at most one leader, with a fence.
     AtMostOne(Election<AtMostOne>),
     /// Several leaders at times, without fences.
     MayOverlap(Election<MayOverlap>),
 }
 
 impl AnyElection {
-    /// Follows who leads.
+    /// Observes the leader.
     #[must_use]
     pub fn observe(&self) -> Observer {
         match self {

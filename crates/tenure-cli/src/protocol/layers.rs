@@ -105,7 +105,7 @@ impl<'a> Layers<'a> {
         self.warnings.push(warning);
     }
 
-    /// Each of what was said so.
+    /// The warnings so far.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -252,7 +252,7 @@ impl<'a> Layers<'a> {
         self.checked(spec, &text, origin)
     }
 
-    /// The same of a setting that need not be set.
+    /// The text of a setting that need not be set.
     pub fn text_if_set(&mut self, spec: &Spec) -> Result<Option<String>, Failure> {
         let found = self.text(spec)?;
         found.map(|(text, origin)| self.checked(spec, &text, origin)).transpose()

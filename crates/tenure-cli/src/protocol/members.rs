@@ -4,7 +4,7 @@ use tenure::NodeName;
 
 use crate::failure::Failure;
 
-/// A change of who the members are.
+/// A change of the members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemberChange {
     /// This node becomes a member.

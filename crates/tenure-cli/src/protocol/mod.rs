@@ -167,13 +167,13 @@ impl Protocol {
 /// The purpose for which settings are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose<'a> {
-    /// To campaign in this election.
+    /// The command campaigns in this election.
     Campaign(&'a ElectionName),
-    /// To ask about this election.
+    /// The command asks about this election.
     Ask(&'a ElectionName),
     /// To ask the members how they do, of this election where it has members of its own.
     Members(Option<&'a ElectionName>),
-    /// To have whoever leads this election step down.
+    /// The command has the leader of this election step down.
     Order(&'a ElectionName),
     /// To ask which elections there are, of those that may be asked about.
     Elections,

@@ -23,7 +23,7 @@ pub(super) fn fix(
     let file = |path: &str| -> &'static [&'static str] {
         let is = |named: Option<&Path>| named.is_some_and(|it| it.display().to_string() == path);
         match error {
-            // The same file may be given for both, and be good for one.
+            // A user may give the same file for both, and the file may be good for one.
             PemError::NotPem { kind: "PRIVATE KEY", .. }
             | PemError::Encrypted { .. }
             | PemError::Curve { .. } => &["key"],

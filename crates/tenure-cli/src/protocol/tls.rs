@@ -127,8 +127,8 @@ impl Hidden {
     }
 }
 
-/// Refuses a file that shows who this user is and cannot be read, also where nothing but settings
-/// is asked for; warns if others can read it, or put another in its place.
+/// Refuses a file that shows the identity of this user and cannot be read, also where nothing but
+/// settings is asked for; warns if others can read it, or put another in its place.
 pub fn look_at(
     layers: &mut Layers<'_>,
     setting: &str,
@@ -208,8 +208,8 @@ fn one_line_of(text: &str) -> &str {
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-/// Refuses certificates where nobody would look at them, in the setting `whereabouts` of which
-/// some lead to servers without TLS; with their schemes.
+/// Refuses certificates that no server would look at: the setting `whereabouts` has servers without
+/// TLS. Takes both schemes.
 pub fn refuse_without(
     layers: &Layers<'_>,
     whereabouts: &str,

@@ -18,7 +18,7 @@ struct State {
     permanent: Option<Failure>,
     /// Why the service does not answer.
     silent: Option<Failure>,
-    /// Since when, and what was heard last.
+    /// The outage: its begin, and the latest reason.
     outage: Option<Outage>,
     /// The trouble of this process itself.
     own: Option<String>,
@@ -93,7 +93,7 @@ impl<About: Ord> Watch<About> {
         self.state.send_modify(|state| state.permanent = None);
     }
 
-    /// The same from elsewhere.
+    /// A function that gives up, for another task.
     pub(super) fn giving_up(&self) -> impl Fn(Failure) + Send + use<About> {
         let state = self.state.clone();
         move |failure| state.send_modify(|state| state.permanent = Some(failure))
@@ -106,7 +106,7 @@ impl<About: Ord> Watch<About> {
         });
     }
 
-    /// The same, of what says more than anything that was found first.
+    /// Replaces the first reason by this one, which says more.
     pub(super) fn is_of_no_use(&self, why: Failure) {
         self.state.send_modify(|state| state.silent = Some(why));
     }

@@ -42,7 +42,7 @@ macro_rules! settings {
             };
         )*
 
-        /// All of them.
+        /// All settings of this list.
         pub static ALL: &[&$crate::settings::Spec] = &[$(&$id.spec),*];
     };
 }
@@ -125,7 +125,7 @@ pub enum Reach {
 pub enum Default {
     /// Nothing: it is required, or its absence has a meaning.
     Nothing,
-    /// This text.
+    /// The default is this text.
     Text(&'static str),
     /// The default of the protocol.
     ByProtocol,

@@ -18,7 +18,7 @@ use crate::near::nearest;
 /// Why a text was refused. The caller adds which setting it is, its text and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// Which rule it breaks.
+    /// The broken rule.
     pub what: String,
     /// The text to write instead.
     pub fix: String,
@@ -32,7 +32,7 @@ impl Refusal {
         Self { what: what.into(), fix: fix.into(), hides_text: false }
     }
 
-    /// The same for a text that may hold a secret.
+    /// A refusal of a text that may hold a secret.
     #[must_use]
     pub fn of_secret(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { hides_text: true, ..Self::new(what, fix) }
@@ -101,7 +101,7 @@ pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
     ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
 }
 
-/// Which elections a key is for.
+/// The elections of a key.
 pub fn elections(text: &str) -> Result<Elections, Refusal> {
     text.parse().map_err(|error: ElectionsError| {
         Refusal::new(error.to_string(), "write names with commas, such as billing/*,audit, or *")
@@ -203,7 +203,7 @@ pub fn user(text: &str) -> Result<String, Refusal> {
     Ok(text.to_owned())
 }
 
-/// On or off, in a variable.
+/// A switch in a variable: on or off.
 pub fn switch(text: &str) -> Result<bool, Refusal> {
     match text {
         "true" | "1" | "yes" | "on" => Ok(true),

@@ -68,7 +68,7 @@ pub(super) async fn status(
     named::check(None, &status, origins, realms).map(|()| status)
 }
 
-/// The same before a request, with the patience of a request.
+/// Reads the status before a request, with the patience of a request.
 async fn patient_status(
     path: &Path,
     settings: &TellSettings,
@@ -123,8 +123,8 @@ async fn exchange(
     })
 }
 
-/// The runner at `path` was killed while it led: nobody listens there, and the deadline of its CMD
-/// is still to come.
+/// The failure for a runner that was killed at `path` while it led: no process listens there, and
+/// the deadline of its CMD is still to come.
 fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
     let is_refused = error.kind() == io::ErrorKind::ConnectionRefused;
     let until = socket_file::deadline(&until_file(path)).filter(|_| is_refused)?;
@@ -206,8 +206,8 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
     exchange.await
 }
 
-/// The socket of the runner that leads. Several candidates of one election may run on this
-/// machine; at most one of them leads. At a socket that was given answers who was named with it.
+/// The socket of the runner that leads. Several candidates of one election may run on this machine;
+/// at most one of them leads. A given socket is that of the named runner, or refused.
 pub(super) async fn find_leader(
     settings: &TellSettings,
     origins: &Origins,
@@ -419,9 +419,9 @@ fn nobody_leads(election: &str, asked: usize) -> Failure {
     Failure::new(Exit::Refused, what, ELSEWHERE)
 }
 
-/// So many runners are named at most.
+/// Largest number of runners that an error names.
 const NAMED_MAX: usize = 4;
-/// So many are asked at most.
+/// Largest number of runners that are asked.
 const ASKED_MAX: usize = 64;
 
 /// The runners of this user that answer, in words, those of this election first.

@@ -1,4 +1,4 @@
-//! Whether who answers at a socket is who was named.
+//! Compares the process that answers at a socket with the settings.
 
 use std::collections::BTreeSet;
 use std::path::Path;

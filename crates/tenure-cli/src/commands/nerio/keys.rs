@@ -1,4 +1,4 @@
-//! `tenure keys`: makes keys, and shows who uses which.
+//! `tenure keys`: makes keys, and shows their users.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};

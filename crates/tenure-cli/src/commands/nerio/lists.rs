@@ -1,4 +1,5 @@
-//! `tenure elections` and `tenure candidates`: what there is, and who waits since when.
+//! `tenure elections` and `tenure candidates`: lists elections, and their candidates with the time
+//! of their wait.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(in crate::commands) async fn elections(
     )
 }
 
-/// Lists all who want one election.
+/// Lists the candidates of an election.
 pub(in crate::commands) async fn candidates(
     settings: CandidatesSettings,
     context: Context,
@@ -57,7 +58,7 @@ pub(in crate::commands) async fn candidates(
     end(listing, &text, &nothing, &context)
 }
 
-/// With what is of the whole list.
+/// Adds the facts about the whole list.
 fn object<T>(mut told: Value, listing: &Listing<T>) -> String {
     told["age_ms"] = millis(listing.at.since(listing.asked)).into();
     told["members"] = objects(&listing.members).into();

@@ -39,7 +39,7 @@ fn object(wish: &Wish, ended: &EndedLeadership) -> serde_json::Value {
     })
 }
 
-/// For people, and how the command ends.
+/// The result as a text for people, and the exit code.
 fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
     let EndedLeadership { id, fence, .. } = ended;
     let election = &wish.election;

@@ -1,4 +1,4 @@
-//! Handing a leadership over to a named candidate, and reporting who leads next.
+//! Hands a leadership over to a named candidate, and reports the next leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::stepping_down::{End, SOON, tell};
 use crate::control::Answer;
 use crate::protocol::{Class, Later};
 
-/// To whom to hand over, and until when the one who asked waits for a new leader.
+/// The candidate to hand over to, and the end of the client's wait for a new leader.
 pub(super) struct Hand {
     pub(super) to: NodeName,
     pub(super) wait: Option<Time>,
@@ -40,7 +40,7 @@ impl<'a> Probe<'a> {
         self.0 = Some((hand, reply, waits));
     }
 
-    /// Resolves when it is known, with who asked. Cancel safe.
+    /// Resolves when the answer is known, with its client. Cancel safe.
     pub(super) async fn over(&mut self) -> (Waits, Hand, oneshot::Sender<Answer>) {
         if let Some((_, _, waits)) = &mut self.0 {
             let waits = waits.await;
@@ -54,7 +54,7 @@ impl<'a> Probe<'a> {
 
 /// The leader after a hand-over, as far as it was seen.
 pub(super) enum Next {
-    /// The one that was named.
+    /// The named candidate leads.
     Named,
     /// Another candidate, which may be this runner itself.
     Other {
@@ -131,7 +131,7 @@ struct Succession<K: Class> {
     election: Election<K>,
     /// The fence of the leadership that was handed over, if there are fences.
     before: Option<Fence>,
-    /// Whose leadership that was.
+    /// The candidate that led.
     from: Arc<str>,
     /// The candidate that was named.
     to: NodeName,

@@ -40,7 +40,7 @@ pub(super) enum LeadershipEnd {
 pub(super) enum Stopping {
     Resign(oneshot::Sender<Answer>),
     Transfer(Hand, oneshot::Sender<Answer>),
-    /// All of this process do.
+    /// All runners of this process step down.
     StepDown,
     Lost,
 }

@@ -15,8 +15,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
-    /// Waits until one leads that did not lead before, and a moment more: one that did may only
-    /// lead on, as this one does. No longer than somebody is there who could.
+    /// Waits until a process leads that did not lead before, and a moment more: a process that did
+    /// may only lead on, as this one does. Ends when no other process is left that could lead.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let participant = Rc::clone(&self.participant);
         let since = clock::now();
@@ -25,7 +25,7 @@ impl<K: Class> Runner<K> {
         let reporter = self.reporter.clone();
         Box::pin(async move {
             let Some(roles) = participant.roles() else { return };
-            // While somebody looks, all that lead are heard of.
+            // The observation makes all leaders known.
             let _observed = election.observe();
             let before = roles.others_that_lead(&name, Time::ZERO).await;
             if !roles.could_be_followed(&name).await {

@@ -7,8 +7,9 @@ use tokio::sync::watch;
 pub(super) enum Order {
     /// Campaign, and run CMD while leading.
     Go,
-    /// Stop CMD, give up, and campaign for nothing until told so. Which time that is: who sees only
-    /// the second of two, and not what was between them, has to answer that one, too.
+    /// Stop CMD, give up, and campaign for nothing until the next order. The number counts such
+    /// orders: a runner that sees only the second of two, without the order between, answers that
+    /// as well.
     StepDown(u64),
     /// Campaign no more, and end with this signal when another one leads.
     LeadOn(u8),
@@ -18,7 +19,7 @@ pub(super) enum Order {
 
 /// A runner has done what [`Order::StepDown`] asks for.
 pub(super) struct ParkRequest {
-    /// Which time.
+    /// Number of the order.
     pub(super) time: u64,
     /// The role that it led until then, where elections have roles.
     pub(super) gave: Option<u32>,

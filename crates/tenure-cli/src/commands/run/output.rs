@@ -25,7 +25,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Begins to copy. The writing ends are CMD's: nobody else must keep them.
+    /// Begins to copy. The writing ends are CMD's: no other process may keep them.
     pub(super) fn begin(prefix: &str) -> io::Result<(Self, tenure_supervise::Output)> {
         let (running, ended) = mpsc::channel(1);
         let out = copy(prefix, io::stdout, &running)?;
@@ -51,7 +51,7 @@ fn copy<W: Write>(
     let running = running.clone();
     thread::Builder::new().name("tenure-output".into()).spawn(move || {
         let _running = running;
-        // When nobody reads ours, CMD hears of it as it prints.
+        // CMD sees an error as it prints when the reader of our output has left.
         let _ = lines(File::from(from), &prefix, to);
     })?;
     Ok(theirs)

@@ -290,7 +290,7 @@ impl Reporter {
         }
     }
 
-    /// The one that was named as the next leads already.
+    /// Answers that the named next leader leads already.
     pub(super) fn leads_already(&self) -> Answer {
         self.status(Some(json!({"unchanged": true})))
     }

@@ -35,7 +35,7 @@ pub(super) struct RunnerParts {
     pub(super) parked: mpsc::Sender<ParkRequest>,
 }
 
-/// Everything that outlives one leadership.
+/// The parts of a runner that outlive a leadership.
 pub(super) struct Runner<K: Class> {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
@@ -231,7 +231,7 @@ impl<K: Class> Runner<K> {
 
 enum CampaignEnd<K: Class> {
     Won(Box<Leadership<K>>),
-    /// Its place among those who wait.
+    /// The candidate lost its place in the queue.
     Lost(Loss),
     Signal(u8),
     SteppedDown,

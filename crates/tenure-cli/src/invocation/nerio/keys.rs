@@ -13,7 +13,7 @@ use crate::settings::table;
 /// The checked settings of `tenure keys new`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewKeySettings {
-    /// For which cluster.
+    /// The cluster of the key.
     pub cluster: ClusterName,
     /// The file to make; `None` is to print.
     pub out: Option<PathBuf>,

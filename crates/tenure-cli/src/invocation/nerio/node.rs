@@ -17,9 +17,9 @@ use crate::settings::table;
 /// The checked settings of `tenure node`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeSettings {
-    /// With whom, and the address to bind.
+    /// The cluster, and the address to bind.
     pub cluster: Cluster,
-    /// Which member it is.
+    /// The member.
     pub seat: Seat,
 }
 
@@ -39,7 +39,7 @@ impl NodeSettings {
 pub struct HealthSettings {
     /// The members.
     pub cluster: Cluster,
-    /// The one that is shown alone.
+    /// The member that is shown alone.
     pub name: Option<NodeName>,
 }
 

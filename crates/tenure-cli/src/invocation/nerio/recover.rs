@@ -16,7 +16,7 @@ use crate::settings::table;
 pub struct RecoverSettings {
     /// The cluster of the member.
     pub cluster: Cluster,
-    /// Which member it is.
+    /// The member.
     pub name: NodeName,
     /// Its state directory.
     pub state: PathBuf,
@@ -51,14 +51,14 @@ impl RecoverSettings {
         self.lost.contains(&self.name)
     }
 
-    /// Whether nobody is left who remembers.
+    /// Whether no member is left that remembers.
     #[must_use]
     pub fn all_lost(&self) -> bool {
         self.lost.len() == self.cluster.config.members.len()
     }
 }
 
-/// Which members these are.
+/// The positions of these members in the list.
 fn positions(
     names: &[NodeName],
     cluster: &Cluster,

@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) authority: Option<PathBuf>,
     /// The certificate of this client.
     pub(super) identity: Option<Identity>,
-    /// As whom we log in.
+    /// The login.
     pub(super) proof: Option<Proof>,
 }
 
@@ -85,7 +85,7 @@ impl Settings {
     }
 }
 
-/// Reads as whom to log in: in one way.
+/// Reads the login, of one kind.
 fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let login = tls::login(layers)?.map(Proof::User);
     let token = tls::line(&TOKEN, layers)?.map(|(token, file)| Proof::Token(token, file));

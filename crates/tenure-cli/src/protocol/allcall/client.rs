@@ -23,7 +23,7 @@ use crate::settings::Origins;
 /// How long a question may take beside its rounds: a connection, and a server that is slow.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// How long one listens at most who did not say how long to wait.
+/// Longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
 
 /// How long at most what this process itself finds out is waited for.
@@ -125,7 +125,7 @@ fn begin(
 }
 
 impl Client {
-    /// Whether what it says comes back, and if so whether anybody has said something, too.
+    /// Whether its own messages come back, and if so whether another node has sent some, too.
     async fn company(node: &Node, known: &watch::Receiver<Observations>) -> Option<bool> {
         if !known.borrow().comes_back {
             return None;

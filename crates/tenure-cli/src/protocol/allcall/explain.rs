@@ -57,7 +57,7 @@ impl Explain {
                 let fix = self.login(*asks);
                 (self.failure(Exit::Usage, what, &fix, self.proofs()), false)
             }
-            // Its files were good at the start: somebody may be writing them anew.
+            // The files were good at the start: another process may be writing them anew.
             ConnectError::Login { .. } => {
                 let fix = "correct what this process logs in with";
                 (self.failure(Exit::Usage, what, fix, self.proofs()), true)

@@ -103,7 +103,7 @@ impl Reports {
         }
     }
 
-    /// A node says this before it says that nobody is known to lead.
+    /// The report that a node makes before it reports an unknown leader.
     fn in_the_way(&mut self) -> Option<String> {
         self.hear();
         self.foreign.as_ref().map(ToString::to_string)

@@ -70,7 +70,7 @@ impl Explain {
         }
     }
 
-    /// A refusal that lasts, of one who needs this access to the keys: `read` or `readwrite`.
+    /// The failure for a lasting refusal of this access to the keys: `read` or `readwrite`.
     pub(super) fn refusal(&self, refusal: &Refusal, access: &str) -> Option<Failure> {
         match refusal {
             Refusal::Denied { said } => Some(self.denied(said, access)),
@@ -108,7 +108,7 @@ impl Explain {
         self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
     }
 
-    /// All members of etcd have the same users, so that it does not matter who says so.
+    /// All members of etcd have the same users, so any member's refusal counts.
     fn no_login(&self, said: &str) -> Explanation {
         self.login(format!("etcd does not accept the login: {said}"))
     }
@@ -139,7 +139,7 @@ impl Explain {
             | ConnectError::SpeaksNoTls { .. }
             | ConnectError::Handshake { .. } => (what, Exit::Usage, fix, &["endpoints"]),
             ConnectError::Expired { .. } => {
-                // The text has the time in seconds since 1970, which nobody can read.
+                // The text has the time in seconds since 1970, which people cannot read.
                 let what = match what.split_once(": verification time") {
                     Some((what, _)) => format!("{what})"),
                     None => what,
@@ -196,7 +196,7 @@ impl Explain {
     }
 }
 
-/// Whether waiting may help: nobody is there yet, or something between is not ready.
+/// Whether waiting may help: the service is not there yet, or something between is not ready.
 fn may_pass(error: &ConnectError) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! etcd: where it answers, who asks, and how long its leases last.
+//! etcd: its endpoints, its users, and the length of its leases.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub struct Store {
     pub authority: Option<PathBuf>,
     /// The certificate of this client.
     pub identity: Option<Identity>,
-    /// As whom we log in.
+    /// The login.
     pub login: Option<Login>,
 }
 

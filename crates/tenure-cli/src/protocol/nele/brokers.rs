@@ -31,7 +31,7 @@ pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
     Ok(list)
 }
 
-/// As [`list`] reads it.
+/// Writes a list as [`list`] reads it.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 pub(super) fn shown(list: &Vec<String>) -> String {
     list.join(",")

@@ -30,7 +30,7 @@ use crate::settings::Origins;
 /// How long a question may take beside what is read: a connection, and the end of a partition.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// How long one listens at most who did not say how long to wait.
+/// Longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
 
 /// How long at most what this process itself finds out is waited for.
@@ -126,8 +126,8 @@ struct Of<C: Class> {
 /// How a node leaves that leads on.
 type Leave<C> = fn(&Node<C>) -> Later<'_, ()>;
 
-/// Makes sure of the topic: that nobody answers is an error, as what is not known of it cannot be
-/// promised. A candidate warns aloud.
+/// Makes sure of the topic: a silent broker is an error, as promises about an unknown topic are
+/// impossible. A candidate warns aloud.
 async fn start<C: Class>(
     settings: &Settings,
     id: NodeName,
@@ -272,7 +272,7 @@ impl<C: Class> RoleHolder for Client<C> {
 }
 
 impl<C: Class> Client<C> {
-    /// The table, once everybody who is there has had time to be heard.
+    /// The table, once every process that is there has had time to be heard.
     async fn look(&self) -> Option<Table> {
         let seen = self.node.seen().await?;
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -149,7 +149,7 @@ impl Explain {
         }
     }
 
-    /// This process leads nothing any more.
+    /// The failure that ends all leaderships of this process.
     pub(super) fn halted(&self, why: &str) -> Failure {
         // Errors of the client library end in a remedy.
         let told =

@@ -1,4 +1,4 @@
-//! NELE: leaders that emerge from who owns which partitions, on Kafka.
+//! NELE: leaders that emerge from the owners of partitions, on Kafka.
 
 mod brokers;
 #[cfg(feature = "kafka")]

@@ -123,7 +123,7 @@ pub(super) fn shown(given: &Properties) -> String {
 }
 
 impl Properties {
-    /// The one before it that may be a secret: then this may be a part of that.
+    /// The property before that may be a secret: then this text may be a part of it.
     #[cfg(any(feature = "kafka", test))]
     pub(super) fn may_belong_to(&self, nth: usize) -> Option<&str> {
         let mut before = self.0.iter().take(nth).map(|(name, _)| name.as_str());

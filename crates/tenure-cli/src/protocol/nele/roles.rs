@@ -1,4 +1,4 @@
-//! Which roles are meant.
+//! The roles of a process.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ impl Roles {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// Each of them.
+    /// The roles, one after the other.
     #[must_use]
     pub const fn each(self) -> RangeInclusive<u32> {
         self.first..=self.last

@@ -24,7 +24,7 @@ pub struct Cluster {
     /// The address to bind; port 0 is any free one. Loopback, unless there are keys or the user
     /// permitted otherwise.
     pub listen: SocketAddr,
-    /// With what datagrams are sealed.
+    /// The keys that seal datagrams.
     pub keys: Option<KeySetting>,
     /// Whether what is not sealed may be read: on loopback, or as the user permits it elsewhere.
     pub permits_unsealed: bool,
@@ -33,14 +33,14 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Reads the cluster from the layers. A node binds its own address in the members list,
-    /// anybody else a free port.
+    /// Reads the cluster from the layers. A node binds its own address in the members list, any
+    /// other process a free port.
     pub fn read(layers: &mut Layers<'_>, node: Option<&NodeName>) -> Result<Self, Failure> {
         let config = config(layers)?;
         let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
         let listen =
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
-        // A member goes on whoever differs, unless it contends.
+        // A member goes on whatever others run, unless it contends.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;
@@ -64,7 +64,7 @@ impl Cluster {
         self.keys.as_ref().map(|given| &given.keys)
     }
 
-    /// The member `name`, or the error that says who the members are.
+    /// The member `name`, or the error that lists the members.
     pub fn member(&self, name: &NodeName, origins: &Origins) -> Result<&Member, Failure> {
         member(name, &self.config.members, origins)
     }

@@ -35,7 +35,7 @@ pub struct MemberHealth {
 /// All members, or the one that was asked about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
-    /// In the order of their list.
+    /// The members, in the order of their list.
     pub members: Vec<MemberHealth>,
     /// When the first of this was asked for: nothing is older.
     pub asked: Time,

@@ -126,8 +126,8 @@ fn about_unsealed(
     }
 }
 
-/// For how long nobody must have sent without a key before the next step: whoever leads renews its
-/// lease within that, or has lost it.
+/// Span without unsealed datagrams before the next step: a leader renews its lease within that, or
+/// has lost it.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// In the first step of an exchange the second key is the new one, and nobody uses it yet.
+    /// The second key is the new one in the first step of an exchange, and has no user yet.
     #[test]
     fn possibly_new_key_stays() {
         let id = || ClusterKey::generate("prod".parse().unwrap()).unwrap().id();

@@ -24,7 +24,7 @@ pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
 /// Keys, and where they are from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeySetting {
-    /// They.
+    /// The keys.
     pub keys: Keys,
     /// Their file, unless they are in a variable.
     pub file: Option<PathBuf>,
@@ -193,7 +193,8 @@ impl KeyFile {
         self.seen().last.is_some()
     }
 
-    /// Warns of what lasts for two looks and was not told: somebody may be writing the file.
+    /// Warns of a fault that lasts for two looks and was not reported: another process may be
+    /// writing the file.
     fn is(&self, trouble: Option<String>) {
         let mut seen = self.seen();
         if trouble == seen.last && trouble != seen.told {

@@ -16,7 +16,7 @@ use crate::settings::table;
 /// The place of one member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seat {
-    /// Which member it is.
+    /// Name of the member.
     pub name: NodeName,
     /// Where it remembers.
     pub storage: Storage,
@@ -38,7 +38,7 @@ impl Seat {
         Ok((cluster, Self { name, storage, control }))
     }
 
-    /// The same for one that campaigns, too, if it is a member.
+    /// Reads the seat of a candidate, if it is a member, too.
     pub(super) fn of_candidate(
         layers: &mut Layers<'_>,
     ) -> Result<Option<(Cluster, Self)>, Failure> {
@@ -69,7 +69,7 @@ impl Seat {
 /// Where a member remembers what it must not forget.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// In a directory.
+    /// A member with a directory.
     Directory {
         /// The directory.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum Storage {
 }
 
 impl Storage {
-    /// The same for the library.
+    /// The storage as the library takes it.
     pub(crate) fn of_library(&self) -> tenure_nerio::Storage {
         let opening = |new: bool| if new { Opening::New } else { Opening::Existing };
         match self {

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const AGAIN: Duration = Duration::from_secs(1);
 /// So many looks must name no leader before it is said that there is none.
 const LOOKS: u32 = 5;
-/// For so long the next leader is waited for where nobody said how long.
+/// Wait for the next leader where the user set none.
 const SOON: Duration = Duration::from_secs(1);
 /// Longest overrun of a look that was begun in time: its result says more than that the time is
 /// over. A look that a name server keeps waiting takes longer.
@@ -53,7 +53,7 @@ pub(crate) struct EndedLeadership {
     pub(crate) fence: u64,
     /// Whether the named candidate led already.
     pub(crate) unchanged: bool,
-    /// Rest of the promise that keeps others from leading, where nobody waits for its end.
+    /// Rest of the promise that keeps others from leading, unless the command waits for its end.
     pub(crate) held: Option<Duration>,
     /// The next leader and its fence, if one was seen.
     pub(crate) leader: Option<(NodeName, u64)>,
@@ -80,7 +80,7 @@ pub(crate) async fn end(
     }
     let seen = ending.in_time(ending.order(&leads)).await?;
     let next = tokio::time::timeout(ending.left(), ending.next(&leads, seen)).await;
-    // The end of the leadership is known, whoever leads then.
+    // The end of the leadership is known, even without a next leader.
     let (held, leader) = next.unwrap_or(Ok((None, None)))?;
     Ok(EndedLeadership { id, fence, unchanged: false, held, leader })
 }
@@ -201,7 +201,7 @@ impl Ending<'_> {
         Failure::new(exit, what, "try again when tenure leader names one")
     }
 
-    /// A leader that resigned for one that is not there would be followed by anybody.
+    /// Refuses a next leader that does not wait: after the resignation any candidate could win.
     fn must_wait(&self, to: &NodeName, seen: &AllCandidates) -> Result<(), Failure> {
         let waits = |one: &&lists::CandidateSeen| one.who.name == *to && !one.waits_at.is_empty();
         if seen.candidates.iter().any(|one| waits(&one)) {
@@ -319,7 +319,7 @@ impl Ending<'_> {
 pub(super) const UNSEALED: &str =
     "give the cluster keys (tenure keys new), or run this on the leader's machine without --remote";
 
-/// Whether anybody may still pass it on.
+/// Whether a member may still pass the order on.
 fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     let who = |what: Answered| -> Vec<NodeName> {
         let those = given.iter().filter(|(_, said)| *said == what);
@@ -387,7 +387,7 @@ fn names(names: &[NodeName]) -> String {
 }
 
 /// Hands orders for `election` in as if they had come by the control socket, for as long as the
-/// future is polled. The sender of an order looks who leads, and gets no answer: this function
+/// future is polled. The sender of an order watches the leader, and gets no answer: this function
 /// warns of an order that is not obeyed.
 pub(super) async fn hand_in(
     mut notices: broadcast::Receiver<Notice>,
@@ -397,7 +397,7 @@ pub(super) async fn hand_in(
     loop {
         let notice = match notices.recv().await {
             Ok(notice) => notice,
-            // The same order is not handed in again: whoever gave it gives another one.
+            // The sender repeats an order that is lost.
             Err(broadcast::error::RecvError::Lagged(_)) => continue,
             Err(broadcast::error::RecvError::Closed) => return,
         };

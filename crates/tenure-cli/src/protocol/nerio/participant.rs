@@ -71,7 +71,7 @@ impl Backend for Grantors {
             })?;
             let builder = builder.grantor(seat.storage.of_library());
             let mut asker = Asker::meet(builder, cluster, asks, origins)?;
-            // Before anybody else listens: the first who does hears what was said at the start.
+            // Subscribe before any other task: the first subscriber hears the notices of the start.
             let notices = asker.node.notices();
             let service = Service::new(asker.key_file.clone(), too_long(cluster));
             asker.member.spawn(serve(service, asker.node.clone(), notices, control));
@@ -151,7 +151,7 @@ pub(super) const fn one_word(service: nerio::Service) -> &'static str {
     }
 }
 
-/// The same for people, behind its name.
+/// The state of a member for people, behind its name.
 pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
     behind(member, &Unsafe::NotServing { member: member.clone(), service })
 }

@@ -16,7 +16,8 @@ use crate::control::{Answer, Call, Request, Server};
 use crate::failure::{self, Failure};
 use crate::output::millis;
 
-/// So many grants and releases are logged within [`MINUTE`]: without keys anybody can cause them.
+/// Largest number of grants and releases that are logged within [`MINUTE`]: without keys any sender
+/// can cause them.
 const GRANTS_MAX: u32 = 1_000;
 const MINUTE: Duration = Duration::from_secs(60);
 

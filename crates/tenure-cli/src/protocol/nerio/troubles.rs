@@ -123,7 +123,7 @@ pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> O
     disagree(cluster, &seen.differing, origins)
 }
 
-/// The same of members that were heard to differ.
+/// The failure for members that were heard to differ.
 pub(super) fn disagree(
     cluster: &Cluster,
     differing: &BTreeSet<NodeName>,

@@ -10,7 +10,7 @@ use crate::settings::{Refusal, parse};
 /// The voter's own URL, or what of it others cannot find out by themselves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallAddress {
-    /// All of it.
+    /// The whole URL.
     Url(VoterUrl),
     /// Its path: the address is known otherwise.
     Path(String),

@@ -24,7 +24,7 @@ use crate::settings::Origins;
 /// How long a change is tried again that must wait for the one before it.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
-/// The shortest time that a single question is given: nobody waits for anything else meanwhile.
+/// Shortest span for a single question: the command waits for nothing else meanwhile.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
 /// The answers of all voters that can be found.
@@ -236,7 +236,7 @@ fn state(
     }
 }
 
-/// Has the leader change the electorate.
+/// Asks the leader to change the electorate.
 pub(super) async fn change(
     settings: &Settings,
     change: MemberChange,

@@ -1,4 +1,4 @@
-//! A network of voters, and who asks or votes in it.
+//! A network of voters, and the nodes that ask or vote in it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ impl Settings {
     }
 }
 
-/// By certificates alone nobody is called without TLS.
+/// Refuses plain URLs where certificates alone authenticate.
 fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Result<(), Failure> {
     let alone = options.tls.is_some() && options.secrets.is_none();
     let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));

@@ -6,7 +6,7 @@ use std::io;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
 
-/// All children of this process.
+/// The children of this process.
 pub(super) struct Children {
     /// Children from before the demo began: a shell that becomes the demo by exec leaves its own
     /// children to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
@@ -40,7 +40,7 @@ impl Children {
         Ok(left)
     }
 
-    /// The same, in words.
+    /// The remaining children, in words.
     pub(super) fn names(&self) -> Vec<String> {
         let name = |pid: Pid| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();

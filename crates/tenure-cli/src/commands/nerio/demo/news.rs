@@ -16,7 +16,7 @@ use crate::failure::{one_line, shell_word};
 
 /// Something that happened.
 pub(super) enum News<'a> {
-    /// All processes were started.
+    /// The demo has started all processes.
     Opened { path: &'a Path, lease: Duration, settings: &'a Path },
     /// The first leader.
     Leads(&'a Leadership),

@@ -24,7 +24,7 @@ use crate::invocation::nerio::demo::DemoSettings;
 
 /// How often the demo looks at everything.
 const TICK: Duration = Duration::from_millis(20);
-/// How often the observer asks the grantors who leads.
+/// Interval of the observer's questions for the leader.
 const OBSERVE: Duration = Duration::from_millis(50);
 /// How often a status is printed.
 const STATUS: Duration = Duration::from_secs(4);

@@ -44,7 +44,7 @@ struct Process {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Departure {
     pub(super) name: &'static str,
-    /// In words.
+    /// The end, in words.
     pub(super) how: String,
     /// Whether it is started again: not when it ended with an error.
     pub(super) returns: bool,

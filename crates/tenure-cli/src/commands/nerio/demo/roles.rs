@@ -36,7 +36,7 @@ pub fn reenter() -> Option<ExitCode> {
         _ => return None,
     };
     let Err(error) = ended;
-    // When standard error is closed, nobody reads this.
+    // A reader may be missing: standard error may be closed.
     let _ = writeln!(io::stderr(), "error: a part of tenure demo: {error}");
     Some(ExitCode::FAILURE)
 }

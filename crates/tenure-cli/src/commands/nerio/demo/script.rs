@@ -35,7 +35,7 @@ impl Fault {
         }
     }
 
-    /// For people.
+    /// Name for people.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Resign => "resign",
@@ -44,7 +44,7 @@ impl Fault {
         }
     }
 
-    /// For programs.
+    /// Name for programs.
     pub(super) const fn key(self) -> &'static str {
         match self {
             Self::Resign => "resign",
@@ -54,7 +54,7 @@ impl Fault {
     }
 }
 
-/// A fault, whom it is done to, and the fence of the leadership that it ends.
+/// A fault, its victim, and the fence of the leadership that it ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Strike {
     pub(super) fault: Fault,

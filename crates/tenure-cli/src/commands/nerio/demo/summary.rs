@@ -80,7 +80,7 @@ impl Summary {
         })
     }
 
-    /// Some lines for people.
+    /// The summary as lines for people.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "\n{} in {:.1} s, {} of work\n",

@@ -20,16 +20,16 @@ pub(super) struct Failover {
     pub(super) fence: u64,
     /// From the fault to the next leader's first line; `None` without a fault.
     pub(super) took: Option<Duration>,
-    /// From the last line of the one to the first of the other: nobody worked. May be longer than
-    /// `took`, by the time between two lines.
+    /// Span without work, from the last line of a leader to the first of the next. May be longer
+    /// than `took`, by the time between two lines.
     pub(super) idle: Duration,
     /// Rest of the lease at the fault.
     pub(super) left: Option<Duration>,
 }
 
 impl Failover {
-    /// `to` leads since its first line. The lease of `from` ended at `until`, as far as anybody
-    /// outside could know.
+    /// The failover to `to`, since its first line. The lease of `from` ended at `until`, as far as
+    /// an observer could know.
     pub(super) fn new(
         struck: Option<(Fault, Time)>,
         from: Leadership,
@@ -57,7 +57,7 @@ impl Failover {
     }
 }
 
-/// Some durations, without keeping each.
+/// Statistics of durations, without keeping each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Spread {
     pub(super) count: u32,
@@ -84,13 +84,13 @@ impl Spread {
 pub(super) struct Toll {
     /// How long they took.
     pub(super) took: Spread,
-    /// How long nobody worked.
+    /// Spans without work.
     pub(super) idle: Spread,
     /// By how much they took longer than what was left of the lease.
     pub(super) beyond: Spread,
 }
 
-/// All failovers.
+/// The failovers so far.
 #[derive(Default)]
 pub(super) struct Tally {
     tolls: [Toll; Fault::ALL.len()],

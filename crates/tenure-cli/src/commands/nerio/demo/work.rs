@@ -16,11 +16,11 @@ const CHUNK: usize = 16 * 1024;
 pub(super) struct Line {
     /// When it was written.
     pub(super) at: Time,
-    /// Under which fence.
+    /// Fence of the leadership.
     pub(super) fence: u64,
-    /// By whose worker.
+    /// Name of the candidate whose worker wrote it.
     pub(super) id: String,
-    /// By which process.
+    /// Process that wrote it.
     pub(super) pid: u32,
     /// How long its lease was to last, read after `at`.
     pub(super) until: Time,

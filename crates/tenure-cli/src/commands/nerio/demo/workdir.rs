@@ -168,7 +168,7 @@ mod tests {
         assert_eq!((after[0], after.len()), (before[0], GRANTORS.len()));
         assert!(!after.contains(&before[1]), "{after:?}");
         drop(taken);
-        // No process has this number, so nobody has this address.
+        // A process of this number, and its address, cannot exist.
         let other = own_address(Pid::from_raw((1 << 22) - 1).unwrap());
         assert_eq!(other, Ipv4Addr::new(127, 127, 255, 255));
         assert!(free_addresses(other).unwrap().iter().all(|address| !before.contains(address)));

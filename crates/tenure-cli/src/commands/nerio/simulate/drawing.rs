@@ -58,14 +58,14 @@ impl Drawing {
         self.0.append(text.set("x", x).set("y", y));
     }
 
-    /// The element; `label` says what it shows to those who do not see it.
+    /// The finished element; `label` describes it for readers who do not see it.
     pub(super) fn finish(mut self, label: &str) -> String {
         self.0.assign("aria-label", label);
         format!("{}\n", self.0)
     }
 }
 
-/// With one decimal, which nobody sees.
+/// A point with one decimal: finer differences are invisible.
 fn rounded((x, y): (f64, f64)) -> (f64, f64) {
     ((x * 10.0).round() / 10.0, (y * 10.0).round() / 10.0)
 }
@@ -85,7 +85,7 @@ impl Scale {
         self.start + part * (self.end - self.start)
     }
 
-    /// About five round values.
+    /// Some five round values.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let rough = (self.to - self.from) / 5.0;
         if rough <= 0.0 {

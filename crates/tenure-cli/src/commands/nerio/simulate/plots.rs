@@ -53,7 +53,7 @@ pub(super) fn histogram(spread: &Spread) -> String {
     drawing.finish("Histogram of the time without a leader after a crash")
 }
 
-/// A drill in the middle of all: who led, what ran out, who led next.
+/// Plots a typical drill: the leader before, the end of its lease, and the next leader.
 pub(super) fn failover(answer: &Answer) -> String {
     const TOP: f64 = 40.0;
     const ROW: f64 = 34.0;
