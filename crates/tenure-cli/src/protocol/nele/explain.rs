@@ -3,7 +3,7 @@
 use tenure_kafka::topic::TopicError;
 use tenure_kafka::{LoginError, OptionsError, SessionError, StartError};
 
-use super::Given;
+use super::Properties;
 use super::ledger::{Files, Settings};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
