@@ -22,22 +22,14 @@ pub(super) struct Explain {
     origins: Origins,
 }
 
-/// The fault, the exit code of the process, the remedy, and the settings.
-type Explanation = (String, Exit, String, &'static [&'static str]);
-
 impl Explain {
     pub(super) fn new(store: &Store, election: &ElectionName, origins: &Origins) -> Self {
         let prefix = format!("{}{election}/", store.config.namespace);
         Self { store: store.clone(), prefix, origins: origins.clone() }
     }
 
-    fn failure(&self, (what, exit, fix, names): Explanation) -> Failure {
+    fn failure(&self, exit: Exit, what: String, fix: &str, names: &[&str]) -> Failure {
         self.origins.explain(Failure::new(exit, what, fix), names)
-    }
-
-    /// A file that cannot be used.
-    pub(super) fn options(&self, error: &OptionsError) -> Failure {
-        self.failure(self.of_options(error))
     }
 
     /// Why elections cannot be held, and whether that may pass by itself.
@@ -52,18 +44,18 @@ impl Explain {
                 // fail there as well.
                 let permanent = errors.iter().all(|error| !may_pass(error))
                     || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
-                let (mut what, exit, fix, names) = self.of_connect(error);
+                let mut failure = self.of_connect(error);
                 for error in errors {
-                    let (other, ..) = self.of_connect(error);
-                    if !what.contains(&other) {
-                        what += &format!("; {other}");
+                    let other = self.of_connect(error).what;
+                    if !failure.what.contains(&other) {
+                        failure.what += &format!("; {other}");
                     }
                 }
-                (self.failure((what, exit, fix, names)), !permanent)
+                (failure, !permanent)
             }
             CheckError::TwoClusters { .. } => {
-                let fix = "name the members of one cluster in --endpoints".to_owned();
-                (self.failure((error.to_string(), Exit::Usage, fix, &["endpoints"])), false)
+                let fix = "name the members of one cluster in --endpoints";
+                (self.failure(Exit::Usage, error.to_string(), fix, &["endpoints"]), false)
             }
             CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
             CheckError::NotAnswered { why } => (self.silent(why), true),
@@ -74,7 +66,7 @@ impl Explain {
     pub(super) fn refusal(&self, refusal: &Refusal, access: &str) -> Option<Failure> {
         match refusal {
             Refusal::Denied { said } => Some(self.denied(said, access)),
-            Refusal::Unauthenticated { said } => Some(self.failure(self.no_login(said))),
+            Refusal::Unauthenticated { said } => Some(self.no_login(said)),
             Refusal::NoSpace { .. } | Refusal::TooManyOperations { .. } | Refusal::Other { .. } => {
                 None
             }
@@ -83,7 +75,7 @@ impl Explain {
 
     /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
-        self.failure(silent(clipped_line(why)))
+        self.no_answer(clipped_line(why))
     }
 
     /// The endpoints lead elsewhere than at the start, for so long already.
@@ -91,87 +83,94 @@ impl Explain {
         let what = format!("only another etcd cluster has answered for {lasting:.0?}");
         let fix = "start this again if etcd was restored with a new token; else correct \
                    --endpoints";
-        self.failure((what, Exit::Refused, fix.to_owned(), &["endpoints"]))
+        self.failure(Exit::Refused, what, fix, &["endpoints"])
+    }
+
+    fn no_answer(&self, what: String) -> Failure {
+        let fix = "see that etcd runs and has a quorum, or correct --endpoints";
+        self.failure(Exit::Unknown, what, fix, &["endpoints"])
     }
 
     fn denied(&self, said: &str, access: &str) -> Failure {
         let prefix = &self.prefix;
         let what = format!("etcd refuses keys that begin with {prefix}: {said}");
         if self.store.login.is_none() {
-            return self.failure(self.login(what));
+            return self.login(what);
         }
         let fix = format!(
             "grant a role of this user the keys: etcdctl role grant-permission ROLE --prefix=true \
              {access} {}",
             shell_word(prefix)
         );
-        self.failure((what, Exit::Refused, fix, &["user", "election", "namespace"]))
+        self.failure(Exit::Refused, what, &fix, &["user", "election", "namespace"])
     }
 
     /// All members of etcd have the same users, so any member's refusal counts.
-    fn no_login(&self, said: &str) -> Explanation {
+    fn no_login(&self, said: &str) -> Failure {
         self.login(format!("etcd does not accept the login: {said}"))
     }
 
-    fn login(&self, what: String) -> Explanation {
+    fn login(&self, what: String) -> Failure {
         let fix = match self.store.login {
             Some(_) => "correct --user or the password",
             None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
         };
-        (what, Exit::Usage, fix.to_owned(), &["user", PASSWORD_ENTRY])
+        self.failure(Exit::Usage, what, fix, &["user", PASSWORD_ENTRY])
     }
 
-    fn of_connect(&self, error: &ConnectError) -> Explanation {
+    fn of_connect(&self, error: &ConnectError) -> Failure {
         let (what, fix) = halves(&error.to_string());
         match error {
             ConnectError::NotReached { .. }
             | ConnectError::NotReady { .. }
-            | ConnectError::TimedOut { .. } => silent(error.to_string()),
+            | ConnectError::TimedOut { .. } => self.no_answer(error.to_string()),
             ConnectError::Closed { endpoint, .. } => {
                 let fix = if endpoint.is_secure() {
                     "give --cert and --key, or others, or write http:// in --endpoints"
                 } else {
                     "write https:// in --endpoints if etcd speaks TLS"
                 };
-                (what, Exit::Unknown, fix.to_owned(), self.shown_there())
+                self.failure(Exit::Unknown, what, fix, self.shown_there())
             }
             ConnectError::SpeaksTls { .. }
             | ConnectError::SpeaksNoTls { .. }
-            | ConnectError::Handshake { .. } => (what, Exit::Usage, fix, &["endpoints"]),
+            | ConnectError::Handshake { .. } => {
+                self.failure(Exit::Usage, what, &fix, &["endpoints"])
+            }
             ConnectError::Expired { .. } => {
                 // The text has the time in seconds since 1970, which people cannot read.
                 let what = match what.split_once(": verification time") {
                     Some((what, _)) => format!("{what})"),
                     None => what,
                 };
-                (what, Exit::Usage, fix, self.shown_there())
+                self.failure(Exit::Usage, what, &fix, self.shown_there())
             }
             ConnectError::NoTrust { .. } => {
                 let fix = "give --cacert with the issuer of etcd's certificates, and endpoints \
                            that these are good for";
-                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cacert"])
+                self.failure(Exit::Usage, what, fix, &["endpoints", "cacert"])
             }
             ConnectError::NotTrusted { .. } => {
                 let fix = match self.store.identity {
                     Some(_) => "give another --cert and --key, signed by one whom etcd trusts",
                     None => "give --cert and --key, signed by one whom etcd trusts",
                 };
-                (what, Exit::Usage, fix.to_owned(), &["endpoints", "cert"])
+                self.failure(Exit::Usage, what, fix, &["endpoints", "cert"])
             }
             ConnectError::Login { said, .. } => self.no_login(said),
             ConnectError::Refused { .. } => {
-                let fix = "look at the roles of the user".to_owned();
-                (error.to_string(), Exit::Refused, fix, &["endpoints", "user"])
+                let fix = "look at the roles of the user";
+                self.failure(Exit::Refused, error.to_string(), fix, &["endpoints", "user"])
             }
             ConnectError::TooOld { .. } => {
-                let fix = "upgrade etcd, best to 3.6 or newer".to_owned();
-                (error.to_string(), Exit::Refused, fix, &["endpoints"])
+                let fix = "upgrade etcd, best to 3.6 or newer";
+                self.failure(Exit::Refused, error.to_string(), fix, &["endpoints"])
             }
             ConnectError::GrpcProxy { .. } => {
-                let fix = "name the members of etcd in --endpoints".to_owned();
-                (what, Exit::Usage, fix, &["endpoints"])
+                let fix = "name the members of etcd in --endpoints";
+                self.failure(Exit::Usage, what, fix, &["endpoints"])
             }
-            ConnectError::Options(error) => self.of_options(error),
+            ConnectError::Options(error) => self.options(error),
         }
     }
 
@@ -183,7 +182,8 @@ impl Explain {
         }
     }
 
-    fn of_options(&self, error: &OptionsError) -> Explanation {
+    /// A file that cannot be used.
+    pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => {
                 pem::fix(error, &self.store.authority, &self.store.identity)
@@ -192,7 +192,7 @@ impl Explain {
             // Neither can be had with settings.
             OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
         };
-        (error.to_string(), Exit::Usage, fix.to_owned(), names)
+        self.failure(Exit::Usage, error.to_string(), fix, names)
     }
 }
 
@@ -205,11 +205,6 @@ fn may_pass(error: &ConnectError) -> bool {
             | ConnectError::TimedOut { .. }
             | ConnectError::Closed { .. }
     )
-}
-
-fn silent(what: String) -> Explanation {
-    let fix = "see that etcd runs and has a quorum, or correct --endpoints".to_owned();
-    (what, Exit::Unknown, fix, &["endpoints"])
 }
 
 /// The fault and the remedy, where a text has both.
