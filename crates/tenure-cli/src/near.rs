@@ -2,8 +2,8 @@
 
 /// The known word that `word` is most likely a misspelling of.
 ///
-/// The limit is a slip of the hand for every three letters: enough for `laese`, and too little to take
-/// `IP` for `ID`.
+/// The limit is a slip of the hand for every three letters: enough for `laese`, and too little to
+/// take `IP` for `ID`.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()

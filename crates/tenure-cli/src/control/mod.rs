@@ -1,7 +1,7 @@
 //! The sockets over which runners and nodes take commands.
 //!
-//! Each runner and each node of this user on this machine has a socket, in a directory of the user's
-//! own. Election names may be longer than a socket's path, so the election and the cluster
+//! Each runner and each node of this user on this machine has a socket, in a directory of the
+//! user's own. Election names may be longer than a socket's path, so the election and the cluster
 //! appear as a hash; the process that answers says which election it is.
 
 mod server;

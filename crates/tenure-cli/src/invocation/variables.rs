@@ -14,8 +14,8 @@ const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNT
 
 /// Looks at every `TENURE_*` variable that is no setting.
 ///
-/// A variable that differs from a setting by a slip of the hand is refused: the user meant it, and its
-/// absence would go unnoticed. Any other is only warned about, because others may own it:
+/// A variable that differs from a setting by a slip of the hand is refused: the user meant it, and
+/// its absence would go unnoticed. Any other is only warned about, because others may own it:
 /// Kubernetes sets several for each Service, which `is_of_a_service` tells.
 pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec<String>, Failure> {
     let settings = registry.settings().filter_map(Spec::variable);

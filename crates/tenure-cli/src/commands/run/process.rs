@@ -12,7 +12,7 @@ use tokio::task::{JoinSet, LocalSet};
 
 use super::orders::{Order, Orders, ParkRequest};
 use super::reporter::Reporter;
-use super::runner::{Runner, RunnerParts};
+use super::runner::{Runner, RunnerKit};
 use crate::commands::signals::Signals;
 use crate::commands::starting;
 use crate::control::{self, Answer, Server};
@@ -109,7 +109,7 @@ async fn serve(
     for (role, control) in settings.roles.iter().zip(sockets) {
         let election = participant.election(&role.part.election);
         let several = matches!(election, AnyElection::MayOverlap(_));
-        let shared = RunnerParts {
+        let shared = RunnerKit {
             reporter: Reporter::new(&settings, role, several, rank, json, manager.clone()),
             settings: Rc::clone(&settings),
             participant: Rc::clone(&participant),
@@ -144,7 +144,7 @@ async fn serve(
 
 fn start<K: Class>(
     runners: &mut JoinSet<Result<Exit, Failure>>,
-    shared: RunnerParts,
+    shared: RunnerKit,
     election: Election<K>,
     control: Server,
 ) {

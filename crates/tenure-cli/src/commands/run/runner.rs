@@ -21,7 +21,7 @@ use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
 
 /// The parts of a runner that its process gives it.
-pub(super) struct RunnerParts {
+pub(super) struct RunnerKit {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
@@ -53,8 +53,8 @@ pub(super) struct Runner<K: Class> {
 }
 
 impl<K: Class> Runner<K> {
-    pub(super) fn new(shared: RunnerParts, election: Election<K>, control: Server) -> Self {
-        let RunnerParts { settings, participant, role, until, reporter, orders, give_back, parked } =
+    pub(super) fn new(shared: RunnerKit, election: Election<K>, control: Server) -> Self {
+        let RunnerKit { settings, participant, role, until, reporter, orders, give_back, parked } =
             shared;
         let permanent_failure = participant.permanent_failure();
         let handing = JoinSet::new();

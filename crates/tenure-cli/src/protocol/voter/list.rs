@@ -81,9 +81,10 @@ pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
         let fix = "write ID=URL for each voter, with commas between them, or leave it out";
         return Err(Refusal::new("it names nobody", fix));
     }
-    let list = match text.trim_start().starts_with('[') {
-        true => json(text)?,
-        false => text.split(',').map(one).collect::<Result<_, _>>()?,
+    let list = if text.trim_start().starts_with('[') {
+        json(text)?
+    } else {
+        text.split(',').map(one).collect::<Result<_, _>>()?
     };
     list.iter().try_for_each(|listed| url(listed.url.as_str()).map(drop))?;
     let mut ids: Vec<_> = list.iter().map(|listed| &listed.id).collect();

@@ -98,7 +98,8 @@ impl Judge {
                     let by = current.last.since(line.at);
                     let before = current.fence;
                     self.flaw(format!(
-                        "{writer} began {by:?} before the leader with the fence {before} had stopped"
+                        "{writer} began {by:?} before the leader with the fence {before} had \
+                         stopped"
                     ));
                 }
                 self.begin(line);
