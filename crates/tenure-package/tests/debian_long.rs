@@ -187,7 +187,7 @@ fn installs(machine: &Machine) {
     assert!(machine.does("tenure --version").starts_with("tenure "));
     let (choice, _) = machine.run("tenure run --election x --protocol none -- true");
     for protocol in ALL {
-        assert!(choice.contains(protocol.name()), "{} in {choice}", protocol.name());
+        assert!(choice.contains(protocol.name), "{} in {choice}", protocol.name);
     }
     assert!(!machine.does("ldd /usr/bin/tenure").contains("not found"));
     machine.does("readelf -S /usr/bin/tenure | grep '[.]text'");

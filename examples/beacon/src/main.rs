@@ -25,7 +25,7 @@ fn addresses(text: &str) -> Result<Vec<SocketAddr>, Refusal> {
 }
 
 fn main() -> ExitCode {
-    tenure_cli::main(&[&nerio::PROTOCOL, &BEACON])
+    tenure_cli::main(const { &[&nerio::PROTOCOL, &BEACON] })
 }
 
 static BEACON: Protocol = Protocol {

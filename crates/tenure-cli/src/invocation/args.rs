@@ -177,7 +177,7 @@ fn members(registry: Registry) -> Command {
                  Example:\n  tenure members --config tenure.toml",
             )
     };
-    let able = registry.0.iter().find(|protocol| changes(**protocol));
+    let able = registry.0.iter().find(|protocol| changes(protocol));
     let protocol = able.map(|one| format!(" --protocol {}", one.name)).unwrap_or_default();
     let change = |name, about: &'static str, more: &str| {
         with_settings_of(registry, changes, Command::new(name), &own)

@@ -23,7 +23,7 @@ pub(super) fn with_settings_of(
     command: Command,
     specs: &[&'static Spec],
 ) -> Command {
-    let is_shown = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(*owner));
+    let is_shown = |spec: &&Spec| registry.owners(spec).iter().any(|owner| able(owner));
     let (shown, hidden): (Vec<_>, Vec<_>) =
         registry.of_protocols(false).into_iter().partition(is_shown);
     with_settings(registry, command, &[specs, &shown])

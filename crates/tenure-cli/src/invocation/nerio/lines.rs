@@ -15,7 +15,7 @@ use crate::settings::table::{
 };
 
 /// The registry of commands that have no choice of protocols.
-const NERIO: Registry = Registry(&[&PROTOCOL]);
+static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
