@@ -176,15 +176,15 @@
 //!    assigned or not: one that ended at once would leave a gap at every hand-over. T exceeds
 //!    S + R + 2·heartbeat interval + publish interval + delivery timeout + fetch wait + seek by any
 //!    two clocks, and one S more where the coordinator may fail over.
-//! *`at_most_one`*: a fresh V proves only that a process writes, and reading is not fenced off. So
-//! the log decides, and the group only nominates. An owner publishes a claim and reads on from
-//! there. The owner leads ⇔ the partition is assigned to it, its claim is not void, now < evidence
-//! sent + T, and now ≥ claim read back + G. Evidence is an own record of this incarnation, read
-//! back after the claim, and counts from when it was *sent*. A claim of another process of the
-//! group voids it; so does anything that may hide one: an offset that is not the next, a reading
-//! that is broken, a record of ours that cannot be read. A process has at most one claim under way;
-//! it makes another one after a publish interval and a random part of one; an assignment always
-//! needs a new one.
+//!    *`at_most_one`*: a fresh V proves only that a process writes, and reading is not fenced off.
+//!    So the log decides, and the group only nominates. An owner publishes a claim and reads on
+//!    from there. The owner leads ⇔ the partition is assigned to it, its claim is not void, now <
+//!    evidence sent + T, and now ≥ claim read back + G. Evidence is an own record of this
+//!    incarnation, read back after the claim, and counts from when it was *sent*. A claim of
+//!    another process of the group voids it; so does anything that may hide one: an offset that is
+//!    not the next, a reading that is broken, a record of ours that cannot be read. A process has
+//!    at most one claim under way; it makes another one after a publish interval and a random part
+//!    of one; an assignment always needs a new one.
 //! 2. Records that were read under an earlier assignment are dropped. No process waits for a lost
 //!    partition; a revoked one is given back when it is led no more, in the same step.
 //! 3. Reading begins at the end that was found after the assignment, and a claim is made after

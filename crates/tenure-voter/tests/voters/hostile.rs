@@ -1,7 +1,5 @@
 //! Strangers: each gets a clear answer, and nothing is lost.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

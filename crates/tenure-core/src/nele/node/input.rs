@@ -1,5 +1,7 @@
 //! The contract: inputs, deadlines, and who leads.
 
+use alloc::vec::Vec;
+
 use super::state::Nele;
 use crate::contract::{Input, Protocol};
 use crate::draw::Draw;
@@ -63,7 +65,8 @@ impl Nele {
     /// The application gives a role up. The partition stays while there are others.
     fn resign(&mut self, role: Role, out: &mut Out) {
         self.finish(role, None, out);
-        self.group.quits = self.campaigns().next().is_none();
+        let is_last = self.campaigns().next().is_none();
+        self.group.quits = is_last;
         self.changed = true;
     }
 

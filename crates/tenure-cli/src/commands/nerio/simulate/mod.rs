@@ -55,7 +55,7 @@ pub(in crate::commands) fn run(
     if let Some(path) = html {
         write(origins, path, &page::page(&report))?;
     }
-    output::print(&if json {
+    output::print(&if *json {
         format!("{}\n", object::object(&report))
     } else {
         text::text(&report)
