@@ -18,6 +18,9 @@ use crate::settings::Context;
 /// for its turn.
 const REFUSED: Duration = Duration::from_millis(100);
 
+/// Why the leader is unknown after no time at all.
+const HURRIED: &str = "--wait 0s gave nobody the time to answer";
+
 /// Prints the leader, and ends.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
@@ -60,15 +63,9 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
                 return Err(failure);
             }
             let why = participant.unknown(&election).await;
-            let hurried =
-                wait.is_some_and(|wait| wait.is_zero()) && participant.trouble().is_none();
-            Some(why.unwrap_or_else(|| {
-                if hurried {
-                    "--wait 0s gave nobody the time to answer".to_owned()
-                } else {
-                    protocol.unknown.to_owned()
-                }
-            }))
+            let hurried = wait == Some(Duration::ZERO) && participant.trouble().is_none();
+            let reason = if hurried { HURRIED } else { protocol.unknown };
+            Some(why.unwrap_or_else(|| reason.to_owned()))
         }
         View::Leader(_) | View::Leaders { .. } => None,
     };

@@ -83,15 +83,17 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
         let Some(change) = change else {
             // The campaign was refused, and the reason is known in a moment.
             let why = tokio::time::timeout(SETTLING, permanent_failure).await;
-            let what = "the node ended by itself";
-            let bug = |_| Failure::new(Exit::Bug, what, "report it with the log");
-            return Err(why.unwrap_or_else(bug));
+            return Err(why.unwrap_or_else(|_| ended_by_itself()));
         };
         let text = told(&election, &change, why, as_json);
         if let Some(exit) = print(&mut signals, &format!("{text}\n")).await? {
             return Ok(exit);
         }
     }
+}
+
+fn ended_by_itself() -> Failure {
+    Failure::new(Exit::Bug, "the node ended by itself", "report it with the log")
 }
 
 /// Prints `text`, and returns the exit code if that ends the command: a signal may come while the

@@ -112,12 +112,15 @@ pub struct Protocol {
     pub support: Support,
 }
 
+/// Reads the settings of a protocol.
+pub type ReadSettings = fn(&mut Layers<'_>, Purpose<'_>) -> Result<Box<dyn Backend>, Failure>;
+
 /// Whether this build has the code of a protocol.
 #[derive(Clone, Copy)]
 pub enum Support {
     /// The function that reads the settings of the protocol for a purpose; those
     /// [of candidates](Protocol::of_candidates) only to campaign.
-    Built(fn(&mut Layers<'_>, Purpose<'_>) -> Result<Box<dyn Backend>, Failure>),
+    Built(ReadSettings),
     /// The feature of this crate that the build lacks.
     Lacks(&'static str),
 }

@@ -80,6 +80,12 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             node.close().await;
         }
     }
+    compare(targets, &all);
+    Ok(())
+}
+
+/// What 256 partitions cost, against 16.
+fn compare(targets: &mut Targets, all: &[[f64; 5]]) {
     let ratio = |nth: usize| all[1][nth] / all[0][nth];
     println!(
         "  256 to 16: records {:.1} ×, bytes {:.1} ×, processor time {:.1} × here, {:.1} × the \
@@ -92,7 +98,6 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     // Sixteen times the records: nothing may cost more than in proportion.
     targets.at_most("records, 256 to 16 partitions", ratio(0), 16.5, " ×");
     targets.at_most("processor time here, 256 to 16 partitions", ratio(3), 16.0, " ×");
-    Ok(())
 }
 
 /// Stands for every role, again after each loss.

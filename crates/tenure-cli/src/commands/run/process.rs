@@ -85,7 +85,7 @@ async fn begin(
         None => starting::aloud(once(), silence, starting::warns("")).await?,
         Some(until) => {
             let tell = starting::warns("; it is tried again until --try is over");
-            starting::within(until, *protocol, silence, once, tell).await?
+            starting::within(until, protocol, silence, once, tell).await?
         }
     };
     let rank = participant.rank().await;

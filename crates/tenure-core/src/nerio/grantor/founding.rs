@@ -33,8 +33,10 @@ impl Grantor {
     /// What fences of the founders begin above: what was handed out before them was begun by older
     /// clocks.
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
-        let founders = self.memories.durable().entries().filter(|entry| entry.founder);
-        let born = founders.map(|entry| entry.instance.born()).max().unwrap_or_default();
+        // A founder that was lost before this was written down has a later memory here, without the
+        // mark: its clock is counted, too.
+        let memories = self.memories.durable().entries();
+        let born = memories.map(|entry| entry.instance.born()).max().unwrap_or_default();
         Fence::new(born).max(self.old_enough(now))
     }
 

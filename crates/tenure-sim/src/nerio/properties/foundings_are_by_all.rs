@@ -33,6 +33,9 @@ struct Life {
     /// Flush of the roster that has not succeeded: the grantor may have decided long before it
     /// writes.
     owes: Option<Ticket>,
+    /// Memories that began meanwhile: a founding names them without the mark, because those before
+    /// them were there.
+    later: Vec<Instance>,
 }
 
 impl Property<QuorumLeases> for FoundingsAreByAll {
@@ -58,6 +61,8 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
                     self.whole[member] = false;
                     self.born.iter_mut().for_each(|born| born.beside[member] = false);
                     if self.born[member].instance != Some(instance) {
+                        let owing = self.lives.iter_mut().filter(|life| life.owes.is_some());
+                        owing.for_each(|life| life.later.push(instance));
                         let instance = Some(instance);
                         let beside = self.whole.clone();
                         self.born[member] = Birth { instance, beside };
@@ -80,7 +85,11 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
                     let founder = (name.clone(), entry.instance);
                     entry.founder && !check.own.founders.contains(&founder)
                 };
-                let at_once = self.lives[grantor].owes.replace(ticket).is_none();
+                let life = &mut self.lives[grantor];
+                let at_once = life.owes.replace(ticket).is_none();
+                if at_once {
+                    life.later.clear();
+                }
                 if members.iter().any(is_new) {
                     return self.judge(check, grantor, members, at_once.then_some(local));
                 }
@@ -117,8 +126,10 @@ impl FoundingsAreByAll {
         for ((member, whole), born) in all.zip(&self.whole).zip(&self.born) {
             let name = &member.name;
             let entry = members.iter().find(|(known, _)| known == name).map(|(_, entry)| entry);
-            let Some(Entry { founder: true, instance }) = entry else {
-                return Err(format!("{by} founds the cluster without {name}"));
+            let instance = match entry {
+                Some(entry) if entry.founder => &entry.instance,
+                Some(entry) if at.is_none() && life.later.contains(&entry.instance) => continue,
+                _ => return Err(format!("{by} founds the cluster without {name}")),
             };
             let is_new = !check.own.founders.contains(&(name.clone(), *instance));
             if is_new

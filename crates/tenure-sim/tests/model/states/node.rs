@@ -70,7 +70,7 @@ pub(crate) enum Outward {
     },
     Lowered,
     Stamped(QuorumTimestamp),
-    Sent(Letter),
+    Sent(Box<Letter>),
 }
 
 impl Node {
@@ -186,8 +186,10 @@ impl Node {
         }
         let by = self.number;
         let from = grantors::sender(self);
-        let letter = |to| Letter { to, by, from: from.clone(), message: message.clone() };
-        outward.extend(grantors::recipients(to).into_iter().map(letter).map(Outward::Sent));
+        outward.extend(grantors::recipients(to).into_iter().map(|to| {
+            let letter = Letter { to, by, from: from.clone(), message: message.clone() };
+            Outward::Sent(Box::new(letter))
+        }));
         Ok(())
     }
 }

@@ -81,7 +81,7 @@ impl Reactions {
                 }
                 Outward::Lowered => Consequence::Lowered,
                 Outward::Stamped(stamp) => Consequence::Stamped(self.stamps.keep(stamp)),
-                Outward::Sent(letter) => Consequence::Sent(self.letters.keep(letter)),
+                Outward::Sent(letter) => Consequence::Sent(self.letters.keep(*letter)),
             });
             (self.nodes.keep(node), noticed.collect())
         }));

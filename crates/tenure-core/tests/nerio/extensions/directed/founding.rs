@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use tenure_core::Fence;
 use tenure_core::nerio::{
-    Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal, ToAsker, ToGrantor,
+    Config, Effect, Event, FenceRead, Instance, Message, OwnEvent, Refusal, Remembered, ToAsker,
+    ToGrantor,
 };
+use tenure_core::{Fence, Input};
 
 use crate::story::*;
 
@@ -426,6 +427,37 @@ fn fences_go_on_when_all_directories_were_lost() {
         s.run(ms(6_000));
     }
     assert!(fences[0] < fences[1], "{fences:?}");
+}
+
+/// The clock of b's machine is ahead. a finds that all are empty and cannot write that down, and
+/// b's directory is lost before it can: what b's clock may have begun is not handed out again.
+#[test]
+fn founders_lost_before_the_founding_is_written_count_for_fences() {
+    const AHEAD: u64 = 1_000_000_000;
+    let directory = |born| Some(Remembered::new(Instance::new(born, 1), false));
+    let mut s = begun(&["a", "c"]);
+    s.start("b", directory(AHEAD));
+    s.run(ms(2_150));
+    s.drop_all();
+    s.slow_disks = true;
+    for _ in 0..10 {
+        s.pass(ms(10));
+        ask(&mut s, "a", "b");
+        ask(&mut s, "a", "c");
+        s.drop_all();
+    }
+    let (ticket, _) = s.actor("a").flushes.pop_front().expect("a has found that all are empty");
+    s.step("a", Input::Failed(Some(ticket)));
+    s.slow_disks = false;
+    s.start("b", directory(AHEAD + 1));
+    let read = FenceRead { start: at(1), instance: s.instance("b"), record: true };
+    s.tell("b", "a", Message::from(read));
+    s.drop_all();
+    alone(&mut s, 400, &["a", "c"]);
+    for member in ["a", "c"] {
+        assert!(serves(&s, member), "{member}: {:?}", s.events(member));
+        assert!(s.state(member).seen >= Fence::new(AHEAD), "{member}: {:?}", s.state(member));
+    }
 }
 
 /// In clusters of one and of two members, too.
