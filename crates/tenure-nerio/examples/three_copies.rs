@@ -1,4 +1,4 @@
-//! One of three copies of a service: member, candidate and service in one process. Start it three
+//! A service in three copies, each a member, candidate and service in one process. Start it three
 //! times, with a name, a state directory and a port each, FIRST_START once in the cluster's life:
 //!
 //! ```sh

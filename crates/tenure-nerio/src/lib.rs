@@ -2,7 +2,7 @@
 //!
 //! Each copy of a program starts a [`Node`]. Three or five of these nodes are grantors: they give
 //! one candidate at a time a lease, the right to lead, which ends by itself unless it is renewed.
-//! The node drives [`tenure_core::nerio`] on a thread of its own, so that an application that blocks
+//! The node drives [`tenure_core::nerio`] on a thread of its own, so that a blocked application
 //! cannot starve a renewal, and hands out the same [`tenure`] handles as the other protocols.
 //!
 //! # A tour
@@ -36,7 +36,7 @@
 //! let one = Node::builder(config.clone(), "one".parse()?).start()?;
 //! let two = Node::builder(config.clone(), "two".parse()?).start()?;
 //!
-//! // Who leads? Nobody yet, and a quorum says so.
+//! // A quorum says that nobody leads yet.
 //! let mut observer = one.election("billing")?.observe();
 //! assert_eq!(observer.next().await, Some(Change::View(View::Vacant)));
 //!
@@ -68,8 +68,8 @@
 //! edict_gate.admit(&two.edicts(&successor)?.create()?)?;
 //! assert!(gate.admit(fence).is_err() && edict_gate.admit(&edict).is_err());
 //!
-//! // Work that is dropped before the lease ends; resigned only after it has ended. It asks through
-//! // a handle of its own.
+//! // Work that is dropped before the lease ends; resigned only after it has ended. The work asks
+//! // through a handle of its own.
 //! let leader = successor.leader();
 //! let done = successor.run(async move { leader.is_current() }).await;
 //! assert_eq!(done, Ok(true));

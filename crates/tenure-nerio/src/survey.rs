@@ -326,7 +326,7 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are comparable within one life. Of two lives the one with the higher fence leads,
+        // Starts are comparable within one life. A life with a higher fence than another leads,
         // or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {

@@ -62,7 +62,7 @@ pub(crate) fn end(guard: Pid) -> bool {
 /// Returns whether anything is left, with the certainty of [`descend::reap`].
 ///
 /// While a guard is being spawned the sweep kills nothing, as if something were left; `now` takes
-/// the process that is being spawned for a stray instead. That guard then starts nothing, which is
+/// the process that is being spawned for a stray instead. The guard then starts nothing, which is
 /// safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,

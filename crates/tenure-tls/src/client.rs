@@ -16,7 +16,7 @@ use crate::server::roots;
 ///
 /// # Errors
 ///
-/// Those of reading, and when something that was read is no certificate or key.
+/// Errors of reading, and when something that was read is no certificate or key.
 pub fn client_config(
     authority: Option<&Pem>,
     identity: Option<&Identity>,

@@ -31,8 +31,8 @@
 //! # }
 //! ```
 //!
-//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::voter`]. What
-//! travels: [`wire`]; who may speak: [`auth`].
+//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::voter`]. The
+//! [`wire`] holds the messages, and [`auth`] says who may speak.
 
 mod asker;
 pub mod auth;

@@ -236,9 +236,11 @@ fn an_owner_says_which_roles_it_leaves_without_a_leader() {
 /// In any group, and for as long as a silence may be a longer publish interval.
 #[test]
 fn standing_process_could_follow() {
-    let mut stage = Stage::new(1, Mode::AtMostOne);
+    let mut stage = Stage::new(2, Mode::AtMostOne);
     let config = config(0, Mode::AtMostOne);
     stage.observe(0, X);
+    // No partition dries up.
+    stage.campaign(1, "x/5");
     stage.pass(ms(1_000));
     let says = |stage: &mut Stage, stands: &[(u32, u32)]| {
         let range =

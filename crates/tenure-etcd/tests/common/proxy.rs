@@ -2,8 +2,8 @@
 //! messages on some streams.
 //!
 //! The proxy knows no more of HTTP/2 than frames: each call opens a stream with a number above all
-//! before, and an answer's frames carry the number of its call's. That an answer comes shows that
-//! the request was carried out, whatever it was.
+//! before, and an answer's frames carry the number of its call's. An answer, whatever it says,
+//! shows that the request was carried out.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -84,7 +84,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// What 256 partitions cost, against 16.
+/// The cost of 256 partitions, against that of 16.
 fn compare(targets: &mut Targets, all: &[[f64; 5]]) {
     let ratio = |nth: usize| all[1][nth] / all[0][nth];
     println!(

@@ -14,8 +14,8 @@ const AT_ONCE: usize = 12;
 
 /// Tests in which members give partitions to each other by the newer group protocol, which the soak
 /// plays: the client library can leave a revocation unanswered, and a rebalance stands still until
-/// the rebalance timeout. One member alone, one whose session ends, and the facts, which choose
-/// their own rebalance timeout, are for the gate as well.
+/// the rebalance timeout. Tests of a single member, of a session that ends, and of the facts, which
+/// choose their own rebalance timeout, are for the gate as well.
 const NEWER: [&str; 2] = ["::consumer", "by_the_newer_protocol"];
 
 fn main() -> ExitCode {

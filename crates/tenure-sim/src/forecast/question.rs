@@ -69,8 +69,8 @@ pub enum Unanswerable {
     TooOften { what: &'static str, every: Duration, least: Duration },
     /// No candidate can win with these settings in this network.
     #[error(
-        "nobody was elected within {waited:?}: round trips of up to {longest:?} and a loss of \
-         {loss} are too much for a lease of {lease:?}"
+        "no candidate was elected within {waited:?}: round trips of up to {longest:?} and a loss \
+         of {loss} are too much for a lease of {lease:?}"
     )]
     NobodyElected {
         /// How long it was run.

@@ -181,7 +181,7 @@ impl Cluster {
         });
     }
 
-    /// What a process answers to a question for its status.
+    /// The answer of a process to a question for its status.
     #[track_caller]
     pub fn status(&self, name: &str) -> Value {
         eventually(&format!("{name} answers"), || {
@@ -189,7 +189,7 @@ impl Cluster {
         })
     }
 
-    /// Who leads, as `tenure leader --json` with these words prints it, if a leader is known.
+    /// The leader, as `tenure leader --json` with these words prints it, if a leader is known.
     pub fn leader(&self, more: &[&str]) -> Option<Value> {
         let Answer { code, out, .. } = self.ask(&[&["leader", "--json"], more].concat());
         (code == Some(0)).then(|| serde_json::from_str(&out).unwrap())

@@ -30,8 +30,8 @@
 //! # What this does not do
 //!
 //! Nothing is hidden: bodies travel as they are, unless TLS is used. A request that was captured in
-//! the very second in which a voter starts can be shown to it once more. Who holds the secret takes
-//! part.
+//! the very second in which a voter starts can be shown to it once more. Everybody who holds the
+//! secret takes part.
 
 mod mac;
 mod replay;

@@ -17,7 +17,7 @@
 //! | `POST /electorate` | `{add: ID}` or `{remove: ID}` | 204 |
 //! | `GET /openapi.json` | | 200 all of this, field by field |
 //!
-//! Paths are below the `voter-url`. Who sends, of which network, is in [headers](Head). Whatever
+//! Paths are below the `voter-url`. The sender and its network are in [headers](Head). Whatever
 //! is not carried out is answered by [problem details](Problem). Spans are whole nanoseconds;
 //! identities, incarnations and fingerprints 32 hexadecimal digits; a vote is any whole number of
 //! 64 bits with a sign, which is read from a string, too. Unknown fields are ignored. A body has at

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct UrlForm {
     /// The noun for such a URL: `an endpoint`.
     pub what: &'static str,
-    /// The name of the service: `etcd`.
+    /// The name of the service, in lower case.
     pub service: &'static str,
     /// The scheme without TLS.
     pub plain: &'static str,
@@ -59,7 +59,7 @@ impl fmt::Display for ServerUrl {
 }
 
 impl UrlForm {
-    /// `http://10.0.0.1:2379`, `https://etcd-0.example.org`, `http://[fd00::7]`. A text without a
+    /// `http://10.0.0.1:2379`, `https://store-0.example.org`, `http://[fd00::7]`. A text without a
     /// scheme is refused: whether a password goes over the network in the clear is not left to
     /// guessing.
     pub fn read(&self, text: &str) -> Result<ServerUrl, UrlError> {

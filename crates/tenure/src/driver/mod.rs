@@ -24,8 +24,8 @@
 //! When the last `Hold` is gone nobody holds a handle: the loop gives everything up, waits until
 //! others know, [`Backend::farewell`] at the longest, and ends.
 //!
-//! Leases are timed on [`crate::clock`], and waited for with a [`Timer`]; a descriptor is waited for
-//! with [`Watched`].
+//! Leases are timed on [`crate::clock`], and waited for with a [`Timer`]; a descriptor is waited
+//! for with [`Watched`].
 
 mod backend;
 mod campaigns;

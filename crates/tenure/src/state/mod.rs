@@ -19,7 +19,7 @@
 //!
 //! Until the machine ends, what a `write` put into the page cache is read back (a file system that
 //! loses it within one boot, after a forced detach or a failed write-back, is outside the model).
-//! What `fsync` flushed stays. A directory restored from a copy or a snapshot, of the files or of
+//! Flushed bytes stay. A directory restored from a copy or a snapshot, of the files or of
 //! the whole machine, is outside the model too: no program on this machine can notice that. Move
 //! such a directory away and start without `--new`.
 //!

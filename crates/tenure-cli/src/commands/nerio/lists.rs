@@ -298,8 +298,8 @@ mod tests {
         let lines: Vec<_> =
             listing.all.iter().map(|one| candidate_line(one, leader, &listing)).collect();
         let expected = [
-            "leader p (0000001a), fence 7, for 1.5s unless it renews; it waits for at least 41.3s at \
-             c; priority 100; asked 0.0s ago",
+            "leader p (0000001a), fence 7, for 1.5s unless it renews; it waits for at least 41.3s \
+             at c; priority 100; asked 0.0s ago",
             "p (0000002b) waits for at least 41.3s at a, b; priority 100; asked 0.0s ago",
             "p (0000003c) is not known to lead; granted to it by b, c, which has ended; priority \
              100; asked 0.0s ago",

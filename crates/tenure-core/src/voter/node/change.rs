@@ -22,7 +22,7 @@ impl Voter {
         if let Change::Remove(id) = change
             && let Some(known) = self.known.get_mut(id)
         {
-            // Forget the answers of this member: another directory of its name was refused until now.
+            // Another directory of this name was refused until now.
             known.answers = false;
         }
         self.change_to(next, out);

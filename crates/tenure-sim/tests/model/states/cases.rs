@@ -15,8 +15,8 @@ const TICK: Duration = Duration::from_millis(400);
 /// grants end at the very same instant.
 const EXACT: Duration = Duration::from_millis(500);
 
-/// With ρ = ¼ the slowest and the fastest clock are exact, so that the end of a claim and the end of
-/// its grants fall on the same instant.
+/// With ρ = ¼ the slowest and the fastest clock are exact, so that the end of a claim and the end
+/// of its grants fall on the same instant.
 const SLOW: u64 = TRUE_RATE / 4 * 3;
 const FAST: u64 = TRUE_RATE / 4 * 5;
 /// The leader's clock is slow and those of the grantors are fast.

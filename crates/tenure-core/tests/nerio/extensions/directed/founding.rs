@@ -429,21 +429,28 @@ fn fences_go_on_when_all_directories_were_lost() {
     assert!(fences[0] < fences[1], "{fences:?}");
 }
 
-/// The clock of b's machine is ahead. a finds that all are empty and cannot write that down, and
-/// b's directory is lost before it can: what b's clock may have begun is not handed out again.
+/// The clock of b's machine is ahead. a finds that all are empty and cannot write that down. Before
+/// it can, b's directory is lost, and the others go on without b: what b's clock may have begun is
+/// not handed out again.
 #[test]
 fn founders_lost_before_the_founding_is_written_count_for_fences() {
     const AHEAD: u64 = 1_000_000_000;
     let directory = |born| Some(Remembered::new(Instance::new(born, 1), false));
-    let mut s = begun(&["a", "c"]);
+    let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
+    let rest = ["a", "c", "p", "q"];
+    for member in rest {
+        s.start_empty(member);
+    }
     s.start("b", directory(AHEAD));
+    s.start("r", None);
     s.run(ms(2_150));
     s.drop_all();
     s.slow_disks = true;
     for _ in 0..10 {
         s.pass(ms(10));
-        ask(&mut s, "a", "b");
-        ask(&mut s, "a", "c");
+        for other in ["b", "c", "p", "q"] {
+            ask(&mut s, "a", other);
+        }
         s.drop_all();
     }
     let (ticket, _) = s.actor("a").flushes.pop_front().expect("a has found that all are empty");
@@ -453,8 +460,8 @@ fn founders_lost_before_the_founding_is_written_count_for_fences() {
     let read = FenceRead { start: at(1), instance: s.instance("b"), record: true };
     s.tell("b", "a", Message::from(read));
     s.drop_all();
-    alone(&mut s, 400, &["a", "c"]);
-    for member in ["a", "c"] {
+    alone(&mut s, 400, &rest);
+    for member in rest {
         assert!(serves(&s, member), "{member}: {:?}", s.events(member));
         assert!(s.state(member).seen >= Fence::new(AHEAD), "{member}: {:?}", s.state(member));
     }
