@@ -42,7 +42,7 @@ fn threads_change_no_world() {
 
 #[test]
 fn unusable_arguments_end_with_2() {
-    let [_, second, ..] = PROTOCOLS;
+    let second = PROTOCOLS[1];
     let cases = [
         ("sweep --events 0", "0 is not between 1 and 1e18"),
         ("sweep --protocol raft", "possible values: nerio"),

@@ -2,7 +2,7 @@
 //!
 //! [`table`] has those of commands and those that several protocols share; every protocol declares
 //! its own. Layers above this module find the text of a setting, a flag before a variable before
-//! the [file](file) before the default, with its [`Origin`]. Every text goes through the same
+//! the [file](mod@file) before the default, with its [`Origin`]. Every text goes through the same
 //! parser, so that a mistake reads the same wherever it was made.
 
 pub mod file;

@@ -24,9 +24,9 @@ const OTHERS: [usize; 2] = [1, 2];
 ///
 /// The others are started anew while it is stopped, as for [`minority`](crate::quorum::minority),
 /// and once more when all is written: what the first leader among them has sent waits at its door,
-/// and is carried out, but is not of the last term. The stopped member must not
-/// stand for election when it goes on: 3.4 would let it do so at once. Leaders outlive it that the machine stands still for some
-/// seconds.
+/// and is carried out, but is not of the last term. The stopped member must not stand for
+/// election when it goes on: 3.4 would let it do so at once. Leaders outlive it that the machine
+/// stands still for some seconds.
 async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Failure> {
     let config = ClusterConfig::new(version, 3).argument("--heartbeat-interval=300");
     let config = config.argument("--election-timeout=3000").argument("--pre-vote=true");
