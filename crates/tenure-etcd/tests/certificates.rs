@@ -168,7 +168,7 @@ fn schemes_and_names() {
         let other = Cluster::start(Version::Newest, 1).unwrap();
         let two = [http.clone(), other.endpoints()[0].clone()];
         let two = told(&patient(&two)).await;
-        assert!(two.contains("all endpoints must be of one"), "{two}");
+        assert!(two.contains("all endpoints must belong to one"), "{two}");
     });
 }
 

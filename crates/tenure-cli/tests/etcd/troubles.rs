@@ -24,7 +24,7 @@ fn another_cluster_that_answers_late_is_warned_of() {
     two.member(0).cont().unwrap();
     confused.line("warning: the next campaign will fail: ", 1);
     let log = confused.log();
-    assert!(log.contains("all endpoints must be of one"), "{log}");
+    assert!(log.contains("all endpoints must belong to one"), "{log}");
     confused.signal(Signal::TERM);
     assert_eq!(confused.ended(), Some(143));
 }

@@ -41,7 +41,9 @@ fn a_topic_that_is_not_there_or_is_wrong() {
         &host,
         &missing,
         &[
-            &format!("error: topic {election} cannot be used: it has 2 partitions, and 1 are set"),
+            &format!(
+                "error: topic {election} cannot be used: the topic has 2 partitions, and 1 are set"
+            ),
             "origin: partitions 1, flag --partitions",
             "give --partitions 2",
         ],

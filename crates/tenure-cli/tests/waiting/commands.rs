@@ -64,7 +64,7 @@ fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
     stage.0.candidate("two", &["--once", "--try", "1h"], &["true"]);
     stage.says("two", "behind one, which leads");
     let (code, said) = stage.tenure(&["transfer", "--to", "tow"], Some("one"));
-    assert!(said.contains("knows tow as waiting"), "{said}");
+    assert!(said.contains("knows tow as a waiting candidate"), "{said}");
     assert_eq!(code, Some(6), "{said}");
     assert_eq!(stage.status("one")["leading"], true);
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));

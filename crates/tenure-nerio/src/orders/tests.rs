@@ -161,7 +161,7 @@ fn refused_order_is_not_sent() {
     assert_eq!(lacks("contend,ask", &election), Some(Right::Resign));
     assert_eq!(lacks("ask,resign", &other), Some(Right::Ask), "another election");
     let why = check(&near, Some(&of("contend,ask")), &election).unwrap_err().to_string();
-    let expected = "the key is that of the application billing for billing/*, and does not allow \
-                    to resign in billing/eu";
+    let expected = "the key of application billing for billing/* does not allow to resign in \
+                    billing/eu";
     assert_eq!(why, expected);
 }

@@ -173,5 +173,5 @@ async fn finding_a_leader_forwards_or_leads() {
     }
     let lonely = candidate(&crate::setup::config(), "lonely");
     let error = lonely.find(&election, "me", Duration::from_millis(200)).await.unwrap_err();
-    assert!(error.to_string().starts_with("nobody leads x after 200ms"), "{error}");
+    assert!(error.to_string().starts_with("x has no leader after 200ms"), "{error}");
 }

@@ -184,8 +184,9 @@ impl Cluster {
     /// The answer of a process to a question for its status.
     #[track_caller]
     pub fn status(&self, name: &str) -> Value {
+        let words = ["node", "status", "--json", "--control", &socket(name)];
         eventually(&format!("{name} answers"), || {
-            serde_json::from_str(&self.tell(name, &["node", "status", "--json"]).out).ok()
+            serde_json::from_str(&self.machine.ask(&words).out).ok()
         })
     }
 

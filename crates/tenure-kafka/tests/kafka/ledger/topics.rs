@@ -50,7 +50,7 @@ async fn everything_that_is_wrong_is_told_at_once() {
     let said = said.to_string();
     for part in [
         &format!("topic {name} cannot be used:"),
-        "it has 3 partitions, and 4 are set",
+        "the topic has 3 partitions, and 4 are set",
         "a partition has 1 of at least 3 copies",
         "min.insync.replicas is 1, it must be at least 2",
         "kafka-topics.sh --bootstrap-server 127.0.0.1:",
