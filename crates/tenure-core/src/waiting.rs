@@ -109,6 +109,17 @@ pub struct Obstacle {
     pub why: Arc<str>,
 }
 
+impl Obstacle {
+    /// The label of a place that has not answered yet.
+    pub const NO_ANSWER: &'static str = "no-answer";
+
+    /// A place that has not answered yet.
+    #[must_use]
+    pub fn no_answer(by: impl Into<Arc<str>>) -> Self {
+        Self { by: by.into(), label: Self::NO_ANSWER, why: "no answer yet".into() }
+    }
+}
+
 impl Waiting {
     /// The kind, for programs: a word of lower case and hyphens.
     #[must_use]

@@ -60,11 +60,7 @@ impl Driver {
         mark: Arc<Mark>,
     ) -> Self {
         // The first endpoint is asked alone, and has not answered when a campaign begins.
-        let silent = |first: &Endpoint| Obstacle {
-            by: first.to_string().into(),
-            label: "silent",
-            why: "no answer yet".into(),
-        };
+        let silent = |first: &Endpoint| Obstacle::no_answer(first.to_string());
         let connecting = Some(options.endpoints.first().map(silent).into_iter().collect());
         Self {
             config,

@@ -22,9 +22,6 @@ use crate::wire::{self, Unread};
 /// How long a node that closes waits at most until its resignations have come back.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
-/// The [label](Obstacle::label) of a server that has neither answered nor failed yet.
-pub const NO_ANSWER: &str = "no-answer";
-
 /// Questions of a node to its driver, beside requests of its handles.
 #[derive(Debug)]
 pub(crate) enum Ask {

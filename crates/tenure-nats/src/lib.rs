@@ -43,7 +43,6 @@ pub mod wire;
 
 pub use bus::{Asks, ConnectError};
 pub use counters::Counters;
-pub use driver::NO_ANSWER;
 pub use login::{Login, LoginError};
 pub use node::{Builder, Node};
 pub use notice::Notice;

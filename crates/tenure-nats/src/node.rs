@@ -12,10 +12,9 @@ use tokio::sync::broadcast;
 
 use crate::bus::Bus;
 use crate::counters::Counters;
-use crate::driver::{Ask, Driver, NO_ANSWER, WallClock};
+use crate::driver::{Ask, Driver, WallClock};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
-use crate::server::Server;
 use crate::subject::Subjects;
 
 /// The shortest time between two pings of a server that says nothing.
@@ -161,12 +160,9 @@ impl Builder {
             let subjects = Subjects::new(&options.prefix, &settings.cluster);
             let silence = settings.heartbeat.max(SILENCE_MIN);
             let name = format!("tenure {}", settings.id);
-            let silent = |server: &Server| Obstacle {
-                by: server.as_str().into(),
-                label: NO_ANSWER,
-                why: "no answer yet".into(),
-            };
-            let silent: Vec<_> = options.servers.iter().map(silent).collect();
+            let servers = options.servers.iter();
+            let silent: Vec<_> =
+                servers.map(|server| Obstacle::no_answer(server.as_str())).collect();
             let wired = Driver {
                 bus: Bus::new(options, subjects.all(), name, silence),
                 config: settings.clone(),

@@ -39,8 +39,7 @@ pub(super) async fn within<'a>(
     let mut silent = None;
     loop {
         let start = aloud(once(), silence.clone(), &mut tell);
-        let started = tokio::time::timeout(left().max(STARTING), start).await;
-        match started {
+        match tokio::time::timeout(left().max(STARTING), start).await {
             Ok(Err(failure)) if failure.exit == Exit::Unknown => {
                 tell(&failure);
                 silent = Some(failure);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::Duration;
 
-use tenure::{ElectionName, NodeName, Waiting, clock};
+use tenure::{ElectionName, NodeName, Obstacle, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
-use tenure_nats::{Login, NO_ANSWER, Node, Notice, Options, Pem, Server, Tls};
+use tenure_nats::{Login, Node, Notice, Options, Pem, Server, Tls};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
@@ -187,7 +187,7 @@ impl Participant for Client {
         match waiting {
             Waiting::Connecting { obstacles }
                 if obstacles.len() < self.servers
-                    || obstacles.iter().any(|obstacle| obstacle.label == NO_ANSWER) =>
+                    || obstacles.iter().any(|obstacle| obstacle.label == Obstacle::NO_ANSWER) =>
             {
                 Box::pin(std::future::pending())
             }

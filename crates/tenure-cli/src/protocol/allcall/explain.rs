@@ -73,13 +73,10 @@ impl Explain {
                            issuer of its certificate, --cacert with that";
                 (self.failure(Exit::Usage, what, fix, &["servers", "cacert"]), false)
             }
-            ConnectError::Tls { why } if why.ends_with(tenure_tls::HANDSHAKE_CURE) => {
-                let what = what.trim_end_matches(tenure_tls::HANDSHAKE_CURE).trim_end_matches("; ");
-                let what = what.to_owned();
-                let fix = tenure_tls::HANDSHAKE_CURE;
-                (self.failure(Exit::Usage, what, fix, &["servers"]), false)
-            }
-            ConnectError::Tls { .. } => {
+            ConnectError::Tls { why } => {
+                if let Some(fix) = tenure_tls::cure(&why) {
+                    return (self.failure(Exit::Usage, what, fix, &["servers"]), false);
+                }
                 let fix = "give --cacert with the issuer of the servers' certificates, and servers \
                            that these are good for; where servers ask for one, --cert and --key";
                 let names = ["servers", "cacert", "cert"];

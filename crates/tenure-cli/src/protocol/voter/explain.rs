@@ -98,9 +98,8 @@ impl Explain {
 
     /// TLS did not come about, for this reason.
     pub(super) fn no_tls(&self, why: &str) -> Failure {
-        if let Some(what) = why.strip_suffix(tenure_tls::HANDSHAKE_CURE) {
-            let what = what.trim_end_matches("; ");
-            return self.failure(Exit::Usage, what, tenure_tls::HANDSHAKE_CURE, &["voter-list"]);
+        if let Some(fix) = tenure_tls::cure(why) {
+            return self.failure(Exit::Usage, why, fix, &["voter-list"]);
         }
         let fix = "give --cacert with the authority of the voters' certificates, and --cert and \
                    --key that it has signed; for voters without TLS write http://";
