@@ -74,7 +74,7 @@ impl Explain {
                 (self.failure(Exit::Usage, what, fix, &["servers", "cacert"]), false)
             }
             ConnectError::Tls { why } => {
-                if let Some(fix) = tenure_tls::cure(&why) {
+                if let Some(fix) = tenure_tls::cure(why) {
                     return (self.failure(Exit::Usage, what, fix, &["servers"]), false);
                 }
                 let fix = "give --cacert with the issuer of the servers' certificates, and servers \
