@@ -144,6 +144,25 @@ fn a_key_of_an_earlier_process_is_made_anew() {
     }
 }
 
+/// Ruling 6 (E5): a lease was handed to two processes, and the one that made the key may still lead
+/// by a lease of its own.
+#[test]
+fn keys_on_live_leases_are_waited_for() {
+    let mut s = Stage::with(config(), Some(LeaseId(0x42)));
+    s.campaign("db");
+    s.answer("keep", Reply::Alive { ttl: Some(10) });
+    s.establish();
+    s.answer("grant", Reply::Granted { ttl: 10 });
+    let theirs = KeyValue { lease: Some(LeaseId(0x77)), ..s.own("db", 9) };
+    for _ in 0..3 {
+        s.answer("if create(db/42) = 0 then put", not_so(vec![Some(theirs.clone())]));
+        assert!(!s.asks("if create(db/42) = 9") && s.has_told("behind 42"), "{:#?}", s.told());
+        s.pass(ms(1_000));
+    }
+    s.write("if create(db/42) = 0 then put");
+    assert!(s.asks("if create(db/42)"), "{:#?}", s.requests());
+}
+
 /// Rulings 6 and 8 (E5, E7): a store that was restored and has counted as far again has a key that
 /// this process led with, and has deleted. A create of the next campaign whose answer was lost did
 /// not make it: its fence is used up.

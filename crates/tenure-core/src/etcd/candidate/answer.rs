@@ -91,11 +91,11 @@ impl Candidate {
             }
             (Step::Clear, true) => self.create(context),
             (Step::Clear, false) => {
+                self.pause(context);
                 match found.next()? {
-                    Some(found) => self.phase = Phase::Clearing { revision: found.created },
+                    Some(found) => self.make_room(&found, context),
                     None => self.phase = Phase::Creating { unsure: true },
                 }
-                self.pause(context);
             }
             (Step::Look, true) => {
                 let first = found.next()?;
