@@ -58,6 +58,23 @@ fn the_next_change_waits_until_a_quorum_has_stored_the_one_before() {
     assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
 }
 
+/// V9: the claim rests on voter 1, which is taken out, and voter 2 promises a fifth of it.
+#[test]
+fn changes_wait_for_promises() {
+    let mut stage = with_two_more();
+    stage.kill(2);
+    stage.nodes[2].config.lease_max = Some(ms(2_000));
+    stage.start(2);
+    stage.pass(ms(12_000));
+    assert_eq!(stage.leaders(X), [0]);
+    assert_eq!(change(&mut stage, Change::Remove(id(1))), Some(Answer::Done));
+    stage.pass(ms(100));
+    let electorate = stage.electorate(0);
+    assert_eq!(stage.electorate(2), electorate, "a quorum has stored it");
+    let refused = refusal(change(&mut stage, Change::Add(id(3))));
+    assert_eq!(refused, Refusal::ChangeRuns { electorate: electorate.id });
+}
+
 #[test]
 fn a_lower_electorate_than_the_own_one_is_refused() {
     let mut stage = with_two_more();
