@@ -137,6 +137,9 @@ impl fmt::Debug for Node {
 impl Builder {
     /// Uses this lease first, which exists already. The node makes it its own: it renews it, and
     /// revokes it in the end. Keys that somebody else has on it end then, too.
+    ///
+    /// Keys of the node are named by this lease, and lie on another one. So after the end of a
+    /// process that did not resign, the next process with this lease waits until that one has ended.
     pub fn lease(mut self, lease: LeaseId) -> Self {
         self.lease = Some(lease);
         self

@@ -64,6 +64,8 @@ impl Cluster {
                 format!("--advertise-client-urls={url}"),
                 format!("--listen-peer-urls={peer}"),
                 format!("--initial-cluster-token={}", token(folder.path())),
+                // A login hashes its password: at the default cost a busy machine needs seconds.
+                "--bcrypt-cost=4".to_owned(),
             ];
             let tls = tls.as_ref().map(Tls::of_member).unwrap_or_default();
             let command = [&host.wrapper[..], &own, &founding, &tls, arguments].concat();

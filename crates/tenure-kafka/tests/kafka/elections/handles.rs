@@ -66,9 +66,12 @@ impl<C: Class> Processes<C> {
         // An observer waits for this long, anew whenever it has heard nobody for a moment. No
         // leadership ends with a session, which is as long as fits in twice.
         if C::MODE == Mode::AtLeastOne {
-            config.takeover = Duration::from_secs(15);
+            config.takeover = Duration::from_secs(16);
             config.session_timeout = Duration::from_secs(5);
             config.max_poll_interval = config.session_timeout;
+            // An observer begins anew after a silence of six intervals and two deliveries: a busy
+            // broker was silent for 5 s.
+            config.publish_interval = Duration::from_secs(1);
         }
         let addresses = self.addresses();
         // Where this is called from nothing can be waited for.
