@@ -139,7 +139,7 @@ impl Builder {
     /// revokes it in the end. Keys that somebody else has on it end then, too.
     ///
     /// Keys of the node are named by this lease, and lie on another one. So after the end of a
-    /// process that did not resign, the next process with this lease waits until that one has ended.
+    /// process that did not resign, the next process with this lease waits for the end of that one.
     pub fn lease(mut self, lease: LeaseId) -> Self {
         self.lease = Some(lease);
         self

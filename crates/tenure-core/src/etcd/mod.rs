@@ -109,9 +109,9 @@
 //!    long as its lease is there.
 //! 6. (E5) The lease's id is drawn by us, positive, so that a grant can be repeated. A lease that
 //!    is given up before its grant is answered is revoked after that, unless it was not granted. A
-//!    key that a create finds is adopted only if this campaign made it. On the live lease of another
-//!    process, to which the same lease was handed, the key is waited for. An id is used once: what
-//!    a repeated grant makes when a first lease of that id may have ended is given up.
+//!    key that a create finds is adopted only if this campaign made it. On the live lease of
+//!    another process, to which the same lease was handed, the key is waited for. An id is used
+//!    once: what a repeated grant makes when a first lease of that id may have ended is given up.
 //! 7. (E6) A linearizable answer below the highest revision known when it was asked ends all
 //!    leaderships. Watches are no proof that nothing happened: timers look as well.
 //! 8. (E7) The fence holds an epoch that operators raise after a restore; another cluster's

@@ -30,9 +30,6 @@ use crate::name::Value;
 /// restored store has not reached is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
-/// Interval of creates while another process has a key of the same name.
-const ROOM_AGAIN: Duration = Duration::from_secs(1);
-
 // # Leases
 //
 // "Each participant in leader election requests a lease, that will serve as the session." A lease
@@ -236,18 +233,6 @@ impl Candidate {
         self.again = Some(context.now);
         self.make_room(found, context);
         self.work(context);
-    }
-
-    /// A key of another campaign has the own name. On a lease of another process its maker may
-    /// still lead: the candidate waits until that lease ends, and the key with it. Two processes
-    /// share a name only by a lease that was handed to both.
-    pub(super) fn make_room(&mut self, found: &KeyValue, context: &mut CandidateContext<'_>) {
-        if found.lease.is_some() && !context.session.owns(found.lease) {
-            self.phase = Phase::Creating { unsure: false };
-            self.again = Some(context.now.after(ROOM_AGAIN));
-            return self.say_behind(&found.key, context);
-        }
-        self.phase = Phase::Clearing { revision: found.created };
     }
 
     /// The own key is made: its create revision is the place in the queue, and the fence.

@@ -1,12 +1,16 @@
 //! Answers to the calls and the watch of a candidate, each to its place in the recipe.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::{Candidate, CandidateContext, Phase, Step};
 use crate::etcd::event::{Ignored, Objection, OwnEvent};
 use crate::etcd::key::LeaseId;
 use crate::etcd::message::{Answer, Change, Header, KeyValue, Refusal, Reply, Revision};
 use crate::name::Value;
+
+/// Interval of creates while another process has a key of the same name.
+const ROOM_AGAIN: Duration = Duration::from_secs(1);
 
 impl Candidate {
     /// The application gives another value to its campaign or leadership.
@@ -128,6 +132,21 @@ impl Candidate {
             }
         }
         Some(())
+    }
+
+    /// A key of another campaign has the own name. On a lease of another process, to which the same
+    /// lease was handed, its maker may still lead: the key is waited for.
+    pub(in crate::etcd) fn make_room(
+        &mut self,
+        found: &KeyValue,
+        context: &mut CandidateContext<'_>,
+    ) {
+        if found.lease.is_some() && !context.session.owns(found.lease) {
+            self.phase = Phase::Creating { unsure: false };
+            self.again = Some(context.now.after(ROOM_AGAIN));
+            return self.say_behind(&found.key, context);
+        }
+        self.phase = Phase::Clearing { revision: found.created };
     }
 
     /// The key that was to go is not there. Another key in its place goes too, if it is ours.
