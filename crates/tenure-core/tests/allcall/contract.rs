@@ -55,18 +55,11 @@ impl Subject for AllcallSubject {
         Start { incarnation: number << 96, tie: number, seed: node as u64 }
     }
 
-    fn sender(_: usize) -> Bus {
-        Bus
-    }
-
-    fn node_at(_: &Bus) -> Option<usize> {
-        None
-    }
-
     /// The bus: everybody hears most of it.
-    fn ask(
+    fn send(
         (): &mut (),
         _: usize,
+        _: &Bus,
         message: &Message,
         rng: &mut Rng,
     ) -> Vec<(usize, (Bus, Message))> {

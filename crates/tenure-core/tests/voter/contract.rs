@@ -16,12 +16,11 @@ use tenure_testkit::contract::Subject;
 const NODES: usize = 3;
 
 mod cores {
-    tenure_testkit::contract!(voter, crate::contract::VoterSubject);
-    tenure_testkit::contract!(available_voter, crate::contract::AvailableSubject);
+    tenure_testkit::contract!(voter, crate::contract::Voters<false>);
+    tenure_testkit::contract!(available_voter, crate::contract::Voters<true>);
 }
 
-struct VoterSubject;
-struct AvailableSubject;
+struct Voters<const AVAILABLE: bool>;
 
 fn at(url: &VoterUrl) -> Option<usize> {
     url.as_str().strip_prefix("http://n")?.parse().ok().filter(|node| *node < NODES)
@@ -92,83 +91,62 @@ fn message(mode: Mode, rng: &mut Rng) -> (Peer, Message) {
     }
 }
 
-fn start(node: usize) -> Start {
-    let seed = node as u64;
-    let memory = Memory::begin(known_identity(seed));
-    Start { incarnation: known_run(seed), seed, memory }
+const fn mode(is_available: bool) -> Mode {
+    if is_available { Mode::Available } else { Mode::Majority }
 }
 
-fn command(rng: &mut Rng) -> Command {
-    match rng.within(0..16) {
-        0 => Command::Resign,
-        1 => Command::Observe { every: Duration::from_secs(1) },
-        2 => Command::Unobserve,
-        3 => Command::Transfer { to: known_id(1), probe: false },
-        _ => Command::Campaign { value: "here".parse().unwrap(), priority: 0 },
+impl<const AVAILABLE: bool> Subject for Voters<AVAILABLE> {
+    type Core = Voter;
+    type Store = ();
+
+    const NODES: usize = NODES;
+    const DEBUG_BYTES_MAX: usize = 400_000;
+
+    fn core(node: usize) -> Voter {
+        Voter::new(config(node, mode(AVAILABLE)).check().unwrap())
+    }
+
+    fn start(node: usize) -> Start {
+        let seed = node as u64;
+        let memory = Memory::begin(known_identity(seed));
+        Start { incarnation: known_run(seed), seed, memory }
+    }
+
+    /// A voter answers where it was asked from. Now and then a request reaches another voter
+    /// besides.
+    fn send(
+        (): &mut (),
+        from: usize,
+        to: &Peer,
+        message: &Message,
+        rng: &mut Rng,
+    ) -> Vec<(usize, (Peer, Message))> {
+        let from = Peer::At(known_url(from as u64));
+        let to = match to {
+            Peer::At(url) => at(url),
+            Peer::Caller(_) => None,
+        };
+        let to = to.filter(|_| !rng.once_in(10));
+        let is_request = matches!(message, Message::Request { .. });
+        let other = (is_request && rng.once_in(50)).then(|| rng.index(NODES));
+        to.into_iter().chain(other).map(|to| (to, (from.clone(), message.clone()))).collect()
+    }
+
+    fn elections() -> Vec<ElectionName> {
+        vec!["x".parse().unwrap()]
+    }
+
+    fn command(rng: &mut Rng) -> Command {
+        match rng.within(0..16) {
+            0 => Command::Resign,
+            1 => Command::Observe { every: Duration::from_secs(1) },
+            2 => Command::Unobserve,
+            3 => Command::Transfer { to: known_id(1), probe: false },
+            _ => Command::Campaign { value: "here".parse().unwrap(), priority: 0 },
+        }
+    }
+
+    fn hostile(rng: &mut Rng) -> (Peer, Message) {
+        message(mode(AVAILABLE), rng)
     }
 }
-
-/// A copy of some requests, for any node.
-fn stray(node: usize, message: &Message, rng: &mut Rng) -> Vec<(usize, (Peer, Message))> {
-    let Message::Request { .. } = message else { return Vec::new() };
-    let from = Peer::At(known_url(node as u64));
-    let to = rng.within(0..NODES as u64) as usize;
-    if rng.once_in(50) { vec![(to, (from, message.clone()))] } else { Vec::new() }
-}
-
-macro_rules! subject {
-    ($subject:ident, $mode:expr) => {
-        impl Subject for $subject {
-            type Core = Voter;
-            type Store = ();
-
-            const NODES: usize = NODES;
-            const DEBUG_BYTES_MAX: usize = 400_000;
-
-            fn core(node: usize) -> Voter {
-                Voter::new(config(node, $mode).check().unwrap())
-            }
-
-            fn start(node: usize) -> Start {
-                start(node)
-            }
-
-            /// Requests and answers alike: a voter answers where it was asked from.
-            fn sender(node: usize) -> Peer {
-                Peer::At(known_url(node as u64))
-            }
-
-            fn node_at(to: &Peer) -> Option<usize> {
-                match to {
-                    Peer::At(url) => at(url),
-                    Peer::Caller(_) => None,
-                }
-            }
-
-            fn elections() -> Vec<ElectionName> {
-                vec!["x".parse().unwrap()]
-            }
-
-            fn command(rng: &mut Rng) -> Command {
-                command(rng)
-            }
-
-            fn hostile(rng: &mut Rng) -> (Peer, Message) {
-                message($mode, rng)
-            }
-
-            /// Now and then somebody else is reached.
-            fn ask(
-                (): &mut (),
-                node: usize,
-                message: &Message,
-                rng: &mut Rng,
-            ) -> Vec<(usize, (Peer, Message))> {
-                stray(node, message, rng)
-            }
-        }
-    };
-}
-
-subject!(VoterSubject, Mode::Majority);
-subject!(AvailableSubject, Mode::Available);
