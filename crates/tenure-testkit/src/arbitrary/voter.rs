@@ -14,6 +14,9 @@ use tenure_core::{Drift, NodeName, Value};
 use super::{ANY, NAME, flag, list, long, maybe, near, number, text};
 use crate::Rng;
 
+/// Characters of a voter's host.
+const HOST: &str = "azä09.";
+
 /// Name of a voter.
 pub fn known_id(node: u64) -> NodeName {
     format!("n{node}").parse().unwrap()
@@ -42,10 +45,9 @@ fn id(rng: &mut Rng) -> NodeName {
 }
 
 fn url(rng: &mut Rng) -> VoterUrl {
-    let host = text(rng, "azä09.", 1..21);
     match rng.within(0..8) {
-        0 => format!("http://{host}:80/abcde").parse().unwrap(),
-        1 => format!("https://{host}").parse().unwrap(),
+        0 => format!("http://{}:80/abcde", text(rng, HOST, 1..21)).parse().unwrap(),
+        1 => format!("https://{}", text(rng, HOST, 1..21)).parse().unwrap(),
         _ => known_url(rng.within(0..9)),
     }
 }
