@@ -26,10 +26,7 @@ fn first_election() {
 
 #[test]
 fn renewal() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d");
-    talk.quietly().campaign("d");
-    talk.quietly().run(3);
+    let mut talk = Talk::led("a b c d", 3);
     talk.run(2);
     talk.run(680);
     talk.lose("request", "d", "a");
@@ -41,10 +38,7 @@ fn renewal() {
 
 #[test]
 fn fence_round() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d");
-    talk.quietly().campaign("d");
-    talk.quietly().run(8);
+    let mut talk = Talk::led("a b c d", 8);
     talk.quietly().resign("d");
     talk.quietly().run(8);
     talk.restart("d");
@@ -75,10 +69,7 @@ fn split_vote() {
 
 #[test]
 fn hand_over() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d e");
-    talk.quietly().campaign("d");
-    talk.quietly().run(600);
+    let mut talk = Talk::led("a b c d e", 600);
     talk.campaign("e");
     talk.run(2);
     talk.quietly().run(100);
@@ -91,10 +82,7 @@ fn hand_over() {
 
 #[test]
 fn transfer() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d e f");
-    talk.quietly().campaign("d");
-    talk.quietly().run(8);
+    let mut talk = Talk::led("a b c d e f", 8);
     talk.quietly().campaign_with("e", 9);
     talk.quietly().campaign("f");
     talk.quietly().run(150);
@@ -110,10 +98,7 @@ fn transfer() {
 
 #[test]
 fn waiting_queue() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d e f g");
-    talk.quietly().campaign("d");
-    talk.quietly().run(8);
+    let mut talk = Talk::led("a b c d e f g", 8);
     talk.quietly().campaign_with("e", 1);
     talk.quietly().run(5);
     talk.quietly().campaign_with("f", 3);
@@ -179,10 +164,7 @@ fn leader_partition() {
 
 #[test]
 fn grantor_crash() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d e");
-    talk.quietly().campaign("d");
-    talk.quietly().run(8);
+    let mut talk = Talk::led("a b c d e", 8);
     talk.quietly().campaign("e");
     talk.quietly().run(8);
     talk.crash("a");
@@ -197,10 +179,7 @@ fn grantor_crash() {
 
 #[test]
 fn quarantine() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d");
-    talk.quietly().campaign("d");
-    talk.quietly().run(100);
+    let mut talk = Talk::led("a b c d", 100);
     talk.reboot("a");
     talk.quietly().run(560);
     talk.run(20);
@@ -216,10 +195,7 @@ fn quarantine() {
 
 #[test]
 fn lost_disk() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d");
-    talk.quietly().campaign("d");
-    talk.quietly().run(100);
+    let mut talk = Talk::led("a b c d", 100);
     talk.lose_disk("a");
     talk.quietly().run(560);
     talk.run(20);
@@ -247,10 +223,7 @@ fn failed_write() {
 
 #[test]
 fn late_release() {
-    let mut talk = Talk::new();
-    talk.quietly().start("a b c d e");
-    talk.quietly().campaign("d");
-    talk.quietly().run(8);
+    let mut talk = Talk::led("a b c d e", 8);
     talk.hold("release", "d", "a");
     talk.resign("d");
     talk.run(2);

@@ -265,6 +265,15 @@ impl Talk {
         Self::with(&format!("cluster members=a,b,c promise={promise}ms"), ms(promise))
     }
 
+    /// A cluster with these nodes, in which `d` campaigns, after so many milliseconds.
+    pub(super) fn led(nodes: &str, span: u64) -> Self {
+        let mut talk = Self::new();
+        talk.quietly().start(nodes);
+        talk.quietly().campaign("d");
+        talk.quietly().run(span);
+        talk
+    }
+
     fn with(title: &str, verify_max: Duration) -> Self {
         let member = |place: usize| Member::at(MEMBERS[place].parse().unwrap(), socket(place));
         let members = (0..MEMBERS.len()).map(member).collect();
