@@ -3,29 +3,76 @@
 //! A story has a file `*.txt` in the folder of its protocol. A difference is printed as a diff.
 //! `cargo xtask bless` writes what the cores do now: read it before you keep it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
 /// More than this nobody reads line by line.
-pub const LINES_MAX: usize = 85;
+const LINES_MAX: usize = 85;
 
-/// Compares what was recorded with what stands below the line `---` of the file of this name;
-/// above it its author says what happens and what to look at.
+/// Begins a part of an [`interleaved`] record.
+const PART: &str = "> ";
+
+/// Compares a record with the lines below `---` of the file of this name. Above `---` its author
+/// says what happens and what to look at.
 pub fn recorded(folder: &str, name: &str, record: &str) {
-    let path = Path::new(folder).join(format!("{name}.txt"));
-    let text = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let (path, text) = read(folder, name);
     let (preface, _) = text.split_once("\n---\n").unwrap_or_else(|| panic!("{name}: no ---"));
-    assert!(preface.matches('.').count() >= 2, "{name}: say what happens, and what to look at");
-    let lines = record.lines().count();
-    assert!((1..=LINES_MAX).contains(&lines), "{name}: {lines} lines to review");
+    check(name, preface, record.lines().count());
     compare(&path, &text, &format!("{preface}\n---\n{record}"));
+}
+
+/// Compares a record in parts with the file of this name. A part is a line that begins with `> `,
+/// and indented lines below it. All other lines of the file are its author's: they stay above the
+/// first part, and below the part that they stand below.
+pub fn interleaved(folder: &str, name: &str, record: &str) {
+    let (path, text) = read(folder, name);
+    let preface: String = text.lines().take_while(|line| !line.starts_with(PART)).collect();
+    check(name, &preface, record.lines().filter(|line| line.starts_with(' ')).count());
+    compare(&path, &text, &interleave(&text, record));
+}
+
+/// Puts the author's lines of a file between the parts of a record.
+fn interleave(text: &str, record: &str) -> String {
+    let mut authors = vec![String::new()];
+    for line in text.lines() {
+        if line.starts_with(PART) {
+            authors.push(String::new());
+        } else if !line.starts_with(' ')
+            && let Some(lines) = authors.last_mut()
+        {
+            *lines += &format!("{line}\n");
+        }
+    }
+    let mut authors = authors.into_iter();
+    let mut found = String::new();
+    for line in record.lines() {
+        if line.starts_with(PART) {
+            found.extend(authors.next());
+        }
+        found += &format!("{line}\n");
+    }
+    found.extend(authors);
+    found
+}
+
+/// Reads the file of a story.
+fn read(folder: &str, name: &str) -> (PathBuf, String) {
+    let path = Path::new(folder).join(format!("{name}.txt"));
+    let text = std::fs::read_to_string(&path);
+    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    (path, text)
+}
+
+/// Checks that people can review a record of so many lines.
+fn check(name: &str, preface: &str, lines: usize) {
+    assert!(preface.matches('.').count() >= 2, "{name}: say what happens, and what to look at");
+    assert!((1..=LINES_MAX).contains(&lines), "{name}: {lines} lines to review");
 }
 
 /// Compares the text of a file with what was found, and writes that if golden texts are to be
 /// written.
-pub fn compare(path: &Path, text: &str, found: &str) {
+fn compare(path: &Path, text: &str, found: &str) {
     if found == text {
         return;
     }

@@ -6,7 +6,8 @@
 //!
 //! | suite | the protocol says | feature |
 //! |---|---|---|
-//! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who is reached where, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
+//! | [`contract!`]: what every core promises | [`contract::Subject`]: how a node is made and started, who receives a message, any command, any hostile message; [`contract::Packets`], if messages travel as such | |
+//! | [`arbitrary`]: messages that are drawn, for cores and for wire formats | any message | |
 //! | [`mod@stage`]: stories, in true time | [`stage::Scene`]: its cores, how a directory takes a record, the letters of a message, checks of effects | |
 //! | [`conversations::recorded`]: stories as golden texts | the record of a story | |
 //! | `handles!`: what the handles of every driver do | `handles::Group`: an election of a participant, closing one; if it can be done, taking away what leaderships live on | `handles` |
@@ -18,6 +19,7 @@
 #![allow(missing_docs, reason = "fields whose names say enough")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what went wrong")]
 
+pub mod arbitrary;
 mod clock;
 pub mod contract;
 pub mod conversations;

@@ -89,6 +89,9 @@ pub trait Scene: Sized {
     /// Delivers a letter at the time of its arrival.
     fn arrive(stage: &mut Stage<Self>, letter: Self::Letter);
 
+    /// Looks at an input before the core handles it.
+    fn hear(_stage: &mut Stage<Self>, _node: usize, _input: &Input<WordsOf<Self>>) {}
+
     /// Looks at an effect before the stage carries it out.
     fn see(_stage: &mut Stage<Self>, _node: usize, _effect: &Effect<WordsOf<Self>>) {}
 
@@ -259,22 +262,24 @@ impl<P: Scene> Stage<P> {
         }
         self.look();
         self.note_input(node, &input);
+        P::hear(self, node, &input);
         let now = self.clock(node);
         let wall = self.wall(node);
+        let is_timeout = matches!(input, Input::Timeout);
         let mut effects = Vec::new();
         let core = &mut self.nodes[node].core;
         handle_at(core, now, wall, input, &mut effects);
-        let due = core.deadline();
-        assert!(due.is_none_or(|due| due.at > now), "n{node}: {due:?} is left at {now}");
+        let left = core.deadline().filter(|due| is_timeout && due.at <= now);
+        assert!(left.is_none(), "n{node}: {left:?} is left at {now}");
         let mut lost = Vec::new();
         let mut answers = Vec::new();
         for effect in &effects {
             self.note_effect(node, effect);
+            P::see(self, node, effect);
             if self.nodes[node].full && matches!(effect, Effect::Persist(_)) {
                 self.hand(node, Input::Failed(None));
                 break;
             }
-            P::see(self, node, effect);
             match effect.clone() {
                 Effect::Send { to, message } => P::send(self, node, to, message),
                 Effect::Persist(record) => P::write(&mut self.nodes[node].disk, record),
@@ -308,6 +313,13 @@ impl<P: Scene> Stage<P> {
     pub fn later(&mut self, takes: Duration, letter: P::Letter) {
         self.sent += 1;
         self.queue.insert((self.now.after(takes), self.sent), letter);
+    }
+
+    /// Lets time pass until the letters that are under way now have arrived.
+    pub fn deliver(&mut self) {
+        if let Some(((last, _), _)) = self.queue.last_key_value() {
+            self.pass(last.since(self.now));
+        }
     }
 
     /// Loses all letters to a node.

@@ -21,6 +21,10 @@ const ELECTIONS: [&str; 2] = ["x", "y"];
 /// Three cores, of which each hears what another says.
 struct Three;
 
+fn name(node: usize) -> NodeName {
+    NAMES[node].parse().unwrap()
+}
+
 impl Subject for Three {
     type Core = Beacon;
     type Store = ();
@@ -29,22 +33,20 @@ impl Subject for Three {
     const DEBUG_BYTES_MAX: usize = 50_000;
 
     fn core(node: usize) -> Beacon {
-        Beacon::new(Self::sender(node))
+        Beacon::new(name(node))
     }
 
     fn start(_: usize) {}
 
-    fn sender(node: usize) -> NodeName {
-        NAMES[node].parse().unwrap()
-    }
-
-    fn node_at(_: &&'static str) -> Option<usize> {
-        None
-    }
-
-    fn ask((): &mut (), node: usize, beat: &Beat, _: &mut Rng) -> Vec<(usize, (NodeName, Beat))> {
+    fn send(
+        (): &mut (),
+        node: usize,
+        _: &&'static str,
+        beat: &Beat,
+        _: &mut Rng,
+    ) -> Vec<(usize, (NodeName, Beat))> {
         let others = (0..Self::NODES).filter(|other| *other != node);
-        others.map(|other| (other, (Self::sender(node), beat.clone()))).collect()
+        others.map(|other| (other, (name(node), beat.clone()))).collect()
     }
 
     fn elections() -> Vec<ElectionName> {

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use tenure_core::allcall::{
-    Allcall, Answered, Ask, Body, Bus, Call, Callers, Command, Config, Digest, Entry, Header,
-    LeaderClaim, Limits, Link, Message, Packet, Part, Participant, Rank, Reply, Resign, Round,
-    Start, Times, Tombstone,
+    Allcall, Bus, Callers, Command, Config, Limits, Link, Message, Start, Times,
 };
-use tenure_core::{ElectionName, NodeName, Time, WallTime};
+use tenure_core::{ElectionName, NodeName, Time};
 use tenure_testkit::Rng;
+use tenure_testkit::arbitrary::allcall::packet;
 use tenure_testkit::contract::Subject;
 
 const NODES: usize = 3;
@@ -40,76 +39,6 @@ fn config(node: usize) -> Config {
     }
 }
 
-/// One of the participants, one of their earlier lives, or a stranger.
-fn anybody(rng: &mut Rng) -> Participant {
-    let incarnation = match rng.within(0..3) {
-        0 => u128::from(rng.number()),
-        _ => u128::from(rng.within(0..5)) << 96,
-    };
-    Participant { id: id(rng.within(0..5)), incarnation }
-}
-
-fn rank(rng: &mut Rng) -> Rank {
-    Rank { number: rng.within(0..4), tie: u128::from(rng.within(0..3)) }
-}
-
-fn round(rng: &mut Rng) -> Round {
-    Round(match rng.within(0..8) {
-        0 => rng.number(),
-        _ => rng.within(0..200),
-    })
-}
-
-/// The instants of the ordinary run, and any other.
-fn wall(rng: &mut Rng) -> WallTime {
-    WallTime::from_nanos(match rng.within(0..6) {
-        0 => rng.number(),
-        1 => u64::MAX,
-        _ => 7_000_000_000 + rng.within(0..20_000_000_000),
-    })
-}
-
-fn claim(rng: &mut Rng) -> LeaderClaim {
-    let value = "there".parse().unwrap();
-    let (leader, rank, term) = (anybody(rng), rank(rng), rng.within(0..4));
-    LeaderClaim { leader, rank, term, until: wall(rng), value }
-}
-
-fn tombstone(rng: &mut Rng) -> Tombstone {
-    let successor = rng.once_in(2).then(|| anybody(rng));
-    Tombstone { leader: anybody(rng), term: rng.within(0..4), until: wall(rng), successor }
-}
-
-fn election(rng: &mut Rng) -> ElectionName {
-    ["x", "y", "z", "other"][rng.within(0..4) as usize].parse().unwrap()
-}
-
-fn entries(rng: &mut Rng) -> Vec<Entry> {
-    let entry = |rng: &mut Rng| Entry {
-        election: election(rng),
-        eligible: rng.once_in(2),
-        digest: Digest(rng.within(0..3) as u32),
-        claim: rng.once_in(2).then(|| claim(rng)),
-        tombstones: (0..rng.within(0..6)).map(|_| tombstone(rng)).collect(),
-    };
-    (0..rng.within(0..3)).map(|_| entry(rng)).collect()
-}
-
-fn body(rng: &mut Rng) -> Body {
-    let part = Part { number: rng.within(0..2) as u16, of: rng.within(0..3) as u16 };
-    match rng.within(0..5) {
-        0 => Body::Ask(Ask { round: round(rng), part, elections: vec![election(rng)] }),
-        1 => {
-            let answers = (0..rng.within(0..40))
-                .map(|_| Answered { caller: anybody(rng), round: round(rng) })
-                .collect();
-            Body::Reply(Reply { answers, entries: entries(rng) })
-        }
-        2 => Body::Resign(Resign { ended: vec![(election(rng), tombstone(rng))] }),
-        _ => Body::Call(Call { round: round(rng), part, entries: entries(rng) }),
-    }
-}
-
 impl Subject for AllcallSubject {
     type Core = Allcall;
     type Store = ();
@@ -126,18 +55,11 @@ impl Subject for AllcallSubject {
         Start { incarnation: number << 96, tie: number, seed: node as u64 }
     }
 
-    fn sender(_: usize) -> Bus {
-        Bus
-    }
-
-    fn node_at(_: &Bus) -> Option<usize> {
-        None
-    }
-
     /// The bus: everybody hears most of it.
-    fn ask(
+    fn send(
         (): &mut (),
         _: usize,
+        _: &Bus,
         message: &Message,
         rng: &mut Rng,
     ) -> Vec<(usize, (Bus, Message))> {
@@ -171,19 +93,8 @@ impl Subject for AllcallSubject {
             9 => return (Bus, Message::Link(Link::Up { max_payload: 1_000 })),
             _ => {}
         }
-        let heartbeat = Duration::from_millis(if rng.once_in(20) { 30 } else { 20 });
-        let header = Header {
-            cluster: if rng.once_in(20) { "d" } else { "c" }.parse().unwrap(),
-            sender: anybody(rng),
-            rank: rank(rng),
-            sent: wall(rng),
-            times: Times {
-                heartbeat,
-                lease: Duration::from_millis(200),
-                max_clock_skew: Duration::from_millis(5),
-            },
-            established: rng.once_in(2),
-        };
-        (Bus, Message::Packet(Packet { header, body: body(rng) }))
+        let ms = Duration::from_millis;
+        let times = Times { heartbeat: ms(20), lease: ms(200), max_clock_skew: ms(5) };
+        (Bus, Message::Packet(packet(rng, times)))
     }
 }

@@ -41,14 +41,6 @@ impl Subject for EtcdSubject {
         Start { seed: node as u64, lease: (node == 2).then_some(LeaseId(0x42)) }
     }
 
-    fn sender(_: usize) -> Store {
-        Store
-    }
-
-    fn node_at(_: &Store) -> Option<usize> {
-        None
-    }
-
     fn elections() -> Vec<ElectionName> {
         ["x", "y", "z/1"].map(|name| name.parse().unwrap()).to_vec()
     }
@@ -75,9 +67,10 @@ impl Subject for EtcdSubject {
         (Store, Message::Answer(Answer { call, header, reply: reply(rng) }))
     }
 
-    fn ask(
+    fn send(
         store: &mut SmallStore,
         node: usize,
+        _: &Store,
         message: &Message,
         rng: &mut Rng,
     ) -> Vec<(usize, Received<Self>)> {

@@ -16,15 +16,14 @@ const NODES: usize = 3;
 const PARTITIONS: u32 = 2;
 
 mod at_least_one {
-    tenure_testkit::contract!(nele, crate::contract::AtLeastOne);
+    tenure_testkit::contract!(nele, crate::contract::Processes<false>);
 }
 
 mod at_most_one {
-    tenure_testkit::contract!(nele, crate::contract::AtMostOne);
+    tenure_testkit::contract!(nele, crate::contract::Processes<true>);
 }
 
-struct AtLeastOne;
-struct AtMostOne;
+struct Processes<const AT_MOST_ONE: bool>;
 
 fn config(node: usize, mode: Mode) -> Config {
     let ms = Duration::from_millis;
@@ -168,30 +167,6 @@ impl Logs {
     }
 }
 
-fn ask(logs: &mut Logs, node: usize, message: &Message, rng: &mut Rng) -> Vec<(usize, Message)> {
-    let Message::Request(request) = message else { return Vec::new() };
-    let reports = logs.ask(node, request, rng);
-    reports.into_iter().map(|(node, report)| (node, Message::Report(report))).collect()
-}
-
-fn elections() -> Vec<ElectionName> {
-    ["x/0", "x/1", "x/2", "y"].map(|name| name.parse().unwrap()).to_vec()
-}
-
-fn command(rng: &mut Rng) -> Command {
-    match rng.within(0..24) {
-        0 => Command::Resign,
-        1 | 2 => Command::Observe { every: Duration::ZERO },
-        3 => Command::Unobserve,
-        4 => Command::Transfer { to: "n1".parse().unwrap(), probe: false },
-        5 => Command::Extra(Extra::Leave { lead_on: rng.once_in(2), again: true }),
-        6 if rng.once_in(2) => {
-            Command::Extra(Extra::Leave { lead_on: rng.once_in(2), again: false })
-        }
-        _ => Command::Campaign { value: "here".parse().unwrap(), priority: 0 },
-    }
-}
-
 fn number(rng: &mut Rng) -> u64 {
     match rng.within(0..8) {
         0 => rng.number(),
@@ -277,57 +252,56 @@ fn hostile(rng: &mut Rng) -> Message {
     })
 }
 
-macro_rules! subject {
-    ($subject:ident, $mode:expr) => {
-        impl Subject for $subject {
-            type Core = Nele;
-            type Store = Logs;
+impl<const AT_MOST_ONE: bool> Subject for Processes<AT_MOST_ONE> {
+    type Core = Nele;
+    type Store = Logs;
 
-            const NODES: usize = NODES;
-            // More than this flood was seen to leave.
-            const DEBUG_BYTES_MAX: usize = 60_000;
+    const NODES: usize = NODES;
+    // More than this flood was seen to leave.
+    const DEBUG_BYTES_MAX: usize = 60_000;
 
-            fn core(node: usize) -> Nele {
-                Nele::new(config(node, $mode).check().unwrap())
+    fn core(node: usize) -> Nele {
+        let mode = if AT_MOST_ONE { Mode::AtMostOne } else { Mode::AtLeastOne };
+        Nele::new(config(node, mode).check().unwrap())
+    }
+
+    fn start(node: usize) -> Start {
+        let incarnation = process(node as u64).incarnation;
+        Start { incarnation, seed: node as u64, topic: topic() }
+    }
+
+    fn send(
+        logs: &mut Logs,
+        node: usize,
+        _: &Ledger,
+        message: &Message,
+        rng: &mut Rng,
+    ) -> Vec<(usize, Received<Self>)> {
+        let Message::Request(request) = message else { return Vec::new() };
+        let reports = logs.ask(node, request, rng);
+        let sent = |(node, report)| (node, (Ledger, Message::Report(report)));
+        reports.into_iter().map(sent).collect()
+    }
+
+    fn elections() -> Vec<ElectionName> {
+        ["x/0", "x/1", "x/2", "y"].map(|name| name.parse().unwrap()).to_vec()
+    }
+
+    fn command(rng: &mut Rng) -> Command {
+        match rng.within(0..24) {
+            0 => Command::Resign,
+            1 | 2 => Command::Observe { every: Duration::ZERO },
+            3 => Command::Unobserve,
+            4 => Command::Transfer { to: "n1".parse().unwrap(), probe: false },
+            5 => Command::Extra(Extra::Leave { lead_on: rng.once_in(2), again: true }),
+            6 if rng.once_in(2) => {
+                Command::Extra(Extra::Leave { lead_on: rng.once_in(2), again: false })
             }
-
-            fn start(node: usize) -> Start {
-                let incarnation = process(node as u64).incarnation;
-                Start { incarnation, seed: node as u64, topic: topic() }
-            }
-
-            fn sender(_: usize) -> Ledger {
-                Ledger
-            }
-
-            fn node_at(_: &Ledger) -> Option<usize> {
-                None
-            }
-
-            fn ask(
-                logs: &mut Logs,
-                node: usize,
-                message: &Message,
-                rng: &mut Rng,
-            ) -> Vec<(usize, Received<Self>)> {
-                let reports = ask(logs, node, message, rng);
-                reports.into_iter().map(|(node, report)| (node, (Ledger, report))).collect()
-            }
-
-            fn elections() -> Vec<ElectionName> {
-                elections()
-            }
-
-            fn command(rng: &mut Rng) -> Command {
-                command(rng)
-            }
-
-            fn hostile(rng: &mut Rng) -> (Ledger, Message) {
-                (Ledger, hostile(rng))
-            }
+            _ => Command::Campaign { value: "here".parse().unwrap(), priority: 0 },
         }
-    };
-}
+    }
 
-subject!(AtLeastOne, Mode::AtLeastOne);
-subject!(AtMostOne, Mode::AtMostOne);
+    fn hostile(rng: &mut Rng) -> (Ledger, Message) {
+        (Ledger, hostile(rng))
+    }
+}

@@ -51,6 +51,10 @@ fn who(node: usize) -> Who {
     Who { name: NAMES[node].parse().unwrap(), inc: Inc(node as u128 + 1) }
 }
 
+fn sender(node: usize) -> Sender {
+    Sender { who: who(node), address: address(node), member: (node < GRANTORS).then_some(node) }
+}
+
 impl Subject for NerioSubject {
     type Core = Nerio;
     type Store = ();
@@ -75,15 +79,19 @@ impl Subject for NerioSubject {
         Start { inc: who(node).inc, seed: node as u64, memory }
     }
 
-    fn sender(node: usize) -> Sender {
-        Sender { who: who(node), address: address(node), member: (node < GRANTORS).then_some(node) }
-    }
-
-    fn node_at(to: &To) -> Option<usize> {
-        match to {
+    fn send(
+        (): &mut (),
+        from: usize,
+        to: &To,
+        message: &Message,
+        rng: &mut Rng,
+    ) -> Vec<(usize, Received<Self>)> {
+        let to = match to {
             To::Member(node) => Some(*node),
             To::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
-        }
+        };
+        let to = to.filter(|_| !rng.once_in(10));
+        to.map(|to| (to, (sender(from), message.clone()))).into_iter().collect()
     }
 
     fn elections() -> Vec<ElectionName> {
@@ -140,8 +148,8 @@ impl Packets for NerioSubject {
 fn anybody(rng: &mut Rng) -> Sender {
     let node = rng.within(0..8) as usize;
     match (rng.within(0..4), node) {
-        (0, 0..5) => NerioSubject::sender(node),
-        (1, 0..5) => Sender { address: any_address(rng), ..NerioSubject::sender(node) },
+        (0, 0..5) => sender(node),
+        (1, 0..5) => Sender { address: any_address(rng), ..sender(node) },
         _ => Sender {
             who: any_who(rng),
             address: any_address(rng),

@@ -1,94 +1,17 @@
 use std::time::Duration;
 
 use proptest::collection::vec;
-use proptest::option;
 use proptest::prelude::*;
+use tenure_core::WallTime;
 use tenure_core::allcall::*;
-use tenure_core::{ClusterName, ElectionName, NodeName, Value, WallTime};
+use tenure_testkit::Rng;
+use tenure_testkit::arbitrary::allcall;
 
 use super::*;
 
-fn who() -> impl Strategy<Value = Participant> {
-    ("[a-zA-Z0-9._-]{1,64}", any::<u128>())
-        .prop_map(|(id, incarnation)| Participant { id: NodeName::new(&id).unwrap(), incarnation })
-}
-
-fn rank() -> impl Strategy<Value = Rank> {
-    (any::<u64>(), any::<u128>()).prop_map(|(number, tie)| Rank { number, tie })
-}
-
-fn instant() -> impl Strategy<Value = WallTime> {
-    any::<u64>().prop_map(WallTime::from_nanos)
-}
-
-fn election() -> impl Strategy<Value = ElectionName> {
-    "[a-zA-Z0-9._/:@-]{1,64}".prop_map(|name| ElectionName::new(&name).unwrap())
-}
-
-/// Quotes, backslashes and whatever else JSON may write in another way.
-fn value() -> impl Strategy<Value = Value> {
-    "[\"\\\\/é😀 -~]{0,30}".prop_map(|text| Value::new(&text).unwrap())
-}
-
-fn tombstone() -> impl Strategy<Value = Tombstone> {
-    (who(), any::<u64>(), instant(), option::of(who()))
-        .prop_map(|(leader, term, until, successor)| Tombstone { leader, term, until, successor })
-}
-
-fn claim() -> impl Strategy<Value = LeaderClaim> {
-    (who(), rank(), any::<u64>(), instant(), value()).prop_map(
-        |(leader, rank, term, until, value)| LeaderClaim { leader, rank, term, until, value },
-    )
-}
-
-fn entry() -> impl Strategy<Value = Entry> {
-    let what = (election(), any::<bool>(), any::<u32>(), option::of(claim()));
-    (what, vec(tombstone(), 0..=TOMBSTONES_MAX)).prop_map(
-        |((election, eligible, digest, claim), tombstones)| Entry {
-            election,
-            eligible,
-            digest: Digest(digest),
-            claim,
-            tombstones,
-        },
-    )
-}
-
-fn part() -> impl Strategy<Value = Part> {
-    (any::<u16>(), any::<u16>()).prop_map(|(number, of)| Part { number, of })
-}
-
-fn body() -> impl Strategy<Value = Body> {
-    let round = || any::<u64>().prop_map(Round);
-    let answer = (who(), round()).prop_map(|(caller, round)| Answered { caller, round });
-    prop_oneof![
-        (round(), part(), vec(election(), 0..5))
-            .prop_map(|(round, part, elections)| Body::Ask(Ask { round, part, elections })),
-        (round(), part(), vec(entry(), 0..5)).prop_map(|(round, part, entries)| Body::Call(Call {
-            round,
-            part,
-            entries
-        })),
-        (vec(answer, 0..5), vec(entry(), 0..5))
-            .prop_map(|(answers, entries)| Body::Reply(Reply { answers, entries })),
-        vec((election(), tombstone()), 0..5).prop_map(|ended| Body::Resign(Resign { ended })),
-    ]
-}
-
+/// Packets of the source that contract tests draw from.
 fn packet() -> impl Strategy<Value = Packet> {
-    let span = || (0..=u64::MAX / 4, 0..1_000_000_000_u32).prop_map(|(s, n)| Duration::new(s, n));
-    let times = (span(), span(), span()).prop_map(|(heartbeat, lease, max_clock_skew)| Times {
-        heartbeat,
-        lease,
-        max_clock_skew,
-    });
-    let cluster = "[a-zA-Z0-9._-]{1,32}".prop_map(|name| ClusterName::new(&name).unwrap());
-    (cluster, who(), rank(), instant(), times, any::<bool>(), body()).prop_map(
-        |(cluster, sender, rank, sent, times, established, body)| {
-            let header = Header { cluster, sender, rank, sent, times, established };
-            Packet { header, body }
-        },
-    )
+    any::<u64>().prop_map(|seed| allcall::packet(&mut Rng::new(seed), some_call().header.times))
 }
 
 proptest! {

@@ -121,12 +121,8 @@ impl<S: Subject> Cluster<S> {
         for effect in &effects {
             match effect {
                 Effect::Send { to, message } => {
-                    let answers = S::ask(&mut self.store, node, message, &mut self.rng);
-                    self.network.extend(answers);
-                    let from = S::sender(node);
-                    if let Some(to) = S::node_at(to).filter(|_| !self.rng.once_in(10)) {
-                        self.network.push((to, (from, message.clone())));
-                    }
+                    let sent = S::send(&mut self.store, node, to, message, &mut self.rng);
+                    self.network.extend(sent);
                 }
                 Effect::Flush(ticket, _) => self.flushes.push((node, *ticket)),
                 Effect::Raise { .. }

@@ -25,11 +25,15 @@ pub trait Subject {
     /// With what it starts.
     fn start(node: usize) -> <Words<Self> as contract::Words>::Start;
 
-    /// The sender that other nodes see on its messages.
-    fn sender(node: usize) -> <Words<Self> as contract::Words>::Sender;
-
-    /// Which node is reached at an address.
-    fn node_at(address: &<Words<Self> as contract::Words>::Address) -> Option<usize>;
+    /// Sends a message of a node: the nodes that receive something, and what they receive. The
+    /// network, or the store, loses some of it.
+    fn send(
+        store: &mut Self::Store,
+        node: usize,
+        to: &<Words<Self> as contract::Words>::Address,
+        message: &<Words<Self> as contract::Words>::Message,
+        rng: &mut Rng,
+    ) -> Vec<(usize, Received<Self>)>;
 
     /// The elections that commands are about.
     fn elections() -> Vec<ElectionName>;
@@ -42,16 +46,6 @@ pub trait Subject {
     fn hostile(
         rng: &mut Rng,
     ) -> (<Words<Self> as contract::Words>::Sender, <Words<Self> as contract::Words>::Message);
-
-    /// Answers of the store to a message, each with its node.
-    fn ask(
-        _store: &mut Self::Store,
-        _node: usize,
-        _message: &<Words<Self> as contract::Words>::Message,
-        _rng: &mut Rng,
-    ) -> Vec<(usize, Received<Self>)> {
-        Vec::new()
-    }
 
     /// The origin of the clock of a node in the ordinary run.
     fn origin(node: usize) -> Time {

@@ -1,268 +1,16 @@
-use std::time::Duration;
-
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::collection::vec;
-use proptest::option;
 use proptest::prelude::*;
-use tenure_core::voter::{
-    AckDto, Answer, Ask, Ballot, BeatenDto, Change, Condition, ElectionDto, Electorate,
-    ElectorateId, Fingerprint, FirstVoters, Header, HeartbeatDto, Identity, LeaderDto, Leadership,
-    LeaseDto, Member, Mode, Participant, PromiseDto, Refusal, Role, StatusDto, Unchanged, VoteDto,
-    VoterDto, VoterUrl,
-};
-use tenure_core::{Drift, NodeName, Value};
+use tenure_core::voter::{Answer, Ask, Mode, Refusal, Role};
+use tenure_testkit::Rng;
+use tenure_testkit::arbitrary::voter::{ask, exchange, header};
 
 use super::*;
 use crate::openapi::check;
 
-fn id() -> impl Strategy<Value = NodeName> {
-    "[A-Za-z0-9._-]{1,12}".prop_map(|id| id.parse().unwrap())
-}
-
-fn url() -> impl Strategy<Value = VoterUrl> {
-    "https?://[a-zä0-9.]{1,20}(:[0-9]{1,4})?(/[a-z]{0,5})?".prop_map(|url| url.parse().unwrap())
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    "[ -~äß]{0,20}".prop_map(|value| value.parse().unwrap())
-}
-
-/// As long as JSON keeps it exactly.
-fn span() -> impl Strategy<Value = Duration> {
-    any::<u64>().prop_map(Duration::from_nanos)
-}
-
-fn voter() -> impl Strategy<Value = VoterDto> {
-    let role = prop_oneof![Just(Role::Leader), Just(Role::Follower), Just(Role::None)];
-    (id(), url(), role, any::<bool>()).prop_map(|(voter_id, voter_url, role, on_line)| VoterDto {
-        voter_id,
-        voter_url,
-        role,
-        on_line,
-    })
-}
-
-fn participant() -> impl Strategy<Value = Participant> {
-    (id(), any::<u128>(), any::<u128>()).prop_map(|(id, identity, incarnation)| Participant {
-        id,
-        identity: Identity(identity),
-        incarnation,
-    })
-}
-
-fn ballot() -> impl Strategy<Value = Ballot> {
-    (1..=Ballot::COUNTER_MAX, id(), 0..=Ballot::ATTEMPTS_MAX)
-        .prop_map(|(counter, initiator, attempt)| Ballot { counter, initiator, attempt })
-}
-
-fn leadership() -> impl Strategy<Value = Leadership> {
-    (participant(), ballot()).prop_map(|(leader, ballot)| Leadership { leader, ballot })
-}
-
-fn electorate_id() -> impl Strategy<Value = ElectorateId> {
-    (0..=Ballot::COUNTER_MAX, 0..100_u64)
-        .prop_map(|(counter, change)| ElectorateId { counter, change })
-}
-
-fn electorate() -> impl Strategy<Value = Electorate> {
-    let members = vec((id(), any::<u128>()), 1..6);
-    (electorate_id(), any::<u128>(), members).prop_map(|(id, founding, members)| {
-        let member = |(id, identity)| Member { id, identity: Identity(identity) };
-        let formed = Electorate::founded(members.into_iter().map(member).collect());
-        Electorate { id, founding: Fingerprint(founding), ..formed }
-    })
-}
-
-fn promise() -> impl Strategy<Value = PromiseDto> {
-    (span(), 0..100_000_000_u32).prop_map(|(span, ppb)| PromiseDto {
-        span,
-        drift: Drift::from_parts_per_billion(ppb).unwrap(),
-    })
-}
-
-fn vote() -> impl Strategy<Value = VoteDto> {
-    (id(), option::of(any::<i64>()), ballot(), span(), electorate()).prop_map(
-        |(voter_id, vote, ballot, lease, electorate)| VoteDto {
-            voter_id,
-            vote,
-            ballot,
-            lease,
-            electorate,
-        },
-    )
-}
-
-fn election() -> impl Strategy<Value = ElectionDto> {
-    let votes = vec((id(), option::of(any::<i64>())), 0..6);
-    let promise = option::of(promise());
-    let by = vec(participant(), 0..4);
-    (ballot(), any::<bool>(), votes, participant(), promise, by).prop_map(
-        |(ballot, certified, votes, new_leader, promise, endorsed_by)| ElectionDto {
-            ballot,
-            certified,
-            votes,
-            new_leader,
-            promise,
-            endorsed_by,
-        },
-    )
-}
-
-fn leader() -> impl Strategy<Value = LeaderDto> {
-    (leadership(), url(), value(), option::of(span())).prop_map(
-        |(leadership, url, value, remaining)| LeaderDto { leadership, url, value, remaining },
-    )
-}
-
-fn heartbeat() -> impl Strategy<Value = HeartbeatDto> {
-    let lease = (leadership(), value(), span(), electorate()).prop_map(
-        |(leadership, value, span, electorate)| LeaseDto { leadership, value, span, electorate },
-    );
-    let lease = option::of(lease);
-    let certificate = option::of(election());
-    (any::<u64>(), voter(), vec(voter(), 0..5), lease, certificate, condition()).prop_map(
-        |(seq, sender, known_voters, lease, certificate, condition)| HeartbeatDto {
-            seq,
-            sender,
-            known_voters,
-            lease,
-            certificate,
-            condition,
-        },
-    )
-}
-
-fn condition() -> impl Strategy<Value = Condition> {
-    let listed = vec(id(), 0..4).prop_map(FirstVoters::Listed);
-    let first = prop_oneof![listed, any::<u16>().prop_map(FirstVoters::Number)];
-    (any::<bool>(), option::of(first)).prop_map(|(failing, first)| Condition { failing, first })
-}
-
-fn change() -> impl Strategy<Value = Change> {
-    prop_oneof![id().prop_map(Change::Add), id().prop_map(Change::Remove)]
-}
-
-fn ask() -> impl Strategy<Value = Ask> {
-    let remove = (id(), value()).prop_map(|(voter, reason)| Ask::Remove { voter, reason });
-    prop_oneof![
-        voter().prop_map(Ask::Register),
-        remove,
-        option::of(id()).prop_map(|suspect| Ask::Status { suspect }),
-        heartbeat().prop_map(|heartbeat| Ask::Heartbeat(heartbeat.into())),
-        vec(voter(), 0..6).prop_map(Ask::Reconcile),
-        Just(Ask::Start),
-        vote().prop_map(Ask::Cast),
-        election().prop_map(Ask::Result),
-        Just(Ask::LastResult),
-        election().prop_map(Ask::Certify),
-        leadership().prop_map(Ask::Release),
-        change().prop_map(Ask::Change),
-    ]
-}
-
-/// All but one that is malformed, whose words are for people.
-fn refusal() -> impl Strategy<Value = Refusal> {
-    prop_oneof![
-        Just(Refusal::OtherNetwork),
-        any::<u128>().prop_map(|ours| Refusal::OtherFounding { ours: Fingerprint(ours) }),
-        Just(Refusal::NotAllowed),
-        Just(Refusal::Full),
-        Just(Refusal::NotFounded),
-        id().prop_map(|who| Refusal::NotAMember { who }),
-        id().prop_map(|who| Refusal::EarlierRun { who }),
-        leader().prop_map(|leader| Refusal::Leads(leader.into())),
-        (id(), span()).prop_map(|(to, remaining)| Refusal::Promised { to, remaining }),
-        span().prop_map(|remaining| Refusal::Quarantined { remaining }),
-        (0..=Ballot::COUNTER_MAX).prop_map(|counter| Refusal::Endorsed { counter }),
-        Just(Refusal::Left),
-        electorate().prop_map(Refusal::OldElectorate),
-        Just(Refusal::Released),
-        Just(Refusal::OldHeartbeat),
-        Just(Refusal::UnknownVoter),
-        Just(Refusal::UnknownElection),
-        option::of(leader()).prop_map(|leader| Refusal::NotLeading(leader.map(Box::new))),
-        electorate_id().prop_map(|electorate| Refusal::ChangeRuns { electorate }),
-        (0_usize..64, 0_usize..64).prop_map(|(able, needed)| Refusal::TooFewAble { able, needed }),
-        Just(Refusal::NotWritten),
-        Just(Refusal::NoChange(Unchanged::HasVote)),
-        Just(Refusal::NoChange(Unchanged::HasNone)),
-        Just(Refusal::NoChange(Unchanged::Leads)),
-        Just(Refusal::NoChange(Unchanged::Returns)),
-    ]
-}
-
-fn beaten() -> impl Strategy<Value = BeatenDto> {
-    let ack = (leadership(), promise(), electorate_id())
-        .prop_map(|(leadership, promise, stored)| AckDto { leadership, promise, stored });
-    let ack = option::of(ack);
-    let refused = option::of(refusal());
-    let leader = option::of(leader());
-    let electorate = option::of(electorate_id());
-    (any::<u64>(), ack, refused, leader, option::of(span()), electorate).prop_map(
-        |(seq, promise, refused, leader, free, electorate)| BeatenDto {
-            seq,
-            promise,
-            refused,
-            leader,
-            free,
-            electorate,
-        },
-    )
-}
-
-fn status() -> impl Strategy<Value = StatusDto> {
-    let leader = option::of(leader());
-    let electorate = option::of(electorate());
-    let endorsed = 0..=Ballot::COUNTER_MAX;
-    let says = (option::of(span()), option::of(any::<bool>()), condition());
-    (vec(voter(), 0..5), voter(), leader, electorate, endorsed, says).prop_map(
-        |(known_voters, sender, leader, electorate, endorsed, says)| StatusDto {
-            known_voters,
-            sender,
-            leader,
-            electorate,
-            endorsed,
-            free: says.0,
-            reached: says.1,
-            condition: says.2,
-        },
-    )
-}
-
-/// Something that is asked, and what may be answered.
-fn exchange() -> impl Strategy<Value = (Ask, Answer)> {
-    let done = prop_oneof![
-        Just(Ask::Reconcile(Vec::new())),
-        leadership().prop_map(Ask::Release),
-        change().prop_map(Ask::Change),
-    ];
-    prop_oneof![
-        status().prop_map(|status| (Ask::Status { suspect: None }, Answer::Status(status))),
-        (heartbeat(), beaten()).prop_map(|(h, b)| (Ask::Heartbeat(h.into()), Answer::Heartbeat(b))),
-        done.prop_map(|ask| (ask, Answer::Done)),
-        option::of(ballot()).prop_map(|ballot| (Ask::Start, Answer::Started(ballot))),
-        (vote(), vote()).prop_map(|(asked, vote)| (Ask::Cast(asked), Answer::Cast(vote))),
-        (election(), any::<bool>())
-            .prop_map(|(result, open)| (Ask::Result(result), Answer::Counted { open })),
-        election().prop_map(|last| (Ask::LastResult, Answer::Election(last))),
-        election().prop_map(|known| (Ask::Certify(known.clone()), Answer::Election(known))),
-        status().prop_map(|s| (Ask::Register(s.sender.clone()), Answer::Status(s))),
-        (ask(), refusal()).prop_map(|(ask, refusal)| (ask, Answer::Refused(refusal))),
-    ]
-}
-
-fn header() -> impl Strategy<Value = Header> {
-    let founding = option::of((any::<u128>().prop_map(Fingerprint), any::<bool>()));
-    let mode = prop_oneof![Just(Mode::Majority), Just(Mode::Available)];
-    ("[a-z/:@]{1,20}", mode, participant(), url(), founding).prop_map(
-        |(election, mode, sender, url, founding)| Header {
-            election: election.parse().unwrap(),
-            mode,
-            sender,
-            url,
-            founding,
-        },
-    )
+/// Messages of the source that contract tests draw from.
+fn drawn<T: std::fmt::Debug>(draw: fn(&mut Rng) -> T) -> impl Strategy<Value = T> {
+    any::<u64>().prop_map(move |seed| draw(&mut Rng::new(seed)))
 }
 
 /// The request as the other side reads it.
@@ -273,7 +21,7 @@ fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
 
 proptest! {
     #[test]
-    fn what_is_asked_arrives(ask in ask()) {
+    fn what_is_asked_arrives(ask in drawn(ask)) {
         let outgoing = Outgoing::of(&ask);
         prop_assert!(outgoing.path.starts_with(outgoing.route.path()));
         prop_assert_eq!(outgoing.route.path().trim_start_matches('/'), ask.label());
@@ -283,7 +31,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_answered_arrives((ask, answer) in exchange()) {
+    fn what_is_answered_arrives((ask, answer) in drawn(exchange)) {
         let (status, body) = write_answer(&answer);
         let route = Outgoing::of(&ask).route;
         let described = check::answer(&check::document(), route, status.as_u16(), &body);
@@ -292,7 +40,9 @@ proptest! {
     }
 
     #[test]
-    fn who_sends_arrives(header in header()) {
+    fn who_sends_arrives(seed: u64, is_available: bool) {
+        let mode = if is_available { Mode::Available } else { Mode::Majority };
+        let header = header(&mut Rng::new(seed), mode);
         let mut headers = HeaderMap::new();
         Head::write(&header, &mut headers);
         prop_assert_eq!(Head::read(&headers), Ok(Head::Voter(header)));

@@ -1,150 +1,337 @@
-//! Golden conversations of Nerio: stories told by real cores, each a `*.txt` beside this file, as
-//! text that people review. `legend.md` says how to read and how to write them.
+//! Golden conversations of Nerio: a story to each `*.txt` beside this file, which people review.
+//! `legend.md` says how to read them. `cargo xtask bless --only nerio` writes the recorded lines
+//! anew, and leaves their authors' lines alone.
 
-mod cast;
-mod directive;
-mod network;
 mod record;
-mod script;
 mod short;
-mod stage;
+mod talk;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-use tenure_testkit::conversations::{LINES_MAX, compare};
-
-use self::directive::{Deed, Directive};
-use self::script::{Line, Script};
-use self::stage::Stage;
+use self::talk::Talk;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nerio/conversations");
 
-/// Plays the stories of these names, and sees that they are all in the folder.
-macro_rules! conversations {
-    ($($name:ident)*) => {
-        $(#[test]
-        fn $name() {
-            check(stringify!($name));
-        })*
-
-        #[test]
-        fn every_story_can_be_reviewed() {
-            can_be_reviewed(&[$(stringify!($name)),*]);
-        }
-    };
-}
-
-conversations! {
-    first_election
-    renewal
-    fence_round
-    split_vote
-    hand_over
-    transfer
-    waiting_queue
-    leader_crash
-    leader_partition
-    grantor_crash
-    quarantine
-    lost_disk
-    failed_write
-    late_release
-    verification
-    lost_messages
-    observer
-    name_shared
-}
-
-fn path(name: &str) -> PathBuf {
-    Path::new(FOLDER).join(format!("{name}.txt"))
-}
-
-/// Plays the story of this name and compares.
-fn check(name: &str) {
-    let path = path(name);
-    let text = std::fs::read_to_string(&path).unwrap();
-    let found =
-        play(&text).unwrap_or_else(|(line, what)| panic!("{}:{line}: {what}", path.display()));
-    compare(&path, &text, &found.to_string());
-}
-
-/// The script with what the cores did under each directive, or the line that could not be
-/// performed and why not.
-fn play(text: &str) -> Result<Script, (usize, String)> {
-    let mut script = Script::parse(text)?;
-    let mut stage = None;
-    let mut last = 1;
-    for line in &mut script.lines {
-        let Line::Directive { number, text, recorded } = line else { continue };
-        last = *number;
-        let wrong = |what| (last, what);
-        let Directive { deed, quietly } = Directive::parse(text).map_err(wrong)?;
-        match (&mut stage, deed) {
-            (None, Deed::Cluster(words)) => stage = Some(Stage::new(words).map_err(wrong)?),
-            (None, _) => return Err(wrong("the first directive is `cluster`".into())),
-            (Some(stage), deed) => {
-                let nothing = quietly && matches!(deed, Deed::Start { .. });
-                stage.record.begin(quietly);
-                let done = stage.perform(deed);
-                *recorded = stage.record.end();
-                if nothing {
-                    recorded.clear();
-                }
-                done.map_err(|what| (last, format!("{what}\n{}", recorded.join("\n"))))?;
-            }
-        }
-    }
-    match stage {
-        Some(stage) => stage.finish().map_err(|what| (last, what)).map(|()| script),
-        None => Err((last, "there is no directive".into())),
-    }
-}
-
-/// Checks that every story in the folder is among `all`, says its subject and can be reviewed.
-fn can_be_reviewed(all: &[&str]) {
-    let files = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path());
-    let texts = files.filter(|path| path.extension().is_some_and(|ext| ext == "txt"));
-    let stem = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
-    let found: BTreeSet<String> = texts.map(stem).collect();
-    let named = all.iter().map(ToString::to_string).collect();
-    assert_eq!(found, named, "files on the left, the stories that are played on the right");
-    let mut titles = BTreeSet::new();
-    for name in all {
-        let text = std::fs::read_to_string(path(name)).unwrap();
-        let script = play(&text).unwrap_or_else(|(n, what)| panic!("{name}:{n}: {what}"));
-        let lines = script.recorded();
-        assert!((1..=LINES_MAX).contains(&lines), "{name}: {lines} lines to review");
-        let sentences = script.preface.matches('.').count();
-        assert!(sentences >= 2, "{name}: say what happens, and what to look at");
-        assert!(script.preface.contains("legend.md"), "{name}: say where the legend is");
-        assert!(titles.insert(script.title), "{name}: the title of another story");
-    }
+#[test]
+fn first_election() {
+    let mut talk = Talk::new();
+    talk.start("a");
+    talk.quietly().start("b c d");
+    talk.campaign("d");
+    talk.deliver();
+    talk.deliver();
+    talk.deliver();
+    talk.deliver();
+    talk.standing();
+    talk.golden("first_election");
 }
 
 #[test]
-fn refusals_name_their_line() {
-    let error = |lines: &str| play(&format!("# story\n> {lines}\n")).map(drop).unwrap_err();
-    assert_eq!(error("start a").0, 2);
-    let begun = "cluster members=a,b,c\n> start a b c d\n";
-    let wrong = |line: &str| error(&format!("{begun}> {line}"));
-    for (line, what) in [
-        ("march a", "there is no directive `march`"),
-        ("cluster members=a", "the cluster is there already"),
-        ("start a", "a has started before"),
-        ("resign x", "nobody called x has started"),
-        ("cut a-x", "nobody is called x"),
-        ("deliver", "nothing is on its way"),
-        ("arrive", "nothing is held"),
-        ("restart d lost-disk", "d has no directory to lose"),
-        ("lose request d>a", "no request went from d to a"),
-        ("crash d\n> campaign d", "d does not run"),
-        ("hold request d>a\n> campaign d", "held for ever: request db"),
-    ] {
-        let (number, found) = wrong(line);
-        assert_eq!(number, 3 + line.matches('\n').count() + 1, "{line}");
-        assert!(found.starts_with(what), "{line}: {found}");
+fn renewal() {
+    let mut talk = Talk::led("a b c d", 3);
+    talk.run(2);
+    talk.run(680);
+    talk.lose("request", "d", "a");
+    talk.lose("request", "d", "b");
+    talk.run(730);
+    talk.standing();
+    talk.golden("renewal");
+}
+
+#[test]
+fn fence_round() {
+    let mut talk = Talk::led("a b c d", 8);
+    talk.quietly().resign("d");
+    talk.quietly().run(8);
+    talk.restart("d");
+    talk.campaign("d");
+    talk.run(8);
+    talk.standing();
+    talk.golden("fence_round");
+}
+
+#[test]
+fn split_vote() {
+    let mut talk = Talk::new();
+    talk.quietly().start("a b c d e f");
+    talk.delay("d", "b", 3);
+    talk.delay("d", "c", 3);
+    talk.delay("e", "a", 3);
+    talk.delay("e", "c", 3);
+    talk.delay("f", "a", 3);
+    talk.delay("f", "b", 3);
+    talk.campaign("d");
+    talk.campaign("e");
+    talk.campaign("f");
+    talk.run(12);
+    talk.quietly().run(400);
+    talk.standing();
+    talk.golden("split_vote");
+}
+
+#[test]
+fn hand_over() {
+    let mut talk = Talk::led("a b c d e", 600);
+    talk.campaign("e");
+    talk.run(2);
+    talk.quietly().run(100);
+    talk.resign("d");
+    talk.deliver();
+    talk.deliver();
+    talk.standing();
+    talk.golden("hand_over");
+}
+
+#[test]
+fn transfer() {
+    let mut talk = Talk::led("a b c d e f", 8);
+    talk.quietly().campaign_with("e", 9);
+    talk.quietly().campaign("f");
+    talk.quietly().run(150);
+    talk.transfer("d", "f");
+    talk.run(4);
+    talk.quietly().run(20);
+    talk.standing();
+    talk.transfer("f", "x");
+    talk.quietly().run(300);
+    talk.standing();
+    talk.golden("transfer");
+}
+
+#[test]
+fn waiting_queue() {
+    let mut talk = Talk::led("a b c d e f g", 8);
+    talk.quietly().campaign_with("e", 1);
+    talk.quietly().run(5);
+    talk.quietly().campaign_with("f", 3);
+    talk.quietly().run(5);
+    talk.quietly().campaign_with("g", 2);
+    talk.quietly().run(450);
+    talk.standing();
+    talk.resign("d");
+    talk.deliver();
+    talk.quietly().run(300);
+    talk.quietly().resign("f");
+    talk.quietly().run(300);
+    talk.quietly().resign("g");
+    talk.quietly().run(300);
+    talk.standing();
+    talk.golden("waiting_queue");
+}
+
+#[test]
+fn leader_crash() {
+    let mut talk = Talk::new();
+    talk.quietly().start_at_rate("a", 110);
+    talk.quietly().start("b");
+    talk.quietly().start_at_rate("c", 90);
+    talk.quietly().start("d e");
+    talk.quietly().campaign("d");
+    talk.quietly().run(8);
+    talk.quietly().campaign("e");
+    talk.quietly().run(8);
+    talk.standing();
+    talk.crash("d");
+    talk.quietly().run(2_385);
+    talk.run(4);
+    talk.quietly().run(3);
+    talk.run(5);
+    talk.quietly().run(229);
+    talk.run(8);
+    talk.quietly().run(350);
+    talk.standing();
+    talk.golden("leader_crash");
+}
+
+#[test]
+fn leader_partition() {
+    let mut talk = Talk::new();
+    talk.quietly().start_at_rate("a b c", 110);
+    talk.quietly().start_at_rate("d", 90);
+    talk.quietly().start("e");
+    talk.quietly().campaign("d");
+    talk.quietly().run(8);
+    talk.quietly().campaign("e");
+    talk.quietly().run(8);
+    talk.cut_off("d");
+    talk.standing();
+    talk.quietly().run(2_380);
+    talk.run(3);
+    talk.quietly().run(90);
+    talk.heal();
+    talk.run(170);
+    talk.standing();
+    talk.golden("leader_partition");
+}
+
+#[test]
+fn grantor_crash() {
+    let mut talk = Talk::led("a b c d e", 8);
+    talk.quietly().campaign("e");
+    talk.quietly().run(8);
+    talk.crash("a");
+    talk.run(20);
+    talk.restart("a");
+    talk.standing();
+    talk.run(75);
+    talk.quietly().run(600);
+    talk.standing();
+    talk.golden("grantor_crash");
+}
+
+#[test]
+fn quarantine() {
+    let mut talk = Talk::led("a b c d", 100);
+    talk.reboot("a");
+    talk.quietly().run(560);
+    talk.run(20);
+    talk.quietly().run(4_690);
+    talk.run(10);
+    talk.run(30);
+    talk.standing();
+    talk.quietly().start("o");
+    talk.observe("o", 100);
+    talk.quietly().run(10);
+    talk.golden("quarantine");
+}
+
+#[test]
+fn lost_disk() {
+    let mut talk = Talk::led("a b c d", 100);
+    talk.lose_disk("a");
+    talk.quietly().run(560);
+    talk.run(20);
+    talk.quietly().run(4_690);
+    talk.run(20);
+    talk.run(400);
+    talk.standing();
+    talk.golden("lost_disk");
+}
+
+#[test]
+fn failed_write() {
+    let mut talk = Talk::new();
+    talk.quietly().start("a b c d");
+    talk.disk_fails("a");
+    talk.campaign("d");
+    talk.run(4);
+    talk.disk_works("a");
+    talk.quietly().run(700);
+    talk.quietly().run(600);
+    talk.run(100);
+    talk.standing();
+    talk.golden("failed_write");
+}
+
+#[test]
+fn late_release() {
+    let mut talk = Talk::led("a b c d e", 8);
+    talk.hold("release", "d", "a");
+    talk.resign("d");
+    talk.run(2);
+    talk.campaign("d");
+    talk.quietly().run(5);
+    talk.run(60);
+    talk.quietly().run(640);
+    talk.standing();
+    talk.arrive();
+    talk.run(1);
+    talk.quietly().campaign("e");
+    talk.run(2);
+    talk.standing();
+    talk.hold("request", "e", "a");
+    talk.quietly().run(100);
+    talk.resign("e");
+    talk.run(2);
+    talk.arrive();
+    talk.golden("late_release");
+}
+
+#[test]
+fn verification() {
+    let mut talk = Talk::promising(200);
+    talk.quietly().start("a b c d e f");
+    talk.quietly().campaign("d");
+    talk.quietly().run(8);
+    talk.quietly().campaign("e");
+    talk.quietly().run(80);
+    talk.standing();
+    talk.verify("f", "d");
+    talk.run(2);
+    talk.resign("d");
+    talk.verify("f", "d");
+    talk.run(2);
+    talk.quietly().run(195);
+    talk.run(4);
+    talk.quietly().run(20);
+    talk.standing();
+    talk.golden("verification");
+}
+
+#[test]
+fn lost_messages() {
+    let mut talk = Talk::new();
+    talk.quietly().start("a b c d");
+    talk.repeat("request", "d", "a");
+    talk.repeat("granted", "a", "d");
+    talk.hold("granted", "b", "d");
+    talk.lose("granted", "c", "d");
+    talk.campaign("d");
+    talk.run(2);
+    talk.run(110);
+    talk.arrive();
+    talk.standing();
+    talk.golden("lost_messages");
+}
+
+#[test]
+fn observer() {
+    let mut talk = Talk::new();
+    talk.quietly().start("a b c d o");
+    talk.quietly().run(20);
+    talk.observe("o", 300);
+    talk.deliver();
+    talk.deliver();
+    talk.quietly().campaign("d");
+    talk.quietly().run(400);
+    talk.cut("o", "a");
+    talk.quietly().run(600);
+    talk.cut("o", "b");
+    talk.quietly().run(3_000);
+    talk.heal();
+    talk.quietly().run(300);
+    talk.quietly().resign("d");
+    talk.quietly().run(300);
+    talk.standing();
+    talk.golden("observer");
+}
+
+#[test]
+fn name_shared() {
+    let mut talk = Talk::new();
+    talk.quietly().start("a b c");
+    talk.quietly().start("d");
+    talk.quietly().start_as("d2", "d");
+    talk.quietly().campaign("d");
+    talk.quietly().run(8);
+    talk.campaign("d2");
+    talk.run(2);
+    talk.quietly().run(660);
+    talk.run(6);
+    talk.run(40);
+    talk.resign("d2");
+    talk.run(2);
+    talk.standing();
+    talk.golden("name_shared");
+}
+
+#[test]
+fn texts_have_stories_and_a_legend() {
+    for entry in std::fs::read_dir(FOLDER).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "txt") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_string_lossy();
+        assert!(include_str!("mod.rs").contains(&format!("golden(\"{name}\")")), "{name}");
+        assert!(std::fs::read_to_string(&path).unwrap().contains("legend.md"), "{name}");
     }
-    let (number, found) = error("cluster members=a lease=1ms");
-    assert_eq!((number, found.contains("1ms")), (2, true), "{found}");
 }

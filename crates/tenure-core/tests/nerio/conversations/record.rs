@@ -4,13 +4,23 @@ use tenure_core::Time;
 
 use super::short::{Short, millis};
 
-/// The lines of the directive that is performed.
+/// How much a part of a story records.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Detail {
+    #[default]
+    All,
+    /// Events that are worth a line, and how many messages and writes there are besides.
+    Events,
+    Nothing,
+}
+
+/// The text of a story, in parts.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) short: Short,
-    lines: Vec<String>,
-    quietly: bool,
-    /// Whether time passed.
+    text: String,
+    detail: Detail,
+    /// Whether time passed in this part.
     timed: bool,
     messages: usize,
     writes: usize,
@@ -19,61 +29,65 @@ pub(super) struct Record {
     last_sent: Option<(String, String)>,
 }
 
+/// Recorded lines begin this far to the right, below the title of their part.
+const MARGIN: usize = 2;
+
 /// Effects begin this far to the right, below what their input says.
 const INDENT: usize = 24;
 
 impl Record {
-    /// Begins to record a directive.
-    pub(super) fn begin(&mut self, quietly: bool) {
-        self.quietly = quietly;
+    /// Begins a part with this title.
+    pub(super) fn begin(&mut self, title: &str, detail: Detail) {
+        self.end();
+        self.text += &format!("> {title}\n");
+        self.detail = detail;
     }
 
-    /// Ends the record, and gives its lines.
-    pub(super) fn end(&mut self) -> Vec<String> {
+    /// Ends the last part, and returns the whole text.
+    pub(super) fn finish(mut self) -> String {
+        self.end();
+        self.text
+    }
+
+    fn end(&mut self) {
         self.close();
-        if self.quietly && self.timed {
-            let messages = self.messages;
-            let writes = self.writes;
-            self.lines.push(format!("({messages} messages, {writes} writes)"));
+        if self.detail == Detail::Events && self.timed {
+            let (messages, writes) = (self.messages, self.writes);
+            self.push(&format!("({messages} messages, {writes} writes)"));
         }
-        self.timed = false;
-        self.messages = 0;
-        self.writes = 0;
-        std::mem::take(&mut self.lines)
+        (self.timed, self.messages, self.writes) = (false, 0, 0);
     }
 
-    /// Marks that later lines are not the effect of the directive alone.
+    /// Marks that later lines are not the effect of one command alone.
     pub(super) fn time_passes(&mut self) {
         self.timed = true;
     }
 
-    /// Something came to a node.
+    /// Records an input of a node.
     pub(super) fn input(&mut self, now: u64, node: &str, clock: Time, said: &str) {
         self.close();
-        if !self.quietly {
-            let line = self.at(now, node, clock, said);
-            self.lines.push(line);
+        if self.detail == Detail::All {
+            self.push(&self.at(now, node, clock, said));
         }
     }
 
-    /// A node wants something done.
+    /// Records an effect of the last input.
     pub(super) fn effect(&mut self, said: &str) {
         self.close();
         self.writes += usize::from(said.starts_with("persist") || said.starts_with("flush"));
         self.below(said);
     }
 
-    /// A node emits an event; one that is not worth a line is left out of a quiet stretch.
+    /// Records an event of the last input.
     pub(super) fn event(&mut self, now: u64, node: &str, clock: Time, said: &str, worth: bool) {
         self.close();
         self.below(said);
-        if self.quietly && worth {
-            let line = self.at(now, node, clock, said);
-            self.lines.push(line);
+        if self.detail == Detail::Events && worth {
+            self.push(&self.at(now, node, clock, said));
         }
     }
 
-    /// A node sent a message, and this is unusual about its way.
+    /// Records that a node sends a message, and what is unusual about its way.
     pub(super) fn sent(&mut self, message: String, to: &str, fate: Option<&str>) {
         self.messages += 1;
         let to = fate.map_or_else(|| to.to_owned(), |fate| format!("{to}({fate})"));
@@ -86,13 +100,6 @@ impl Record {
         }
     }
 
-    /// The line for the arrival of a message: its content is in the line where it was sent.
-    pub(super) fn arrival(from: &str, kind: &str, whole: &str) -> String {
-        let start = whole.find(" start ").map_or("", |at| &whole[at..]);
-        let start: Vec<&str> = start.split_whitespace().take(2).collect();
-        format!("<- {from}  {kind} {}", start.join(" ")).trim_end().to_owned()
-    }
-
     fn at(&self, now: u64, node: &str, clock: Time, said: &str) -> String {
         let now = millis(now);
         let clock = millis(clock.as_nanos());
@@ -100,8 +107,8 @@ impl Record {
     }
 
     fn below(&mut self, said: &str) {
-        if !self.quietly {
-            self.lines.push(format!("{:INDENT$}{}", "", self.short.line(said)));
+        if self.detail == Detail::All {
+            self.push(&format!("{:INDENT$}{}", "", self.short.line(said)));
         }
     }
 
@@ -109,5 +116,9 @@ impl Record {
         if let Some((message, to)) = self.last_sent.take() {
             self.below(&format!("-> {to}  {message}"));
         }
+    }
+
+    fn push(&mut self, line: &str) {
+        self.text += &format!("{:MARGIN$}{line}\n", "");
     }
 }
