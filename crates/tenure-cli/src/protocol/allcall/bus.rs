@@ -121,11 +121,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let (names, fix): (&[&str], String) = match error {
-        ConfigError::Heartbeat { .. } => (&["heartbeat"], "change --heartbeat".into()),
-        ConfigError::Skew { .. } => (&["max-clock-skew"], "change --max-clock-skew".into()),
-        ConfigError::Drift { .. } => (&["drift"], "change --drift".into()),
-        ConfigError::LeaseTooLong { .. } => (&["lease"], "change --lease".into()),
+    let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
             // How short the one must be says nothing where the other alone is too long.
             let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
@@ -135,22 +131,14 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
                 (true, false) => "a smaller --max-clock-skew",
                 (false, _) => "a shorter --heartbeat",
             };
-            let fix = format!("give --lease {needed:?} or more, or {instead}, on all of them");
-            (&["lease", "heartbeat", "max-clock-skew"], fix)
+            Some(format!("give --lease {needed:?} or more, or {instead}, on all of them"))
         }
-        ConfigError::KillMargin { .. } => {
-            (&["kill-margin", "grace"], "change --kill-margin, or --grace".into())
+        ConfigError::TooShort(_) => {
+            Some("give a longer --lease, on all of them, or a shorter --grace".to_owned())
         }
-        ConfigError::TooShort(_) => (
-            &["lease", "heartbeat", "max-clock-skew", "grace", "kill-margin", "drift"],
-            "give a longer --lease, on all of them, or a shorter --grace".into(),
-        ),
-        // Settings cannot cause these errors.
-        ConfigError::Rank { .. } | ConfigError::NoRoom { .. } | ConfigError::OnConflict => {
-            (&[], "report it".into())
-        }
+        ConfigError::OutOfRange(_) | ConfigError::OnConflict => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.refuse(error, fix)
 }
 
 #[cfg(test)]

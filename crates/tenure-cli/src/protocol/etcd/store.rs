@@ -68,20 +68,14 @@ impl Store {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let timing;
-    let (fix, names): (&str, &[&str]) = match error {
-        ConfigError::Namespace { .. } => ("shorten it", &["namespace"]),
+    let fix = match error {
         ConfigError::NotWholeSeconds { .. } => {
-            ("write whole seconds, such as --lease 2s", &["lease", "protocol"])
+            Some("write whole seconds, such as --lease 2s".to_owned())
         }
-        ConfigError::Timing(error) => {
-            timing = timing::contributors(error);
-            (&timing.1, timing.0)
-        }
-        // The command has no such setting.
-        ConfigError::NoElections => ("report it", &[]),
+        ConfigError::Timing(error) => timing::fix(error),
+        ConfigError::Namespace { .. } | ConfigError::OutOfRange(_) => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.refuse(error, fix)
 }
 
 #[cfg(test)]

@@ -225,50 +225,23 @@ fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    const OF_GROUP: &[&str] = &["session-timeout", "max-poll-interval", "publish-interval"];
-    let (names, fix): (Vec<&str>, String) = match error {
-        ConfigError::Election { .. } => (vec!["election"], "shorten --election".into()),
-        ConfigError::Partitions { .. } => (vec!["partitions"], "change --partitions".into()),
-        ConfigError::Interval { .. } => {
-            (vec!["publish-interval"], "change --publish-interval".into())
-        }
-        ConfigError::Heartbeat { .. } => {
-            (vec!["session-timeout"], "change --session-timeout".into())
-        }
-        ConfigError::Poll { .. } => {
-            let fix = "give a longer --max-poll-interval, or leave it out";
-            (vec!["max-poll-interval", "session-timeout"], fix.into())
-        }
-        ConfigError::Drift { .. } => (vec!["drift"], "change --drift".into()),
-        ConfigError::TakeoverTooLong { .. } => (vec!["takeover"], "change --takeover".into()),
+    let fix = match error {
+        ConfigError::Election { .. } => Some("shorten --election".to_owned()),
         ConfigError::TooShort(short) => {
-            let names: &[&str] = match short.mode {
-                Mode::AtLeastOne => OF_GROUP,
-                Mode::AtMostOne => &["publish-interval"],
-            };
             let needed = short.needed.as_nanos().div_ceil(1_000_000);
             let needed = Duration::from_millis(u64::try_from(needed).unwrap_or(u64::MAX));
-            let fix = format!("give --takeover {needed:?} or more");
-            ([&["takeover", "mode"], names].concat(), fix)
-        }
-        ConfigError::KillMargin { .. } => {
-            (vec!["kill-margin", "grace"], "change --kill-margin, or --grace".into())
+            Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
             // Parts of T grow with it: of a second more 725 ms can be used at least.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));
-            (
-                vec!["takeover", "publish-interval", "grace", "kill-margin"],
-                format!("give --takeover {enough:?}, or a shorter --grace"),
-            )
+            Some(format!("give --takeover {enough:?}, or a shorter --grace"))
         }
-        ConfigError::FenceBase { .. } => (vec!["fence-base"], "change --fence-base".into()),
-        // Neither can be had with settings.
-        ConfigError::Room { .. } | ConfigError::Mode => (Vec::new(), "report it".into()),
+        ConfigError::OutOfRange(_) | ConfigError::Mode => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), &names)
+    origins.refuse(error, fix)
 }
 
 #[cfg(test)]

@@ -337,38 +337,18 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let interval = "heartbeat-interval";
-    let tolerance = "missed-heartbeat-tolerance";
-    let (names, fix): (&[&str], &str) = match error {
-        ConfigError::Heartbeat { .. } => (&[interval], "change --heartbeat-interval"),
-        ConfigError::Tolerance { .. } => (&[tolerance], "change --missed-heartbeat-tolerance"),
-        ConfigError::Drift { .. } => (&["drift"], "change --drift"),
-        ConfigError::Timeout { .. } => {
-            (&["request-timeout", interval], "give a shorter --request-timeout")
-        }
-        ConfigError::KillMargin { .. } => {
-            (&["kill-margin", "grace"], "change --kill-margin, or --grace")
-        }
-        ConfigError::TooShort(_) => (
-            &[interval, tolerance, "request-timeout", "grace", "kill-margin", "drift"],
+    let fix = match error {
+        ConfigError::Timeout { .. } => Some("give a shorter --request-timeout"),
+        ConfigError::TooShort(_) => Some(
             "give a larger --missed-heartbeat-tolerance or --heartbeat-interval, or shorten what \
              must fit",
         ),
-        ConfigError::NoFounding => (
-            &["mode", "voter-list", "seed-host", "expected-voters"],
-            "give --voter-list, or --seed-host and --expected-voters",
-        ),
-        ConfigError::Voters { .. } => {
-            (&["voter-list", "expected-voters"], "change the list, or the number")
-        }
-        ConfigError::Twice { .. } => (&["voter-list"], "name each voter once"),
-        ConfigError::Admission => (&["admission"], "change --admission"),
-        // Settings cannot cause these errors.
-        ConfigError::NoTime { .. } | ConfigError::LeaseMax { .. } | ConfigError::Room { .. } => {
-            (&[], "report it")
-        }
+        ConfigError::NoFounding => Some("give --voter-list, or --seed-host and --expected-voters"),
+        ConfigError::Voters { .. } => Some("change the list, or the number"),
+        ConfigError::Twice { .. } => Some("name each voter once"),
+        ConfigError::OutOfRange(_) | ConfigError::LeaseMax { .. } | ConfigError::Admission => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.refuse(error, fix.map(str::to_owned))
 }
 
 #[cfg(test)]
