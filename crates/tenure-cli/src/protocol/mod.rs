@@ -53,7 +53,7 @@ pub use self::members::{Member, MemberChange, Members};
 pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]
-use self::registry::expect_defaults;
+use self::registry::{expect_defaults, expect_origins};
 pub use self::requests::MemberRequests;
 pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
 use crate::control::Realm;

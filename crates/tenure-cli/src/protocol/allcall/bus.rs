@@ -146,8 +146,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::protocol::{ALL, Registry};
-    use crate::settings::Origin;
+    use crate::protocol::expect_origins;
 
     /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
@@ -162,14 +161,10 @@ mod tests {
             Config { kill_margin: Duration::from_secs(2), ..defaults() },
             Config { grace: Duration::from_secs(5), ..defaults() },
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for config in refusals {
-            let error = config.check().unwrap_err();
-            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
-        }
+        expect_origins(|origins| {
+            let refused = |config: Config| refused(&config.check().unwrap_err(), origins);
+            refusals.into_iter().map(refused).collect()
+        });
     }
 
     #[test]

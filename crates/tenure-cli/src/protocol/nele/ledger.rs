@@ -247,7 +247,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{ALL, Registry, default};
+    use crate::protocol::{default, expect_origins};
 
     /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
@@ -273,14 +273,10 @@ mod tests {
             Config { grace: s(4), ..defaults() },
             Config { fence_base: 1 << 24, ..defaults() },
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for config in refusals {
-            let error = config.check().unwrap_err();
-            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
-        }
+        expect_origins(|origins| {
+            let refused = |config: Config| refused(&config.check().unwrap_err(), origins);
+            refusals.into_iter().map(refused).collect()
+        });
     }
 
     #[test]

@@ -69,8 +69,7 @@ mod tests {
     use tenure_core::{ClusterName, Drift, NodeName};
 
     use super::*;
-    use crate::protocol::{ALL, Registry};
-    use crate::settings::Origin;
+    use crate::protocol::expect_origins;
 
     fn config() -> Config {
         let member = |name: &str, port| {
@@ -95,15 +94,13 @@ mod tests {
             |c, s| c.kill_margin = s * 2,
             |c, _| c.refresh = Duration::ZERO,
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for (nth, change) in changes.iter().enumerate() {
-            let mut config = config();
-            change(&mut config, second);
-            let failure = refused(&config.check().unwrap_err(), &origins);
-            assert!(!failure.origins.is_empty(), "change {nth}: {failure}");
-        }
+        expect_origins(|origins| {
+            let refused = |change: &fn(&mut Config, Duration)| {
+                let mut config = config();
+                change(&mut config, second);
+                refused(&config.check().unwrap_err(), origins)
+            };
+            changes.iter().map(refused).collect()
+        });
     }
 }
