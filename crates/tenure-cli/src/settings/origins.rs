@@ -6,7 +6,11 @@ use serde_json::json;
 use tenure_core::{Bounds, Fault, OutOfRange, SettingsError};
 
 use super::{Origin, Setting};
+use crate::exit::Exit;
 use crate::failure::{Failure, clipped, one_line};
+
+/// The most bytes of a text that are repeated in full.
+const SAID_MAX: usize = 1_000;
 
 /// Every setting that an invocation looked at, in the order of the help.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -89,6 +93,21 @@ impl Origins {
         let others: String = beside.iter().map(|name| format!(", or change --{name}")).collect();
         let fix = format!("give --{setting} {nearest} or {way}{others}");
         ([&[setting][..], beside].concat(), self.entry(setting).map(|_| fix))
+    }
+
+    /// A failure, with where each of these settings got its value. Texts of others have a bound,
+    /// but longer than a line.
+    #[must_use]
+    pub fn failure(
+        &self,
+        exit: Exit,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+        names: &[&str],
+    ) -> Failure {
+        let what = what.into();
+        let what = if what.len() > SAID_MAX { clipped(&what) } else { what };
+        self.explain(Failure::new(exit, what, fix), names)
     }
 
     /// The command line that sets all this again: what was set, and `always` whether it was or

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tenure::NodeName;
 use tenure::driver::ServerUrl;
 use tenure_core::allcall::{Config, ConfigError};
-use tenure_nats::SubjectPrefix;
+use tenure_nats::{SubjectPrefix, Tls};
 
 use super::{
     CALLERS, CREDS, HEARTBEAT, MAX_CLOCK_SKEW, NKEY, ON_CONFLICT, RANK, REJOIN_WAIT, SERVERS,
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::tls::{self, Identity, Login, Secret};
-use crate::protocol::{Layers, Purpose};
+use crate::protocol::tls::{self, Login, Secret};
+use crate::protocol::{Layers, Purpose, pem};
 use crate::settings::hidden::{TOKEN, TOKEN_ENTRY};
 use crate::settings::{Origins, table};
 
@@ -30,10 +30,8 @@ pub(super) struct Settings {
     pub(super) servers: Vec<ServerUrl>,
     /// The begin of subjects.
     pub(super) prefix: SubjectPrefix,
-    /// The authority that signed the servers' certificates; `None` trusts those of the system.
-    pub(super) authority: Option<PathBuf>,
-    /// The certificate of this client.
-    pub(super) identity: Option<Identity>,
+    /// The authority that signed the servers' certificates, and the certificate of this client.
+    pub(super) tls: Option<Tls>,
     /// The login.
     pub(super) proof: Option<Proof>,
 }
@@ -75,13 +73,13 @@ impl Settings {
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
         let prefix = layers.required(&SUBJECT_PREFIX)?.parse().map_err(|error| bug(&error))?;
-        let authority = layers.optional(&table::CACERT)?;
-        let identity = tls::identity(layers)?;
+        let tls =
+            pem::tls(layers, |authority, identity| Tls { authority, identity, first: false })?;
         let proof = proof(layers)?;
         if servers.iter().any(|server| !server.is_secure()) {
             tls::refuse_without(layers, SERVERS.spec.name, "nats", "tls")?;
         }
-        Ok(Self { config, servers, prefix, authority, identity, proof })
+        Ok(Self { config, servers, prefix, tls, proof })
     }
 }
 

@@ -1,15 +1,14 @@
 //! etcd: its endpoints, its users, and the length of its leases.
 
-use std::path::PathBuf;
-
 use tenure::driver::ServerUrl;
 use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Config, ConfigError};
+use tenure_etcd::Tls;
 
 use super::{ENDPOINTS, FENCE_EPOCH, NAMESPACE};
 use crate::failure::{Failure, quoted};
-use crate::protocol::Layers;
-use crate::protocol::tls::{self, Identity, Login};
+use crate::protocol::tls::{self, Login};
+use crate::protocol::{Layers, pem};
 use crate::settings::parse::ANOTHER;
 use crate::settings::{Origins, table, timing};
 
@@ -20,11 +19,9 @@ pub struct Store {
     pub config: Checked,
     /// Its members: one at least, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,
-    /// The authority that signed the certificates of its members; `None` trusts those of the
-    /// system.
-    pub authority: Option<PathBuf>,
-    /// The certificate of this client.
-    pub identity: Option<Identity>,
+    /// The authority that signed the certificates of its members, and the certificate of this
+    /// client.
+    pub tls: Option<Tls>,
     /// The login.
     pub login: Option<Login>,
 }
@@ -56,13 +53,13 @@ impl Store {
             ..Config::default()
         };
         let config = config.check().map_err(|error| refused(&error, &layers.origins))?;
-        let authority = layers.optional(&table::CACERT)?;
-        let identity = tls::identity(layers)?;
+        let tls =
+            pem::tls(layers, |authority, identity| Tls { authority, identity, ..Tls::default() })?;
         let login = tls::login(layers)?;
         if endpoints.iter().any(|endpoint| !endpoint.is_secure()) {
             tls::refuse_without(layers, ENDPOINTS.spec.name, "http", "https")?;
         }
-        Ok(Self { config, endpoints, authority, identity, login })
+        Ok(Self { config, endpoints, tls, login })
     }
 }
 

@@ -1,12 +1,11 @@
 //! A ledger, and how elections are held on it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName};
 use tenure_core::nele::{Config, ConfigError, Mode};
 use tenure_kafka::{
-    GroupProtocol, Login, Mechanism, Options, Password, Pem, Property, PropertyError, Tls,
+    GroupProtocol, Login, Mechanism, Options, Password, Property, PropertyError, Tls,
 };
 use tokio::sync::watch;
 
@@ -38,7 +37,6 @@ pub(super) struct Settings {
     /// The settings that the core takes, which work together; the name is the candidate's later.
     pub(super) config: Config,
     pub(super) options: Options,
-    pub(super) files: Files,
     /// Properties, as they were given.
     pub(super) given: Properties,
     /// The roles of these settings.
@@ -51,13 +49,6 @@ pub(super) struct Settings {
     pub(super) leads_on: bool,
     /// Why no broker has answered yet.
     pub(super) silence: watch::Sender<Option<Failure>>,
-}
-
-/// Files of certificates, as they were named.
-#[derive(Clone, Debug)]
-pub(super) struct Files {
-    pub(super) authority: Option<PathBuf>,
-    pub(super) identity: Option<tls::Identity>,
 }
 
 impl Settings {
@@ -96,21 +87,11 @@ impl Settings {
             options.only_asks = true;
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
-        let files =
-            Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
-        options.tls = files.tls();
+        options.tls = pem::tls(layers, |authority, identity| Tls { authority, identity })?;
         options.login = login(layers)?;
         let any_role = layers.origins.given(&["role", "roles"]).is_empty();
         let (silence, _) = watch::channel(None);
-        Ok(Self { config, options, files, given, roles, any_role, runs_again, leads_on, silence })
-    }
-}
-
-impl Files {
-    fn tls(&self) -> Option<Tls> {
-        let identity = self.identity.as_ref().map(pem::identity);
-        let authority = self.authority.clone().map(Pem::File);
-        (authority.is_some() || identity.is_some()).then_some(Tls { authority, identity })
+        Ok(Self { config, options, given, roles, any_role, runs_again, leads_on, silence })
     }
 }
 

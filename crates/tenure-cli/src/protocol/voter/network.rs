@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::voter::{Config, ConfigError, Founding, Listed, Mode, VoterUrl};
 use tenure_core::{Drift, ElectionName};
-use tenure_voter::{Options, Pem, SecretError, Secrets, Seeds, Tls};
+use tenure_voter::{Options, SecretError, Secrets, Seeds, Tls};
 
 use super::list::CallAddress;
 use super::{
@@ -31,18 +31,10 @@ pub(super) struct Settings {
     pub(super) list: Vec<Listed>,
     pub(super) times: Times,
     pub(super) options: Options,
-    pub(super) files: Files,
     /// Which it elects for, where that was said.
     pub(super) election: Option<ElectionName>,
     /// The configuration of a node that votes.
     pub(super) config: Option<Config>,
-}
-
-/// Files of certificates, as they were named.
-#[derive(Clone, Debug)]
-pub(super) struct Files {
-    pub(super) authority: Option<PathBuf>,
-    pub(super) identity: Option<tls::Identity>,
 }
 
 /// The settings that all of a network have alike, or nearly so.
@@ -73,12 +65,11 @@ impl Settings {
             Purpose::Elections => None,
         };
         let mut options = Options { seeds, secrets, ..Options::new(ANY_PORT) };
-        let files =
-            Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
-        options.tls = files.tls();
+        options.tls = pem::tls(layers, |authority, identity| Tls { authority, identity })?;
         refuse_plain(layers, list.as_deref().unwrap_or_default(), &options)?;
         if let Purpose::Campaign(of) = purpose {
-            let whereabouts = whereabouts(layers, called, files.identity.is_some())?;
+            let shows = options.tls.as_ref().is_some_and(|tls| tls.identity.is_some());
+            let whereabouts = whereabouts(layers, called, shows)?;
             options.listen = whereabouts.listen;
             options.state = state(layers, mode)?;
             options.unprotected = layers.required(&table::INSECURE_ANY_ADDRESS)?;
@@ -95,22 +86,14 @@ impl Settings {
             let checked = checked.map_err(|error| refused(&error, &layers.origins))?;
             note_what_follows(&checked, &mut layers.origins);
             let list = list.unwrap_or_default();
-            return Ok(Self { mode, list, times, options, files, election, config: Some(config) });
+            return Ok(Self { mode, list, times, options, election, config: Some(config) });
         }
         if list.is_none() && options.seeds.is_none() {
             let mut failure = layers.missing(&VOTER_LIST.spec);
             failure.fix += "; or give --seed-host";
             return Err(failure);
         }
-        Ok(Self {
-            mode,
-            list: list.unwrap_or_default(),
-            times,
-            options,
-            files,
-            election,
-            config: None,
-        })
+        Ok(Self { mode, list: list.unwrap_or_default(), times, options, election, config: None })
     }
 }
 
@@ -305,15 +288,6 @@ fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Foundi
         (Some(list), None) => Ok(Founding::List(list)),
         (None, Some(expected)) => Ok(Founding::Expected(expected)),
         (None, None) => Ok(Founding::Anybody),
-    }
-}
-
-impl Files {
-    fn tls(&self) -> Option<Tls> {
-        let authority = self.authority.clone().map(Pem::File);
-        let identity = self.identity.as_ref().map(pem::identity);
-        let any = authority.is_some() || identity.is_some();
-        any.then_some(Tls { authority, identity })
     }
 }
 
