@@ -13,7 +13,7 @@
 //!    [`table`](crate::settings::table)).
 //! 2. Read them in the function of [`Support::Built`] with [`Layers`]: `required`, `optional`,
 //!    `or_follows`. Refuse wrong combinations there, with
-//!    [`Origins::explain`](crate::settings::Origins::explain).
+//!    [`Origins::usage`](crate::settings::Origins::usage).
 //! 3. Start a node of the library in [`Backend::candidate`] and [`Backend::asker`], and hand out
 //!    its elections as [`AnyElection`].
 

@@ -24,7 +24,7 @@ fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
     let alone = |given: &str, missing: &str| {
         let what = format!("--{given} is set and --{missing} is not");
         let fix = format!("give --{missing} too: a certificate is of no use without its key");
-        Err(layers.origins.explain(Failure::usage(what, fix), &[given, missing]))
+        Err(layers.origins.usage(what, fix, &[given, missing]))
     };
     match (certificate, key) {
         (Some(certificate), Some(key)) => {

@@ -119,8 +119,7 @@ pub fn look_at(
         }
         Err(error) => {
             let what = format!("cannot read {}: {error}", path.display());
-            let failure = Failure::usage(what, "name a file that this user may read");
-            Err(layers.origins.explain(failure, &[setting]))
+            Err(layers.origins.usage(what, "name a file that this user may read", &[setting]))
         }
     }
 }
@@ -153,7 +152,7 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
         (Some(_), None) => {
             let what = "--user is set and no password is";
             let fix = format!("set {}, or give --password-file FILE", PASSWORD.variable);
-            Err(layers.origins.explain(Failure::usage(what, fix), &["user"]))
+            Err(layers.origins.usage(what, fix, &["user"]))
         }
         (None, Some(_)) => {
             let what = "a password is set and --user is not";
@@ -196,7 +195,7 @@ pub fn refuse_without(
             let what =
                 format!("--{name} is set, and the {whereabouts} are {plain}://, without TLS");
             let fix = format!("write {secure}:// in --{whereabouts}, or leave out --{name}");
-            return Err(layers.origins.explain(Failure::usage(what, fix), &[name, whereabouts]));
+            return Err(layers.origins.usage(what, fix, &[name, whereabouts]));
         }
     }
     Ok(())

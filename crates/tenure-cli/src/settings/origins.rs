@@ -81,7 +81,7 @@ impl Origins {
             }
         };
         let fix = fix.or(nearest).unwrap_or_else(otherwise);
-        self.explain(Failure::usage(error.to_string(), fix), &names)
+        self.usage(error.to_string(), fix, &names)
     }
 
     /// The settings behind a value beyond its bounds, and the remedy if the value is a setting of
@@ -93,6 +93,17 @@ impl Origins {
         let others: String = beside.iter().map(|name| format!(", or change --{name}")).collect();
         let fix = format!("give --{setting} {nearest} or {way}{others}");
         ([&[setting][..], beside].concat(), self.entry(setting).map(|_| fix))
+    }
+
+    /// The failure for these settings, which cannot be used as they are.
+    #[must_use]
+    pub fn usage(
+        &self,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+        names: &[&str],
+    ) -> Failure {
+        self.explain(Failure::usage(what, fix), names)
     }
 
     /// A failure, with where each of these settings got its value. Texts of others have a bound,

@@ -110,8 +110,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     match (given.next(), given.next()) {
         (Some((_, (one, first))), Some((_, (other, second)))) => {
             let what = format!("{one} and {other} are set, and each is a login of its own");
-            let failure = Failure::usage(what, "leave one of them out");
-            Err(layers.origins.explain(failure, &[first, second]))
+            Err(layers.origins.usage(what, "leave one of them out", &[first, second]))
         }
         (first, _) => Ok(first.map(|(proof, _)| proof)),
     }

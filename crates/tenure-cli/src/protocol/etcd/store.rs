@@ -39,8 +39,7 @@ impl Store {
                 "give all its candidates, also those of other programs, a name without it: \
                  {ANOTHER}"
             );
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["election"]));
+            return Err(layers.origins.usage(what, fix, &["election"]));
         }
         let endpoints = layers.required(&ENDPOINTS)?;
         let config = Config {

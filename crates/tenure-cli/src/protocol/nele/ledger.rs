@@ -103,8 +103,7 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     match (role, layers.optional(&ROLES)?) {
         (Some(_), Some(_)) => {
             let what = "--role and --roles are set, and each says which roles are meant";
-            let failure = Failure::usage(what, "leave one of them out");
-            Err(layers.origins.explain(failure, &["role", "roles"]))
+            Err(layers.origins.usage(what, "leave one of them out", &["role", "roles"]))
         }
         (Some(role), None) => Ok(Roles::one(role)),
         (None, Some(roles)) => Ok(roles),
@@ -122,8 +121,7 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     if leads_on && mode == Mode::AtMostOne {
         let what = "--on-stop lead-on is for at-least-one: in at-most-one nobody leads before \
                     the work of the one before has ended";
-        let failure = Failure::usage(what, "leave it out");
-        return Err(layers.origins.explain(failure, &["on-stop", "mode"]));
+        return Err(layers.origins.usage(what, "leave it out", &["on-stop", "mode"]));
     }
     Ok(leads_on)
 }
@@ -185,7 +183,7 @@ fn properties(layers: &Layers<'_>, given: &Properties) -> Result<Vec<Property>, 
                 }
                 PropertyError::NoValue => (error.to_string(), "write NAME=VALUE".into()),
             };
-            layers.origins.explain(Failure::usage(what, fix), &["kafka-property"])
+            layers.origins.usage(what, fix, &["kafka-property"])
         })
     };
     given.0.iter().map(read).collect()

@@ -38,7 +38,7 @@ fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Fa
             &["quorums", "members"],
         ),
     };
-    origins.explain(Failure::usage(what, fix), names)
+    origins.usage(what, fix, names)
 }
 
 /// The failure for settings that the core refuses, with the origin of every number.

@@ -106,7 +106,7 @@ fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Resu
         format!("{id} is called at {url}, without TLS, and certificates alone say who is a voter");
     let fix = "write https:// in --voter-list, or give all voters a --secret-file, too";
     let names = ["voter-list", "cacert", "cert", "secret-file"];
-    Err(layers.origins.explain(Failure::usage(what, fix), &names))
+    Err(layers.origins.usage(what, fix, &names))
 }
 
 const ANY_PORT: SocketAddr =
@@ -196,8 +196,7 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option
     })?;
     let Some(host) = host else { return Ok(None) };
     let seeds = Seeds::new(&host, &path).map_err(|error| {
-        let failure = Failure::usage(error.to_string(), "correct it");
-        layers.origins.explain(failure, &["seed-host", "seed-path"])
+        layers.origins.usage(error.to_string(), "correct it", &["seed-host", "seed-path"])
     })?;
     Ok(Some(seeds))
 }
@@ -218,16 +217,14 @@ fn whereabouts(
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
             let what = format!("--listen is not set, and {url} has no address to bind");
             let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["listen", "voter-url"]));
+            return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
         };
         if shows_certificate && url.as_str().starts_with("http://") {
             let what =
                 format!("others call {url} without TLS, and --cert makes this voter speak it");
             let fix = "write https:// in --voter-url and in the lists of all, or leave out --cert \
                        and --key";
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["voter-url", "cert"]));
+            return Err(layers.origins.usage(what, fix, &["voter-url", "cert"]));
         }
         return Ok(Whereabouts { listen, url });
     }
@@ -236,7 +233,7 @@ fn whereabouts(
         let what = format!("nobody can be told to call {listen}, and --voter-url is not set");
         let fix = "give --voter-url with what others call, or --listen with an address of this \
                    machine and a port";
-        return Err(layers.origins.explain(Failure::usage(what, fix), &["listen", "voter-url"]));
+        return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
     }
     let path = match called {
         Some(CallAddress::Path(path)) => path,
@@ -245,8 +242,7 @@ fn whereabouts(
     let scheme = if shows_certificate { "https" } else { "http" };
     let url = format!("{scheme}://{listen}{}", path.trim_end_matches('/'));
     let url = VoterUrl::new(&url).map_err(|error| {
-        let failure = Failure::usage(error.to_string(), "shorten it");
-        layers.origins.explain(failure, &["voter-url", "listen"])
+        layers.origins.usage(error.to_string(), "shorten it", &["voter-url", "listen"])
     })?;
     layers.note(&VOTER_URL, Some(&CallAddress::Url(url.clone())), FROM_LISTEN);
     Ok(Whereabouts { listen, url })
