@@ -177,7 +177,7 @@ pub trait SettingsError: Error {
 /// The settings that an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault<'a> {
-    /// One setting is beyond its bounds.
+    /// A setting is beyond its bounds.
     Value(&'a OutOfRange),
     /// These settings cannot be used, or do not work together.
     Settings(&'static [&'static str]),
