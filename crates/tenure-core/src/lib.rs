@@ -18,6 +18,7 @@ extern crate alloc;
 
 pub mod allcall;
 mod backoff;
+mod bounds;
 mod by_election;
 mod claim;
 mod clocks;
@@ -41,6 +42,7 @@ pub mod voter;
 mod waiting;
 
 pub use backoff::Backoff;
+pub use bounds::{Bounds, Fault, OutOfRange, Quantity, Range, SettingsError};
 pub use claim::Claim;
 pub use clocks::{BothClocks, Clocks, Now};
 pub use command::Command;

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use core::time::Duration;
 
+use crate::bounds::{self, Bounds, Fault, OutOfRange, SettingsError};
 use crate::drift::Drift;
 
 /// The times of every protocol with leases. Each field has its bounds and its default from the
@@ -46,15 +47,9 @@ impl LeaseTiming {
     ) -> Result<(), TimingError> {
         let Self { lease, drift, grace, kill_margin } = *self;
         let LeaseBounds { shortest, longest, drift: max, .. } = *bounds;
-        if drift > max {
-            return Err(TimingError::Drift { drift, max });
-        }
-        if lease < shortest || lease > longest {
-            return Err(TimingError::Lease { lease, shortest, longest });
-        }
-        if kill_margin > grace {
-            return Err(TimingError::KillMargin { kill_margin, grace });
-        }
+        bounds::drift(max).check(drift)?;
+        Bounds::between("lease", shortest, longest).check(lease)?;
+        bounds::kill_margin(grace).check(kill_margin)?;
         let (count, round_trip) = bounds.round_trips;
         let trips = round_trip.saturating_mul(count);
         let needed = grace.saturating_add(kill_margin).saturating_add(trips);
@@ -92,40 +87,26 @@ fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Opti
 /// Times that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TimingError {
-    /// ρ so large that the clocks are of no use.
-    #[error(
-        "the drift bound is {drift}; it must be at most {max}: repair a clock that is further off"
-    )]
-    Drift {
-        /// ρ.
-        drift: Drift,
-        /// The largest allowed.
-        max: Drift,
-    },
-    /// A lease out of bounds.
-    #[error("lease is {lease:?}; it must be from {shortest:?} to {longest:?}")]
-    Lease {
-        /// The lease.
-        lease: Duration,
-        /// The shortest.
-        shortest: Duration,
-        /// The longest.
-        longest: Duration,
-    },
-    /// Work would be killed before it is asked to stop.
-    #[error(
-        "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is \
-         asked to stop before it is killed"
-    )]
-    KillMargin {
-        /// The margin.
-        kill_margin: Duration,
-        /// The grace.
-        grace: Duration,
-    },
+    /// A setting beyond its bounds.
+    #[error(transparent)]
+    OutOfRange(#[from] Box<OutOfRange>),
     /// Too little time between the first renewal and the moment at which the work is stopped.
     #[error(transparent)]
     TooShort(Box<TooShort>),
+}
+
+impl SettingsError for TimingError {
+    fn fault(&self) -> Fault<'_> {
+        match self {
+            Self::OutOfRange(error) => Fault::Value(error),
+            Self::TooShort(short) if short.beside.count == 0 => {
+                Fault::Settings(&["lease", "grace", "kill-margin", "drift"])
+            }
+            Self::TooShort(_) => {
+                Fault::Settings(&["lease", "grace", "kill-margin", "round-trip", "drift"])
+            }
+        }
+    }
 }
 
 /// A lease that leaves too little time between its first renewal and the moment at which the work

@@ -41,7 +41,7 @@ impl Report {
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CheckError {
     /// No endpoint can be used. Each says why.
-    #[error("no endpoint can be used: {}", .errors.iter().map(ToString::to_string)
+    #[error("no endpoint can be used: {}", .errors.iter().map(ConnectError::told)
         .collect::<Vec<_>>().join("; "))]
     NoEndpoint { errors: Vec<ConnectError> },
     /// The endpoints lead to more than one cluster, so that two could be elected.

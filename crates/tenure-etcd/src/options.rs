@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_tls::{Identity, Pair, Pem, PemError};
+use tenure_tls::{Identity, Pair, Part, Pem, PemError};
 
 use crate::endpoint::Endpoint;
 
@@ -118,7 +118,7 @@ impl Tls {
         let mut options = etcd_client::TlsOptions::new();
         options = match &self.authority {
             Some(pem) => {
-                let pem = pem.certificates()?;
+                let pem = pem.read(Part::Authority)?;
                 options.ca_certificate(etcd_client::Certificate::from_pem(pem))
             }
             None => options.with_enabled_roots(),

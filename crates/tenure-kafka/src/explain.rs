@@ -2,17 +2,22 @@
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::types::RDKafkaConfRes;
+use tenure_core::nele::Cause;
 
 use crate::client_log::Reason;
 
 /// The words for a record that ran out of time: why it was not written begins with them.
 pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";
 
+/// The remedy where brokers do not answer.
+pub(crate) const CHECK_BROKERS: &str = "check --brokers, that they run, and whether they expect \
+                                        TLS (--cacert) or a login (--user)";
+
 /// An error in the library's words, with what was said beside it, and what to do.
 #[must_use]
-pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
+pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
     if let KafkaError::ClientConfig(code, _, name, _) = error {
-        return refused(name, *code);
+        return refused(name, *code).into();
     }
     let code = code(error);
     let named = |code: Code| match code {
@@ -36,8 +41,9 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> String {
     let tls = reason.filter(|reason| reason.text.contains("SSL routines")).map(|_| Code::SSL);
     let codes = [tls, reason.and_then(|reason| reason.code), code];
     match codes.into_iter().flatten().find_map(remedy) {
-        Some(remedy) => format!("{said}: {remedy}"),
-        None => said,
+        Some(("", fix)) => Cause { what: said.into(), fix: Some(fix) },
+        Some((sense, fix)) => Cause { what: format!("{said}: {sense}").into(), fix: Some(fix) },
+        None => said.into(),
     }
 }
 
@@ -81,51 +87,51 @@ pub(crate) fn is_silence(error: &KafkaError) -> bool {
     )
 }
 
-/// Advice, where an operator must act.
-fn remedy(code: Code) -> Option<&'static str> {
+/// The sense of a code, if its name does not say it, and the remedy, where an operator must act.
+fn remedy(code: Code) -> Option<(&'static str, &'static str)> {
     Some(match code {
-        Code::InvalidSessionTimeout => {
-            "the session timeout is not one that brokers allow: lengthen it (--session-timeout), \
-             or lower group.min.session.timeout.ms at the brokers"
-        }
-        Code::UnsupportedVersion | Code::UnsupportedFeature => {
-            "the brokers do not have this group protocol: take --group-protocol classic, or Kafka \
-             4.0 or newer"
-        }
-        Code::InconsistentGroupProtocol => {
-            "members of the group use other assignment strategies, or the other group protocol: \
-             take another --group, or stop them"
-        }
+        Code::InvalidSessionTimeout => (
+            "the session timeout is not one that brokers allow",
+            "lengthen it (--session-timeout), or lower group.min.session.timeout.ms at the brokers",
+        ),
+        Code::UnsupportedVersion | Code::UnsupportedFeature => (
+            "the brokers do not have this group protocol",
+            "take --group-protocol classic, or Kafka 4.0 or newer",
+        ),
+        Code::InconsistentGroupProtocol => (
+            "members of the group use other assignment strategies, or the other group protocol",
+            "take another --group, or stop them",
+        ),
         Code::FencedInstanceId => {
-            "another member has the same group.instance.id: each needs one of its own"
+            ("another member has the same group.instance.id", "each needs one of its own")
         }
-        Code::UnreleasedInstanceId => {
-            "another member has the same group.instance.id, or had it when it was killed: each \
-             needs one of its own, and one that was killed keeps it until the session timeout"
-        }
-        Code::GroupAuthorizationFailed => {
-            "the user must be allowed to read the group (kafka-acls.sh --operation Read --group)"
-        }
-        Code::TopicAuthorizationFailed => {
+        Code::UnreleasedInstanceId => (
+            "another member has the same group.instance.id, or had it when it was killed",
+            "each needs one of its own, and one that was killed keeps it until the session timeout",
+        ),
+        Code::GroupAuthorizationFailed => (
+            "",
+            "the user must be allowed to read the group (kafka-acls.sh --operation Read --group)",
+        ),
+        Code::TopicAuthorizationFailed => (
+            "",
             "the user must be allowed to read, write and describe the topic (kafka-acls.sh \
-             --operation Read --operation Write --operation DescribeConfigs --topic)"
-        }
+             --operation Read --operation Write --operation DescribeConfigs --topic)",
+        ),
         Code::ClusterAuthorizationFailed => {
-            "the user must be allowed to do this to the cluster (kafka-acls.sh --cluster)"
+            ("", "the user must be allowed to do this to the cluster (kafka-acls.sh --cluster)")
         }
         Code::Authentication | Code::SaslAuthenticationFailed => {
-            "check --user, --password-file and --sasl-mechanism"
+            ("", "check --user, --password-file and --sasl-mechanism")
         }
-        Code::SSL => "check --cacert, --cert and --key, and whether this port speaks TLS",
-        Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve => {
-            "check --brokers, that they run, and whether they expect TLS (--cacert) or a login \
-             (--user)"
-        }
-        Code::MessageTimedOut => {
-            "see that they run, and that as many copies are in sync as min.insync.replicas asks for"
-        }
+        Code::SSL => ("", "check --cacert, --cert and --key, and whether this port speaks TLS"),
+        Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve => ("", CHECK_BROKERS),
+        Code::MessageTimedOut => (
+            "",
+            "see that they run, and that as many copies are in sync as min.insync.replicas asks for",
+        ),
         Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition => {
-            "the topic is not there: create it, or give --create-topic"
+            ("the topic is not there", "create it, or give --create-topic")
         }
         _ => return None,
     })
@@ -135,33 +141,37 @@ fn remedy(code: Code) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    fn told(failed: &KafkaError, reason: Option<&Reason>) -> String {
+        error(failed, reason).to_string()
+    }
+
     #[test]
     fn what_somebody_must_do_is_said() {
         let fenced = KafkaError::MessageConsumptionFatal(Code::FencedInstanceId);
         assert_eq!(
-            error(&fenced, None),
+            told(&fenced, None),
             "FencedInstanceId (Broker: Static consumer fenced by other consumer with same \
              group.instance.id): another member has the same group.instance.id: each needs one of \
              its own"
         );
         let held = KafkaError::MessageConsumptionFatal(Code::UnreleasedInstanceId);
-        assert!(error(&held, None).contains("or had it when it was killed: each needs one of its"));
+        assert!(told(&held, None).contains("or had it when it was killed: each needs one of its"));
         let unknown = KafkaError::MessageConsumption(Code::NotLeaderForPartition);
         let same = Reason { code: Some(Code::NotLeaderForPartition), text: "as said".into() };
-        assert_eq!(error(&unknown, Some(&same)), "as said");
+        assert_eq!(told(&unknown, Some(&same)), "as said");
         let cause = Reason { code: Some(Code::Authentication), text: "no such user".into() };
         assert!(
-            error(&unknown, Some(&cause))
+            told(&unknown, Some(&cause))
                 .ends_with(": no such user: check --user, --password-file and --sasl-mechanism")
         );
-        assert_eq!(error(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
+        assert_eq!(told(&KafkaError::Canceled, None), KafkaError::Canceled.to_string());
         let silent = KafkaError::MetadataFetch(Code::BrokerTransportFailure);
-        let text = error(&silent, Some(&cause));
+        let text = told(&silent, Some(&cause));
         assert!(text.starts_with("no such user: check --user"), "{text}");
-        let text = error(&silent, None);
+        let text = told(&silent, None);
         assert!(text.starts_with("brokers do not answer: check --brokers"), "{text}");
         let late = KafkaError::MessageProduction(Code::MessageTimedOut);
-        let text = error(&late, None);
+        let text = told(&late, None);
         assert!(text.starts_with("brokers acknowledge no records: see that they run"), "{text}");
     }
 
@@ -183,7 +193,7 @@ mod tests {
             let mut config = rdkafka::ClientConfig::new();
             let refused = config.set(name, "S3cret").create_native_config().err().unwrap();
             assert!(refused.to_string().contains("S3cret"), "{refused}");
-            assert_eq!(error(&refused, None), said);
+            assert_eq!(told(&refused, None), said);
         }
     }
 }

@@ -45,11 +45,7 @@ pub enum Unread {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SessionError {
-    #[error(
-        "session timeout is {session:?}; brokers allow {least:?} to {most:?}: change \
-         --session-timeout, or group.min.session.timeout.ms and group.max.session.timeout.ms at \
-         the brokers"
-    )]
+    #[error("session timeout is {session:?}; brokers allow {least:?} to {most:?}")]
     NotAllowed {
         /// The session timeout, S.
         session: Duration,
@@ -59,11 +55,25 @@ pub enum SessionError {
     /// The group's is longer than what other times were computed from.
     #[error(
         "with group protocol consumer the session timeout is the group's, {timeout:?}, and its \
-         members report every {heartbeat:?}; the settings count on {session:?} and {reports:?}: \
-         give --session-timeout {timeout:?}, or lower group.consumer.session.timeout.ms and \
-         group.consumer.heartbeat.interval.ms at the brokers"
+         members report every {heartbeat:?}; the settings count on {session:?} and {reports:?}"
     )]
     Longer { timeout: Duration, heartbeat: Duration, session: Duration, reports: Duration },
+}
+
+impl SessionError {
+    /// The remedy.
+    #[must_use]
+    pub fn fix(&self) -> String {
+        match self {
+            Self::NotAllowed { .. } => "change --session-timeout, or group.min.session.timeout.ms \
+                                        and group.max.session.timeout.ms at the brokers"
+                .to_owned(),
+            Self::Longer { timeout, .. } => format!(
+                "give --session-timeout {timeout:?}, or lower group.consumer.session.timeout.ms \
+                 and group.consumer.heartbeat.interval.ms at the brokers"
+            ),
+        }
+    }
 }
 
 impl fmt::Display for Session {

@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::pem::{Identity, Pair, Pem, PemError};
+use crate::pem::{Identity, Pair, Part, Pem, PemError};
 use crate::server::roots;
 
 /// TLS for a client that believes in certificates signed by `authority`, by the system's if there
@@ -31,6 +31,7 @@ pub fn client_config(
         }
     };
     let unusable = |why: rustls::Error| PemError::Unusable {
+        part: Part::Certificate,
         place: "the client's certificate".to_owned(),
         why: why.to_string().into(),
     };
@@ -44,6 +45,7 @@ pub fn client_config(
     let Pair { certificate, key } = identity.read()?;
     let certificates = CertificateDer::pem_slice_iter(&certificate).filter_map(Result::ok);
     let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| PemError::Unusable {
+        part: Part::Key,
         place: identity.key.place(),
         why: error.to_string().into(),
     })?;

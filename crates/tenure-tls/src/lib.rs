@@ -9,5 +9,5 @@ mod pem;
 mod server;
 
 pub use client::{HANDSHAKE_CAUSE, HANDSHAKE_CURE, client_config, cure, is_no_tls, reason, words};
-pub use pem::{Identity, Pair, Pem, PemError};
+pub use pem::{Identity, Pair, Part, Pem, PemError};
 pub use server::server_config;

@@ -38,6 +38,27 @@ impl fmt::Debug for Pem {
     }
 }
 
+/// The use of a PEM text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Certificates of those that sign the certificates of the other side.
+    Authority,
+    /// The own certificate.
+    Certificate,
+    /// The key of the own certificate.
+    Key,
+}
+
+impl Part {
+    /// The kind of section that the text must have.
+    const fn section(self) -> &'static str {
+        match self {
+            Self::Authority | Self::Certificate => "CERTIFICATE",
+            Self::Key => "PRIVATE KEY",
+        }
+    }
+}
+
 /// A client's certificate and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
@@ -63,13 +84,35 @@ impl fmt::Debug for Pair {
 }
 
 impl Pem {
-    /// The text of certificates.
+    /// The text, if it has at least one section for this use: a library further down takes
+    /// anything else for an empty list.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or has none.
-    pub fn certificates(&self) -> Result<Vec<u8>, PemError> {
-        self.read("CERTIFICATE")
+    /// When it cannot be read, or has no such section.
+    pub fn read(&self, part: Part) -> Result<Vec<u8>, PemError> {
+        let mut text = match self {
+            Self::File(path) => {
+                let refused = |source: io::Error| PemError::File {
+                    part,
+                    path: path.clone(),
+                    source: Arc::new(source),
+                };
+                std::fs::read(path).map_err(refused)?
+            }
+            Self::Text(text) => text.clone(),
+        };
+        if text.starts_with(MARK) {
+            text.drain(..MARK.len());
+        }
+        let ends = format!("{}-----", part.section());
+        let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        let is_begin =
+            |line: &[u8]| line.starts_with(b"-----BEGIN ") && line.ends_with(ends.as_bytes());
+        if lines.into_iter().any(is_begin) {
+            return Ok(text);
+        }
+        Err(PemError::NotPem { part, place: self.place() })
     }
 
     /// The same for a library that reads files itself: the text of a file that begins with a byte
@@ -81,32 +124,6 @@ impl Pem {
             Ok(text) if text.starts_with(MARK) => Cow::Owned(Self::Text(text[MARK.len()..].into())),
             _ => Cow::Borrowed(self),
         }
-    }
-
-    /// The text, if it has at least one section of that kind: a library further down takes
-    /// anything else for an empty list.
-    fn read(&self, kind: &'static str) -> Result<Vec<u8>, PemError> {
-        let mut text = match self {
-            Self::File(path) => {
-                let refused = |source: io::Error| PemError::File {
-                    path: path.clone(),
-                    source: Arc::new(source),
-                };
-                std::fs::read(path).map_err(refused)?
-            }
-            Self::Text(text) => text.clone(),
-        };
-        if text.starts_with(MARK) {
-            text.drain(..MARK.len());
-        }
-        let ends = format!("{kind}-----");
-        let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        let is_begin =
-            |line: &[u8]| line.starts_with(b"-----BEGIN ") && line.ends_with(ends.as_bytes());
-        if lines.into_iter().any(is_begin) {
-            return Ok(text);
-        }
-        Err(PemError::NotPem { place: self.place(), kind })
     }
 
     pub(crate) fn place(&self) -> String {
@@ -124,17 +141,17 @@ impl Identity {
     ///
     /// When one cannot be read, cannot be used or is something else, or they are not of each other.
     pub fn read(&self) -> Result<Pair, PemError> {
-        let certificate = self.certificate.certificates()?;
-        let key = self.key.read("PRIVATE KEY")?;
+        let certificate = self.certificate.read(Part::Certificate)?;
+        let key = self.key.read(Part::Key)?;
         let place = || self.key.place();
         let mut lines = key.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         if lines.any(|line| ENCRYPTED.iter().any(|said| line == said.as_bytes())) {
             return Err(PemError::Encrypted { place: place() });
         }
-        let der = PrivateKeyDer::from_pem_slice(&key).map_err(|error| PemError::Unusable {
-            place: place(),
-            why: error.to_string().into(),
-        })?;
+        let part = Part::Key;
+        let unusable = |why: &str| PemError::Unusable { part, place: place(), why: why.into() };
+        let der = PrivateKeyDer::from_pem_slice(&key);
+        let der = der.map_err(|error| unusable(&error.to_string()))?;
         let is_p521 = der.secret_der().windows(P521.len()).any(|bytes| bytes == P521);
         let certificates = CertificateDer::pem_slice_iter(&certificate).filter_map(Result::ok);
         let provider = rustls::crypto::ring::default_provider();
@@ -142,9 +159,7 @@ impl Identity {
             Err(rustls::Error::InconsistentKeys(_)) => Err(PemError::KeyOfAnother),
             // The library has no word for what cannot be used but of the key.
             Err(_) if is_p521 => Err(PemError::Curve { place: place() }),
-            Err(rustls::Error::General(why)) => {
-                Err(PemError::Unusable { place: place(), why: why.into() })
-            }
+            Err(rustls::Error::General(why)) => Err(unusable(&why)),
             _ => Ok(Pair { certificate, key }),
         }
     }
@@ -155,9 +170,9 @@ impl Identity {
 #[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PemError {
     #[error("cannot read {path}: {source}", path = path.display())]
-    File { path: PathBuf, source: Arc<io::Error> },
-    #[error("{place} has no PEM section \"BEGIN {kind}\"")]
-    NotPem { place: String, kind: &'static str },
+    File { part: Part, path: PathBuf, source: Arc<io::Error> },
+    #[error("{place} has no PEM section \"BEGIN {}\"", part.section())]
+    NotPem { part: Part, place: String },
     /// Both are read, and are not of each other.
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
@@ -169,7 +184,44 @@ pub enum PemError {
     Curve { place: String },
     /// The PEM section is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
-    Unusable { place: String, why: Arc<str> },
+    Unusable { part: Part, place: String, why: Arc<str> },
+}
+
+impl PemError {
+    /// The settings behind the error, by their names in flags and files.
+    #[must_use]
+    pub const fn settings(&self) -> &'static [&'static str] {
+        match self {
+            Self::File { part, .. } | Self::NotPem { part, .. } | Self::Unusable { part, .. } => {
+                match part {
+                    Part::Authority => &["cacert"],
+                    Part::Certificate => &["cert"],
+                    Part::Key => &["key"],
+                }
+            }
+            Self::KeyOfAnother => &["cert", "key"],
+            Self::Encrypted { .. } | Self::Curve { .. } => &["key"],
+        }
+    }
+
+    /// The remedy.
+    #[must_use]
+    pub const fn fix(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "name a file that this user may read",
+            Self::NotPem { .. } => "name a PEM file that has one",
+            Self::KeyOfAnother => "name the key with which this certificate was requested",
+            Self::Encrypted { .. } => {
+                "decrypt it, openssl pkey -in KEY -out NEW.key, and give --key NEW.key"
+            }
+            Self::Curve { .. } => {
+                "make another one, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
+                 -out NEW.key, and have its certificate signed, openssl req -new -key NEW.key -out \
+                 NEW.csr"
+            }
+            Self::Unusable { .. } => "name a file that another program can use for TLS",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
-use crate::pem::{Identity, Pair, Pem, PemError};
+use crate::pem::{Identity, Pair, Part, Pem, PemError};
 
 /// TLS for a server that shows `identity`, and admits clients with a certificate signed by
 /// `authority`; all clients without an `authority`.
@@ -20,6 +20,7 @@ pub fn server_config(
     identity: &Identity,
 ) -> Result<ServerConfig, PemError> {
     let unusable = |why: &dyn std::fmt::Display| PemError::Unusable {
+        part: Part::Certificate,
         place: "the server's certificate".to_owned(),
         why: why.to_string().into(),
     };
@@ -38,6 +39,7 @@ pub fn server_config(
     let Pair { certificate, key } = identity.read()?;
     let certificates = CertificateDer::pem_slice_iter(&certificate).filter_map(Result::ok);
     let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| PemError::Unusable {
+        part: Part::Key,
         place: identity.key.place(),
         why: error.to_string().into(),
     })?;
@@ -46,9 +48,10 @@ pub fn server_config(
 
 /// The certificates of an authority.
 pub(crate) fn roots(authority: &Pem) -> Result<RootCertStore, PemError> {
-    let text = authority.certificates()?;
+    let text = authority.read(Part::Authority)?;
     let mut roots = RootCertStore::empty();
     let wrong = |why: &dyn std::fmt::Display| PemError::Unusable {
+        part: Part::Authority,
         place: authority.place(),
         why: why.to_string().into(),
     };

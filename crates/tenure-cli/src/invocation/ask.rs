@@ -98,7 +98,7 @@ pub(super) fn supported(
         return Ok(());
     }
     let what = format!("{command} is not supported by {}", protocol.name);
-    Err(layers.origins.explain(Failure::usage(what, fix), &["protocol"]))
+    Err(layers.origins.usage(what, fix, &["protocol"]))
 }
 
 /// Which runner `tenure resign` or `tenure transfer` commands, checked.
@@ -140,8 +140,7 @@ impl TellSettings {
         let all = layers.required(&table::EVERY_ROLE)?;
         if all && protocol.role.is_none() {
             let what = format!("--all is for elections with roles, and {} has none", protocol.name);
-            let failure = Failure::usage(what, "leave it out");
-            return Err(layers.origins.explain(failure, &["all", "protocol"]));
+            return Err(layers.origins.usage(what, "leave it out", &["all", "protocol"]));
         }
         Ok(Self { all, ..Self::of(layers, protocol, election)? })
     }

@@ -134,7 +134,7 @@ fn check_once(
     } else {
         return Ok(());
     };
-    Err(layers.origins.explain(Failure::usage(format!("--{name} {what}"), fix), &[*name]))
+    Err(layers.origins.usage(format!("--{name} {what}"), fix, &[*name]))
 }
 
 /// Machines mostly have the same command line: one that still tries when the other one's hold is

@@ -29,8 +29,7 @@ pub(crate) fn own(
     match (name, id) {
         (Some(name), Some(id)) if name != id => {
             let what = format!("--{} and --id are set, and differ", own.spec.name);
-            let failure = Failure::usage(what, "leave one of them out");
-            Err(layers.origins.explain(failure, &[own.spec.name, "id"]))
+            Err(layers.origins.usage(what, "leave one of them out", &[own.spec.name, "id"]))
         }
         (name, id) => Ok(name.or(id)),
     }

@@ -13,7 +13,7 @@
 //!    [`table`](crate::settings::table)).
 //! 2. Read them in the function of [`Support::Built`] with [`Layers`]: `required`, `optional`,
 //!    `or_follows`. Refuse wrong combinations there, with
-//!    [`Origins::explain`](crate::settings::Origins::explain).
+//!    [`Origins::usage`](crate::settings::Origins::usage).
 //! 3. Start a node of the library in [`Backend::candidate`] and [`Backend::asker`], and hand out
 //!    its elections as [`AnyElection`].
 
@@ -53,7 +53,7 @@ pub use self::members::{Member, MemberChange, Members};
 pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]
-use self::registry::expect_defaults;
+use self::registry::{expect_defaults, expect_origins};
 pub use self::requests::MemberRequests;
 pub use self::roles::{Owner, Part, RoleHolder, RoleSettings, Row, Table};
 use crate::control::Realm;

@@ -1,57 +1,38 @@
-//! Certificates and keys of settings, as drivers read them, and the faults of one by its setting.
+//! Certificates and keys of settings, as drivers read them.
 
-use std::path::{Path, PathBuf};
+use tenure_tls::{Identity, Pem};
 
-use tenure_tls::{Pem, PemError};
+use super::Layers;
+use crate::failure::Failure;
+use crate::settings::table;
 
-use crate::protocol::tls::Identity;
-
-/// The files of a client's certificate and key.
-pub(super) fn identity(identity: &Identity) -> tenure_tls::Identity {
-    tenure_tls::Identity {
-        certificate: Pem::File(identity.certificate.clone()),
-        key: Pem::File(identity.key.clone()),
-    }
+/// Reads `--cacert`, `--cert` and `--key`, and makes the TLS of a driver of them, if one is set.
+pub(super) fn tls<T>(
+    layers: &mut Layers<'_>,
+    tls: impl FnOnce(Option<Pem>, Option<Identity>) -> T,
+) -> Result<Option<T>, Failure> {
+    let authority = layers.optional(&table::CACERT)?.map(Pem::File);
+    let identity = identity(layers)?;
+    let any = authority.is_some() || identity.is_some();
+    Ok(any.then(|| tls(authority, identity)))
 }
 
-/// The settings that are wrong, and what to do about it.
-pub(super) fn fix(
-    error: &PemError,
-    authority: &Option<PathBuf>,
-    identity: &Option<Identity>,
-) -> (&'static [&'static str], &'static str) {
-    let file = |path: &str| -> &'static [&'static str] {
-        let is = |named: Option<&Path>| named.is_some_and(|it| it.display().to_string() == path);
-        match error {
-            // A user may give the same file for both, and the file may be good for one.
-            PemError::NotPem { kind: "PRIVATE KEY", .. }
-            | PemError::Encrypted { .. }
-            | PemError::Curve { .. } => &["key"],
-            _ if is(authority.as_deref()) => &["cacert"],
-            _ if is(identity.as_ref().map(|identity| &*identity.certificate)) => &["cert"],
-            _ if is(identity.as_ref().map(|identity| &*identity.key)) => &["key"],
-            _ => &[],
-        }
+/// Reads `--cert` and `--key`, of which neither is of use alone.
+fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
+    let certificate = layers.optional(&table::CERT)?;
+    let key = layers.optional(&table::KEY)?;
+    let alone = |given: &str, missing: &str| {
+        let what = format!("--{given} is set and --{missing} is not");
+        let fix = format!("give --{missing} too: a certificate is of no use without its key");
+        Err(layers.origins.usage(what, fix, &[given, missing]))
     };
-    match error {
-        PemError::File { path, .. } => {
-            (file(&path.display().to_string()), "name a file that this user may read")
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => {
+            let [certificate, key] = [certificate, key].map(Pem::File);
+            Ok(Some(Identity { certificate, key }))
         }
-        PemError::NotPem { place, .. } => (file(place), "name a PEM file that has one"),
-        PemError::KeyOfAnother => {
-            (&["cert", "key"], "name the key with which this certificate was requested")
-        }
-        PemError::Encrypted { place } => {
-            (file(place), "decrypt it, openssl pkey -in KEY -out NEW.key, and give --key NEW.key")
-        }
-        PemError::Curve { place } => (
-            file(place),
-            "make another one, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
-             -out NEW.key, and have its certificate signed, openssl req -new -key NEW.key -out \
-             NEW.csr",
-        ),
-        PemError::Unusable { place, .. } => {
-            (file(place), "name a file that another program can use for TLS")
-        }
+        (Some(_), None) => alone("cert", "key"),
+        (None, Some(_)) => alone("key", "cert"),
+        (None, None) => Ok(None),
     }
 }

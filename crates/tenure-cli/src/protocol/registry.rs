@@ -6,6 +6,8 @@ use super::{About, Protocol};
 use crate::failure::Failure;
 use crate::settings::parse::not_one_of;
 use crate::settings::{Default, Refusal, Spec, table};
+#[cfg(test)]
+use crate::settings::{Origin, Origins};
 
 /// The protocols of a command.
 #[derive(Clone, Copy, Debug)]
@@ -192,6 +194,18 @@ pub(super) fn expect_defaults(
         assert_eq!(is, Some(table::span(of_core)), "{}", spec.name);
     }
     assert_eq!(default(protocol, &table::DRIFT.spec), Some(table::plain(&drift).as_str()));
+}
+
+/// Asserts that each of these refusals of the core names settings to change.
+#[cfg(test)]
+pub(super) fn expect_origins(refusals: impl FnOnce(&Origins) -> Vec<Failure>) {
+    let mut origins = Origins::default();
+    for spec in Registry(super::ALL).settings() {
+        origins.note(spec.name, None, Origin::Default);
+    }
+    for failure in refusals(&origins) {
+        assert!(!failure.origins.is_empty(), "{failure}");
+    }
 }
 
 #[cfg(test)]

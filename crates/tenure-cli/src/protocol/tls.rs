@@ -12,16 +12,6 @@ use crate::failure::{Failure, quoted, shell_word};
 use crate::settings::hidden::{Hidden, PASSWORD};
 use crate::settings::{Origin, table};
 
-/// A certificate for clients, in two PEM files. Read for each connection:
-/// they may be renewed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Identity {
-    /// The certificate.
-    pub certificate: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
-}
-
 /// A user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Login {
@@ -40,23 +30,6 @@ pub struct Secret(pub String);
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("…")
-    }
-}
-
-/// Reads `--cert` and `--key`, of which neither is of use alone.
-pub fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
-    let certificate = layers.optional(&table::CERT)?;
-    let key = layers.optional(&table::KEY)?;
-    let alone = |given: &str, missing: &str| {
-        let what = format!("--{given} is set and --{missing} is not");
-        let fix = format!("give --{missing} too: a certificate is of no use without its key");
-        Err(layers.origins.explain(Failure::usage(what, fix), &[given, missing]))
-    };
-    match (certificate, key) {
-        (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),
-        (Some(_), None) => alone("cert", "key"),
-        (None, Some(_)) => alone("key", "cert"),
-        (None, None) => Ok(None),
     }
 }
 
@@ -146,8 +119,7 @@ pub fn look_at(
         }
         Err(error) => {
             let what = format!("cannot read {}: {error}", path.display());
-            let failure = Failure::usage(what, "name a file that this user may read");
-            Err(layers.origins.explain(failure, &[setting]))
+            Err(layers.origins.usage(what, "name a file that this user may read", &[setting]))
         }
     }
 }
@@ -180,7 +152,7 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
         (Some(_), None) => {
             let what = "--user is set and no password is";
             let fix = format!("set {}, or give --password-file FILE", PASSWORD.variable);
-            Err(layers.origins.explain(Failure::usage(what, fix), &["user"]))
+            Err(layers.origins.usage(what, fix, &["user"]))
         }
         (None, Some(_)) => {
             let what = "a password is set and --user is not";
@@ -223,7 +195,7 @@ pub fn refuse_without(
             let what =
                 format!("--{name} is set, and the {whereabouts} are {plain}://, without TLS");
             let fix = format!("write {secure}:// in --{whereabouts}, or leave out --{name}");
-            return Err(layers.origins.explain(Failure::usage(what, fix), &[name, whereabouts]));
+            return Err(layers.origins.usage(what, fix, &[name, whereabouts]));
         }
     }
     Ok(())

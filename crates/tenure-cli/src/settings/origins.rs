@@ -3,9 +3,14 @@
 use std::fmt;
 
 use serde_json::json;
+use tenure_core::{Bounds, Fault, OutOfRange, SettingsError};
 
 use super::{Origin, Setting};
+use crate::exit::Exit;
 use crate::failure::{Failure, clipped, one_line};
+
+/// The most bytes of a text that are repeated in full.
+const SAID_MAX: usize = 1_000;
 
 /// Every setting that an invocation looked at, in the order of the help.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,6 +61,64 @@ impl Origins {
             let value = value.as_deref().map_or("not set".into(), shown);
             failure.origin(format!("{name} {value}, {origin}"))
         })
+    }
+
+    /// The failure for settings that a core refuses, with the origin of every number. `fix` is for
+    /// errors of which more is known than the settings to change.
+    #[must_use]
+    pub fn refuse(&self, error: &dyn SettingsError, fix: Option<String>) -> Failure {
+        let (mut names, nearest) = match error.fault() {
+            Fault::Value(error) => self.nearest(error),
+            Fault::Settings(names) => (names.to_vec(), None),
+        };
+        names.retain(|name| self.entry(name).is_some());
+        let otherwise = || {
+            if names.is_empty() {
+                // No setting of the command can cause this error.
+                "report it".to_owned()
+            } else {
+                format!("change --{}", names.join(", or --"))
+            }
+        };
+        let fix = fix.or(nearest).unwrap_or_else(otherwise);
+        self.usage(error.to_string(), fix, &names)
+    }
+
+    /// The settings behind a value beyond its bounds, and the remedy if the value is a setting of
+    /// this command.
+    fn nearest(&self, error: &OutOfRange) -> (Vec<&'static str>, Option<String>) {
+        let Bounds { setting, beside, .. } = error.bounds;
+        let nearest = error.nearest();
+        let way = if nearest > error.value { "more" } else { "less" };
+        let others: String = beside.iter().map(|name| format!(", or change --{name}")).collect();
+        let fix = format!("give --{setting} {nearest} or {way}{others}");
+        ([&[setting][..], beside].concat(), self.entry(setting).map(|_| fix))
+    }
+
+    /// The failure for these settings, which cannot be used as they are.
+    #[must_use]
+    pub fn usage(
+        &self,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+        names: &[&str],
+    ) -> Failure {
+        self.explain(Failure::usage(what, fix), names)
+    }
+
+    /// A failure, with where each of these settings got its value. Texts of others have a bound,
+    /// but longer than a line.
+    #[must_use]
+    pub fn failure(
+        &self,
+        exit: Exit,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+        names: &[&str],
+    ) -> Failure {
+        let what = what.into();
+        let what = if what.len() > SAID_MAX { clipped(&what) } else { what };
+        self.explain(Failure::new(exit, what, fix), names)
     }
 
     /// The command line that sets all this again: what was set, and `always` whether it was or

@@ -1,5 +1,6 @@
 //! The settings of a participant, checked before anything starts.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::ops::Deref;
@@ -7,6 +8,7 @@ use core::time::Duration;
 
 use super::message::Revision;
 use crate::backoff::Backoff;
+use crate::bounds::{Bounds, Fault, OutOfRange, SettingsError};
 use crate::drift::Drift;
 use crate::fence::Fence;
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
@@ -80,9 +82,7 @@ impl Config {
         if self.lease.subsec_nanos() != 0 {
             return Err(ConfigError::NotWholeSeconds { lease: self.lease });
         }
-        if self.elections == 0 {
-            return Err(ConfigError::NoElections);
-        }
+        Bounds::at_least("limit on elections", 1).check(self.elections)?;
         let Self { lease, drift, grace, kill_margin, .. } = self;
         let bounds = LeaseBounds {
             shortest: Self::LEASE_MIN,
@@ -177,9 +177,20 @@ pub enum ConfigError {
     /// Times that do not work together.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// Nothing could be done.
-    #[error("room for no election at all: at least 1 is needed")]
-    NoElections,
+    /// A setting beyond its bounds.
+    #[error(transparent)]
+    OutOfRange(#[from] Box<OutOfRange>),
+}
+
+impl SettingsError for ConfigError {
+    fn fault(&self) -> Fault<'_> {
+        match self {
+            Self::Namespace { .. } => Fault::Settings(&["namespace"]),
+            Self::NotWholeSeconds { .. } => Fault::Settings(&["lease"]),
+            Self::Timing(error) => error.fault(),
+            Self::OutOfRange(error) => Fault::Value(error),
+        }
+    }
 }
 
 #[cfg(test)]

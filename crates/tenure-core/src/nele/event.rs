@@ -5,6 +5,7 @@ use core::fmt;
 
 use super::config::Terms;
 use super::identity::{Partition, Process, Role};
+use super::message::Cause;
 use crate::name::ClusterName;
 
 /// An event.
@@ -100,7 +101,7 @@ pub enum OwnEvent {
     /// another number of partitions, or the client cannot go on.
     Halted {
         /// The reason, and a way out.
-        why: Arc<str>,
+        why: Cause,
     },
     /// An input had no effect.
     Ignored(Ignored),

@@ -3,6 +3,7 @@
 //! Nothing here is Kafka's wire format; a driver maps one to the other. [The module's
 //! document](super#what-a-driver-owes) lists the duties of a driver.
 
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -125,8 +126,42 @@ pub enum Report {
     /// fenced off by another one of its static id, not authorized any more.
     Fatal {
         /// The reason, and a way out.
-        why: Arc<str>,
+        why: Cause,
     },
+}
+
+/// A fault, and its remedy where an operator has one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Cause {
+    /// The fault, in words.
+    pub what: Arc<str>,
+    /// The remedy, in words.
+    pub fix: Option<&'static str>,
+}
+
+impl From<&str> for Cause {
+    fn from(what: &str) -> Self {
+        Self { what: what.into(), fix: None }
+    }
+}
+
+impl From<String> for Cause {
+    fn from(what: String) -> Self {
+        Self { what: what.into(), fix: None }
+    }
+}
+
+impl From<Cause> for Arc<str> {
+    fn from(cause: Cause) -> Self {
+        if cause.fix.is_some() { cause.to_string().into() } else { cause.what }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.fix.map_or(Ok(()), |fix| write!(f, ": {fix}"))
+    }
 }
 
 /// Tells a topic from another one of the same name.

@@ -303,8 +303,8 @@ pub use config::{Checked, Config, ConfigError, Limits, Mode, Part, Sum, Terms, T
 pub use event::{Event, Ignored, OwnEvent, Void};
 pub use identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 pub use message::{
-    Change, Entry, Kind, LEADS_MAX, Lead, Message, RANGES_MAX, Rebalance, Record, Report, Request,
-    RoleRange, Said, Target, TopicId,
+    Cause, Change, Entry, Kind, LEADS_MAX, Lead, Message, RANGES_MAX, Rebalance, Record, Report,
+    Request, RoleRange, Said, Target, TopicId,
 };
 pub use node::Nele;
 pub use peers::Seen;

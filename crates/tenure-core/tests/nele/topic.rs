@@ -13,7 +13,7 @@ fn is_over(stage: &mut Stage, why: &str) {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reset)));
     let halted = |event: &Event| {
         let Event::Own(OwnEvent::Halted { why: told }) = event else { return false };
-        told.contains(why)
+        told.what.contains(why)
     };
     assert_eq!(stage.told(0, halted), 1);
     stage.campaign(0, X);

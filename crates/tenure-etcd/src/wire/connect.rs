@@ -52,33 +52,25 @@ pub enum ConnectError {
     /// A member is there, and says why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
     NotReady { endpoint: Endpoint, said: Arc<str> },
-    #[error(
-        "{endpoint} closed the connection as soon as it was made ({why}); it may {}",
-        if endpoint.is_secure() { "want a client certificate, or another one, or no TLS" }
-        else { "speak TLS: then write https://" }
-    )]
+    #[error("{endpoint} closed the connection as soon as it was made ({why})")]
     Closed { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut { endpoint: Endpoint, within: Duration },
     /// The server speaks TLS, and the endpoint says it does not.
-    #[error("{endpoint}: the server speaks TLS; write https:// instead of http://")]
+    #[error("{endpoint}: the server speaks TLS")]
     SpeaksTls { endpoint: Endpoint },
     /// The server does not speak TLS, and the endpoint says it does.
-    #[error("{endpoint}: the server does not speak TLS; write http:// instead of https://")]
+    #[error("{endpoint}: the server does not speak TLS")]
     SpeaksNoTls { endpoint: Endpoint },
-    #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
+    #[error("{endpoint}: a certificate has expired ({why})")]
     Expired { endpoint: Endpoint, why: Arc<str> },
-    #[error("{endpoint}: no trust: {why}; look at the authority and the names")]
+    #[error("{endpoint}: no trust: {why}")]
     NoTrust { endpoint: Endpoint, why: Arc<str> },
     /// The server does not believe our certificate, or wants one and we show none.
-    #[error("{endpoint} wants a client certificate that it trusts: {why}; look at the identity")]
+    #[error("{endpoint} wants a client certificate that it trusts: {why}")]
     NotTrusted { endpoint: Endpoint, why: Arc<str> },
     /// The server finds no way to speak TLS with us.
-    #[error(
-        "{endpoint} ended the TLS handshake ({why}): {}; {}",
-        tenure_tls::HANDSHAKE_CAUSE,
-        tenure_tls::HANDSHAKE_CURE
-    )]
+    #[error("{endpoint} ended the TLS handshake ({why}): {}", tenure_tls::HANDSHAKE_CAUSE)]
     Handshake { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} does not accept the login: {said}")]
     Login { endpoint: Endpoint, said: Arc<str> },
@@ -89,8 +81,7 @@ pub enum ConnectError {
     /// The server is a proxy of etcd's that renews leases by itself.
     #[error(
         "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
-         asked for earlier, so that the end of a lease is not known; name the members of etcd \
-         instead"
+         asked for earlier, so that the end of a lease is not known"
     )]
     GrpcProxy { endpoint: Endpoint },
     /// The certificates or the key cannot be used.
@@ -119,6 +110,55 @@ impl ConnectError {
             | Self::GrpcProxy { endpoint } => Some(endpoint),
             Self::Options(_) => None,
         }
+    }
+
+    /// Whether the error may pass by itself: the service is not there yet, or something between is
+    /// not ready.
+    #[must_use]
+    pub const fn passes(&self) -> bool {
+        matches!(
+            self,
+            Self::NotReached { .. }
+                | Self::NotReady { .. }
+                | Self::TimedOut { .. }
+                | Self::Closed { .. }
+        )
+    }
+
+    /// The remedy, where the error says enough for one.
+    #[must_use]
+    pub fn fix(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotReached { .. }
+            | Self::NotReady { .. }
+            | Self::TimedOut { .. }
+            | Self::Login { .. }
+            | Self::Options(_) => return None,
+            Self::Closed { endpoint, .. } if endpoint.is_secure() => {
+                "give --cert and --key, or others, or write http:// in --endpoints"
+            }
+            Self::Closed { .. } => "write https:// in --endpoints if etcd speaks TLS",
+            Self::SpeaksTls { .. } => "write https:// instead of http://",
+            Self::SpeaksNoTls { .. } => "write http:// instead of https://",
+            Self::Expired { .. } => "renew it, or look at the clocks",
+            Self::NoTrust { .. } => {
+                "give --cacert with the issuer of etcd's certificates, and endpoints that these \
+                 are good for"
+            }
+            Self::NotTrusted { .. } => {
+                "give --cert and --key that are signed by one whom etcd trusts"
+            }
+            Self::Handshake { .. } => tenure_tls::HANDSHAKE_CURE,
+            Self::Refused { .. } => "look at the roles of the user",
+            Self::TooOld { .. } => "upgrade etcd, best to 3.6 or newer",
+            Self::GrpcProxy { .. } => "name the members of etcd in --endpoints",
+        })
+    }
+
+    /// The error with its remedy.
+    #[must_use]
+    pub fn told(&self) -> String {
+        self.fix().map_or_else(|| self.to_string(), |fix| format!("{self}; {fix}"))
     }
 
     /// The refusal that every endpoint of the cluster would repeat.
@@ -283,7 +323,9 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
                 ConnectError::SpeaksNoTls { endpoint }
             } else if SIGNS_OF_AGE.iter().any(is) {
-                ConnectError::Expired { endpoint, why }
+                // The rest has the time in seconds since 1970, which people cannot read.
+                let short = why.split_once(": verification time").map(|(why, _)| why.into());
+                ConnectError::Expired { endpoint, why: short.unwrap_or(why) }
             } else if why.contains(ALERT) && SIGNS_OF_NOT_TRUSTED.iter().any(is) {
                 ConnectError::NotTrusted { endpoint, why }
             } else if is(&SIGN_OF_NO_TRUST) {

@@ -139,7 +139,7 @@ impl Connector {
     async fn on_error(&mut self, error: &ConnectError) -> Option<Refusal> {
         self.failures = self.failures.saturating_add(1);
         self.turn();
-        let why = shorten(error);
+        let why = shorten(&error.told());
         let endpoint = error.endpoint().or_else(|| self.options.endpoints.first()).cloned();
         if let Some(endpoint) = endpoint {
             self.tell(Notice::Unreachable { endpoint, why }).await;

@@ -12,7 +12,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::{Offset, TopicPartitionList};
 use tenure::clock::now;
-use tenure_core::nele::{Partition, Reading, Report};
+use tenure_core::nele::{Cause, Partition, Reading, Report};
 
 use super::context::Context;
 use super::queue::Queue;
@@ -25,7 +25,7 @@ pub(super) type Found = (Partition, Reading, Result<u64, NoEnd>);
 /// Why an end was not found.
 #[derive(Clone, Debug)]
 pub(super) struct NoEnd {
-    pub(super) why: Arc<str>,
+    pub(super) why: Cause,
     /// The right to look is missing.
     pub(super) denied: bool,
 }
@@ -141,9 +141,9 @@ impl Asks {
                 Ok(())
             }
             Err(error) => {
-                let NoEnd { why, denied } = NoEnd::because(&error);
-                let why = format!("which topic it is cannot be found out: {why}").into();
-                Err(NoEnd { why, denied })
+                let NoEnd { why: Cause { what, fix }, denied } = NoEnd::because(&error);
+                let what = format!("which topic it is cannot be found out: {what}").into();
+                Err(NoEnd { why: Cause { what, fix }, denied })
             }
         }
     }
@@ -162,13 +162,13 @@ impl Asks {
 
 impl NoEnd {
     /// For a reason that is no right.
-    pub(super) fn new(why: impl Into<Arc<str>>) -> Self {
+    pub(super) fn new(why: impl Into<Cause>) -> Self {
         Self { why: why.into(), denied: false }
     }
 
     pub(super) fn because(error: &KafkaError) -> Self {
         let denied = rights::missing(error).is_some();
-        Self { why: explain::error(error, None).into(), denied }
+        Self { why: explain::error(error, None), denied }
     }
 }
 

@@ -13,7 +13,7 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tenure::Time;
 use tenure::clock::now;
 use tenure_core::nele::{
-    Change, Checked, Membership, Partition, Reading, Rebalance, RebalanceId, Report,
+    Cause, Change, Checked, Membership, Partition, Reading, Rebalance, RebalanceId, Report,
 };
 
 use super::context::{Context, PartitionChange, give_back};
@@ -127,7 +127,7 @@ struct Revocation {
 /// A right that was refused, and may have been given since.
 struct Denial {
     right: Right,
-    why: String,
+    why: Cause,
     /// From then on it is taken for refused.
     at: Time,
     /// The readings were reported as broken already.
@@ -152,7 +152,7 @@ struct MemberLoop {
     silent_until: Option<Time>,
     refused: Option<Denial>,
     /// Why it is no member any more.
-    over: Option<String>,
+    over: Option<Cause>,
     /// The reason of the wait was looked up.
     lasts: bool,
 }
@@ -185,7 +185,7 @@ impl MemberLoop {
                 self.lasts = self.begin.watch.joins_too_long();
             }
             if let Some(why) = self.over.take() {
-                self.begin.queue.put(Report::Fatal { why: why.into() });
+                self.begin.queue.put(Report::Fatal { why });
                 return self.leave();
             }
         }
@@ -222,7 +222,7 @@ impl MemberLoop {
             self.over = Some(why);
         } else if is_broken(error) {
             // The error does not say which partition it means.
-            self.all_broken(&why);
+            self.all_broken(&why.to_string());
         } else {
             tracing::warn!(target: LOG, "{why}");
         }
@@ -235,7 +235,7 @@ impl MemberLoop {
     }
 
     /// Something is refused: for a moment, or for good.
-    fn refuse(&mut self, right: Right, why: String) {
+    fn refuse(&mut self, right: Right, why: Cause) {
         let now = now();
         if self.begin.rights.is_refused(right, now) {
             self.over = Some(why);
@@ -268,7 +268,7 @@ impl MemberLoop {
             return self.begin_anew();
         }
         if !refused.told {
-            self.all_broken(&refused.why);
+            self.all_broken(&refused.why.to_string());
         }
         self.refused = Some(Denial { at: now.after(REFUSED), told: true, ..refused });
     }
@@ -301,7 +301,7 @@ impl MemberLoop {
     }
 
     /// The error in words, and what to do.
-    fn said(&self, error: &KafkaError) -> String {
+    fn said(&self, error: &KafkaError) -> Cause {
         explain::error(error, self.consumer.context().reason().as_ref())
     }
 
@@ -356,9 +356,9 @@ impl MemberLoop {
             Ok(end) => self.begin_at(partition, reading, end),
             Err(NoEnd { why, denied }) => {
                 if denied && self.begin.rights.is_refused(Right::Topic, now()) {
-                    self.over = Some(why.to_string());
+                    self.over = Some(why.clone());
                 }
-                self.position(partition, reading, Err(why));
+                self.position(partition, reading, Err(why.into()));
             }
         }
     }

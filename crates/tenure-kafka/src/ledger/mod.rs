@@ -86,7 +86,7 @@ pub enum LedgerError {
 
 impl From<KafkaError> for LedgerError {
     fn from(error: KafkaError) -> Self {
-        Self::Client { why: explain::error(&error, None) }
+        Self::Client { why: explain::error(&error, None).to_string() }
     }
 }
 
@@ -205,7 +205,7 @@ impl Ledger {
                 }
             }
             Err(error) => {
-                self.queue.put(Report::Fatal { why: explain::error(&error, None).into() });
+                self.queue.put(Report::Fatal { why: explain::error(&error, None) });
             }
         }
     }

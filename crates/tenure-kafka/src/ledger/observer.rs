@@ -79,7 +79,7 @@ impl Observer {
                     }
                     Ok(Ask::Found((partition, reading, end))) => {
                         if readings.is_wanted(partition, reading) {
-                            let end = end.map_err(|missed| missed.why);
+                            let end = end.map_err(|missed| missed.why.into());
                             let end = end.and_then(|end| begin(&consumer, &topic, partition, end));
                             if end.is_ok() {
                                 readings.begin(partition, reading);

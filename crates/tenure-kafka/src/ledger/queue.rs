@@ -111,7 +111,7 @@ fn weight(record: &Record) -> usize {
 mod tests {
     use std::time::Duration;
 
-    use tenure_core::nele::{EntryNumber, Kind, Mode, Process, RebalanceId, Role, Terms};
+    use tenure_core::nele::{Cause, EntryNumber, Kind, Mode, Process, RebalanceId, Role, Terms};
     use tenure_core::{Drift, Value};
 
     use super::*;
@@ -196,7 +196,7 @@ mod tests {
         let puts = queue.clone();
         let waits = tokio::spawn(async move { queue.next().await });
         tokio::task::yield_now().await;
-        let why: Arc<str> = "x".into();
+        let why = Cause::from("x");
         puts.put(Report::Fatal { why: why.clone() });
         assert_eq!(waits.await.unwrap(), Report::Fatal { why });
     }

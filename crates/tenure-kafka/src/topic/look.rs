@@ -15,7 +15,7 @@ use rdkafka::client::{Client, ClientContext};
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use tenure::clock::now;
-use tenure_core::nele::{Config, Mode, TopicId};
+use tenure_core::nele::{Cause, Config, Mode, TopicId};
 use tokio::sync::oneshot;
 
 use super::checks::{Found, Needs, REPLICATION_MIN, WrongTopic, flags};
@@ -118,8 +118,8 @@ pub enum TopicError {
     #[error("the client cannot be set up: {why}")]
     Client { why: String },
     /// No broker answers, or the answer is an error.
-    #[error("topic {topic} cannot be looked at on {brokers}: {why}")]
-    Unreachable { topic: String, brokers: String, why: String },
+    #[error("{0}")]
+    Unreachable(Cause),
     /// There is none, and it is not to be made.
     #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
     Missing { topic: String, command: String },
@@ -157,8 +157,23 @@ pub enum TopicError {
     #[error(transparent)]
     Wrong(#[from] WrongTopic),
     /// The session timeout is not what brokers allow, or set.
-    #[error(transparent)]
-    Session(#[from] SessionError),
+    #[error("{0}: {fix}", fix = .0.fix())]
+    Session(SessionError),
+}
+
+impl TopicError {
+    /// Whether the error may pass by itself: brokers do not answer, and refuse nothing.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        let Self::Unreachable(why) = self else { return false };
+        why.fix.is_none_or(|fix| fix == explain::CHECK_BROKERS)
+    }
+}
+
+impl From<SessionError> for TopicError {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
+    }
 }
 
 /// The clients that ask, and the topic in question.
@@ -175,7 +190,9 @@ struct Asks<'a> {
 impl<'a> Asks<'a> {
     fn new(options: &'a CheckedOptions, protocol: &Config) -> Result<Self, TopicError> {
         let config = settings::client(options, protocol.id.as_str())?;
-        let refused = |error: KafkaError| TopicError::Client { why: explain::error(&error, None) };
+        let refused = |error: KafkaError| TopicError::Client {
+            why: explain::error(&error, None).to_string(),
+        };
         let most = u32::try_from(protocol.limits.roles).unwrap_or(u32::MAX);
         let roles = options.roles.map_or(most, |roles| roles.min(most));
         let load = Load::of(protocol, usize::try_from(roles).unwrap_or(usize::MAX));
@@ -373,7 +390,7 @@ impl<'a> Asks<'a> {
         if explain::is_silence(error) {
             self.unreachable(error)
         } else {
-            refused(explain::error(error, None))
+            refused(explain::error(error, None).to_string())
         }
     }
 
@@ -391,11 +408,11 @@ impl<'a> Asks<'a> {
     }
 
     fn because(&self, error: &KafkaError, reason: Option<&Reason>) -> TopicError {
-        TopicError::Unreachable {
-            topic: self.options.topic.clone(),
-            brokers: self.options.addresses(),
-            why: explain::error(error, reason),
-        }
+        let Cause { what, fix } = explain::error(error, reason);
+        let brokers = self.options.addresses();
+        let topic = &self.options.topic;
+        let what = format!("topic {topic} cannot be looked at on {brokers}: {what}").into();
+        TopicError::Unreachable(Cause { what, fix })
     }
 }
 

@@ -58,6 +58,15 @@ pub enum ConnectError {
     Failed { why: Arc<str> },
 }
 
+impl ConnectError {
+    /// Whether the error may pass by itself. Files of a login that were good before may be so
+    /// again: another process may be writing them anew.
+    #[must_use]
+    pub const fn passes(&self) -> bool {
+        matches!(self, Self::Silent { .. } | Self::Login { .. } | Self::Failed { .. })
+    }
+}
+
 /// The login that the greeting of a server asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asks {

@@ -66,7 +66,7 @@ pub(super) fn check(
     let control = found.is_none().then_some("control");
     let names: Vec<_> =
         control.into_iter().chain(others.iter().map(|(setting, _)| *setting)).collect();
-    Err(origins.explain(Failure::usage(what, fix), &names))
+    Err(origins.usage(what, fix, &names))
 }
 
 /// The entries of a list, whatever their order.

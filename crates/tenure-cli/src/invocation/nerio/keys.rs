@@ -53,13 +53,11 @@ impl IssueKeySettings {
         let Some(key) = key else {
             let what = "the key is that of an application, from which no others are made";
             let fix = "give the key of the cluster, which tenure keys new made";
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &keys::NAMES));
+            return Err(layers.origins.usage(what, fix, &keys::NAMES));
         };
         let key = key.map_err(|error| {
             let fix = "name fewer elections, or give them and the application shorter names";
-            let failure = Failure::usage(error.to_string(), fix);
-            layers.origins.explain(failure, &["elections", "app"])
+            layers.origins.usage(error.to_string(), fix, &["elections", "app"])
         })?;
         Ok(Self { key, out })
     }

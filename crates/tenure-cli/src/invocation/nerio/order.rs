@@ -25,7 +25,7 @@ pub fn is_elsewhere(layers: &mut Layers<'_>) -> Result<bool, Failure> {
         false if timeout => {
             let what = "--timeout is for orders over the network, and --remote is not given";
             let fix = "give --remote, or leave it out: a runner of this machine has 90 s";
-            Err(layers.origins.explain(Failure::usage(what, fix), &[table::TIMEOUT.spec.name]))
+            Err(layers.origins.usage(what, fix, &[table::TIMEOUT.spec.name]))
         }
         remote => Ok(remote),
     }

@@ -71,7 +71,7 @@ fn positions(
             let what =
                 format!("{name} is not in the members list, which has {}", members.join(", "));
             let fix = "name the members whose state directories are lost, as the list has them";
-            layers.origins.explain(Failure::usage(what, fix), &["lost", "members"])
+            layers.origins.usage(what, fix, &["lost", "members"])
         })
     };
     names.iter().map(position).collect()
@@ -97,7 +97,7 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
         list(lost),
         list(rest),
     );
-    layers.origins.explain(Failure::usage(what, fix), &["lost", "members", "quorums"])
+    layers.origins.usage(what, fix, &["lost", "members", "quorums"])
 }
 
 /// The failure without the operator's word, which replaces knowledge.

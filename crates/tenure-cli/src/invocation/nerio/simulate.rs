@@ -169,7 +169,7 @@ pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
             &["lease", "rtt", "loss", "round-trip"],
         ),
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.usage(error.to_string(), fix, names)
 }
 
 /// Short enough to be typed again.

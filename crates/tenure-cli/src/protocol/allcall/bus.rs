@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tenure::NodeName;
 use tenure::driver::ServerUrl;
 use tenure_core::allcall::{Config, ConfigError};
-use tenure_nats::SubjectPrefix;
+use tenure_nats::{SubjectPrefix, Tls};
 
 use super::{
     CALLERS, CREDS, HEARTBEAT, MAX_CLOCK_SKEW, NKEY, ON_CONFLICT, RANK, REJOIN_WAIT, SERVERS,
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::tls::{self, Identity, Login, Secret};
-use crate::protocol::{Layers, Purpose};
+use crate::protocol::tls::{self, Login, Secret};
+use crate::protocol::{Layers, Purpose, pem};
 use crate::settings::hidden::{TOKEN, TOKEN_ENTRY};
 use crate::settings::{Origins, table};
 
@@ -30,10 +30,8 @@ pub(super) struct Settings {
     pub(super) servers: Vec<ServerUrl>,
     /// The begin of subjects.
     pub(super) prefix: SubjectPrefix,
-    /// The authority that signed the servers' certificates; `None` trusts those of the system.
-    pub(super) authority: Option<PathBuf>,
-    /// The certificate of this client.
-    pub(super) identity: Option<Identity>,
+    /// The authority that signed the servers' certificates, and the certificate of this client.
+    pub(super) tls: Option<Tls>,
     /// The login.
     pub(super) proof: Option<Proof>,
 }
@@ -75,13 +73,13 @@ impl Settings {
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
         let prefix = layers.required(&SUBJECT_PREFIX)?.parse().map_err(|error| bug(&error))?;
-        let authority = layers.optional(&table::CACERT)?;
-        let identity = tls::identity(layers)?;
+        let tls =
+            pem::tls(layers, |authority, identity| Tls { authority, identity, first: false })?;
         let proof = proof(layers)?;
         if servers.iter().any(|server| !server.is_secure()) {
             tls::refuse_without(layers, SERVERS.spec.name, "nats", "tls")?;
         }
-        Ok(Self { config, servers, prefix, authority, identity, proof })
+        Ok(Self { config, servers, prefix, tls, proof })
     }
 }
 
@@ -112,8 +110,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     match (given.next(), given.next()) {
         (Some((_, (one, first))), Some((_, (other, second)))) => {
             let what = format!("{one} and {other} are set, and each is a login of its own");
-            let failure = Failure::usage(what, "leave one of them out");
-            Err(layers.origins.explain(failure, &[first, second]))
+            Err(layers.origins.usage(what, "leave one of them out", &[first, second]))
         }
         (first, _) => Ok(first.map(|(proof, _)| proof)),
     }
@@ -121,11 +118,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let (names, fix): (&[&str], String) = match error {
-        ConfigError::Heartbeat { .. } => (&["heartbeat"], "change --heartbeat".into()),
-        ConfigError::Skew { .. } => (&["max-clock-skew"], "change --max-clock-skew".into()),
-        ConfigError::Drift { .. } => (&["drift"], "change --drift".into()),
-        ConfigError::LeaseTooLong { .. } => (&["lease"], "change --lease".into()),
+    let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
             // How short the one must be says nothing where the other alone is too long.
             let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
@@ -135,22 +128,14 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
                 (true, false) => "a smaller --max-clock-skew",
                 (false, _) => "a shorter --heartbeat",
             };
-            let fix = format!("give --lease {needed:?} or more, or {instead}, on all of them");
-            (&["lease", "heartbeat", "max-clock-skew"], fix)
+            Some(format!("give --lease {needed:?} or more, or {instead}, on all of them"))
         }
-        ConfigError::KillMargin { .. } => {
-            (&["kill-margin", "grace"], "change --kill-margin, or --grace".into())
+        ConfigError::TooShort(_) => {
+            Some("give a longer --lease, on all of them, or a shorter --grace".to_owned())
         }
-        ConfigError::TooShort(_) => (
-            &["lease", "heartbeat", "max-clock-skew", "grace", "kill-margin", "drift"],
-            "give a longer --lease, on all of them, or a shorter --grace".into(),
-        ),
-        // Settings cannot cause these errors.
-        ConfigError::Rank { .. } | ConfigError::NoRoom { .. } | ConfigError::OnConflict => {
-            (&[], "report it".into())
-        }
+        ConfigError::OutOfRange(_) | ConfigError::OnConflict => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.refuse(error, fix)
 }
 
 #[cfg(test)]
@@ -158,8 +143,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::protocol::{ALL, Registry};
-    use crate::settings::Origin;
+    use crate::protocol::expect_origins;
 
     /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
@@ -174,14 +158,10 @@ mod tests {
             Config { kill_margin: Duration::from_secs(2), ..defaults() },
             Config { grace: Duration::from_secs(5), ..defaults() },
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for config in refusals {
-            let error = config.check().unwrap_err();
-            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
-        }
+        expect_origins(|origins| {
+            let refused = |config: Config| refused(&config.check().unwrap_err(), origins);
+            refusals.into_iter().map(refused).collect()
+        });
     }
 
     #[test]

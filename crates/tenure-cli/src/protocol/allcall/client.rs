@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Obstacle, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
-use tenure_nats::{Login, Node, Notice, Options, Pem, Server, Tls};
+use tenure_nats::{Login, Node, Notice, Options, Server};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Participant, Rank, Started, pem, refused, start, tls, urls,
+    AnyElection, Asks, Backend, Later, Participant, Rank, Started, refused, start, tls, urls,
 };
 use crate::settings::Origins;
 
@@ -274,11 +274,7 @@ impl Participant for Client {
 fn options(settings: &Settings) -> Options {
     let mut options = Options::new(settings.servers.iter().cloned().map(Server::from).collect());
     options.prefix = settings.prefix.clone();
-    let identity = settings.identity.as_ref().map(pem::identity);
-    let authority = settings.authority.clone().map(Pem::File);
-    if authority.is_some() || identity.is_some() {
-        options.tls = Some(Tls { authority, identity, first: false });
-    }
+    options.tls.clone_from(&settings.tls);
     options.login = settings.proof.clone().map(|proof| match proof {
         Proof::User(tls::Login { user, file: Some(path), .. }) => {
             Login::PasswordFile { user, path }
@@ -339,8 +335,8 @@ impl Watcher {
                 self.watch.is_connected(server.as_str());
             }
             Notice::Unreachable { server, error } => {
-                let (failure, may_pass) = self.explain.unreachable(server, error);
-                if !may_pass && !self.was_connected {
+                let failure = self.explain.unreachable(server, error);
+                if !error.passes() && !self.was_connected {
                     self.failing.insert(server.to_string(), failure.clone());
                 }
                 // A server that is only not there yet may accept this client.

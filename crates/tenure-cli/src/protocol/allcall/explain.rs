@@ -8,8 +8,7 @@ use tenure_nats::{Asks, ConnectError, LoginError, OptionsError, Server};
 
 use super::bus::{Proof, Settings};
 use crate::exit::Exit;
-use crate::failure::{Failure, clipped};
-use crate::protocol::pem;
+use crate::failure::Failure;
 use crate::settings::Origins;
 use crate::settings::hidden::{PASSWORD_ENTRY, TOKEN_ENTRY};
 use crate::settings::table;
@@ -26,18 +25,10 @@ impl Explain {
         Self { settings: settings.clone(), origins: origins.clone() }
     }
 
-    fn failure(&self, exit: Exit, what: String, fix: &str, names: &[&str]) -> Failure {
-        // Texts of others have a bound, but longer than a line.
-        let what = if what.len() > 400 { clipped(&what) } else { what };
-        self.origins.explain(Failure::new(exit, what, fix), names)
-    }
-
     /// A file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
-            OptionsError::Pem(error) => {
-                pem::fix(error, &self.settings.authority, &self.settings.identity)
-            }
+            OptionsError::Pem(error) => (error.settings(), error.fix()),
             OptionsError::Login(LoginError::File { .. }) => {
                 (self.proofs(), "name a file that this user may read")
             }
@@ -46,48 +37,44 @@ impl Explain {
             // Neither can be had with settings.
             OptionsError::NoServer | OptionsError::NoTime => (&[], "report it"),
         };
-        self.failure(Exit::Usage, error.to_string(), fix, names)
+        self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// Why a server cannot be used, and whether that may pass by itself.
-    pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> (Failure, bool) {
-        let what = format!("{server} cannot be used: {error}");
-        match error {
-            ConnectError::Refused { asks, .. } => {
-                let fix = self.login(*asks);
-                (self.failure(Exit::Usage, what, &fix, self.proofs()), false)
-            }
-            // The files were good at the start: another process may be writing them anew.
+    /// Why a server cannot be used.
+    pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> Failure {
+        let mut what = format!("{server} cannot be used: {error}");
+        let (exit, names, fix): (_, &[&str], _) = match error {
+            ConnectError::Silent { .. } | ConnectError::Failed { .. } => return self.silent(&what),
+            ConnectError::Refused { asks, .. } => (Exit::Usage, self.proofs(), self.login(*asks)),
             ConnectError::Login { .. } => {
-                let fix = "correct what this process logs in with";
-                (self.failure(Exit::Usage, what, fix, self.proofs()), true)
+                (Exit::Usage, self.proofs(), "correct what this process logs in with".into())
             }
             ConnectError::NoTls => {
                 let fix = "write nats:// for it in --servers, without --cacert, --cert and --key; \
                            or have the server speak TLS";
-                (self.failure(Exit::Usage, what, fix, &["servers"]), false)
+                (Exit::Usage, &["servers"], fix.into())
             }
             ConnectError::Tls { .. } if !server.is_secure() => {
-                let what = format!("{what}; it wants TLS, and --servers says nats://");
+                what += "; it wants TLS, and --servers says nats://";
                 let fix = "write tls:// for it in --servers; then, unless the system trusts the \
                            issuer of its certificate, --cacert with that";
-                (self.failure(Exit::Usage, what, fix, &["servers", "cacert"]), false)
+                (Exit::Usage, &["servers", "cacert"], fix.into())
             }
-            ConnectError::Tls { why } => {
-                if let Some(fix) = tenure_tls::cure(why) {
-                    return (self.failure(Exit::Usage, what, fix, &["servers"]), false);
+            ConnectError::Tls { why } => match tenure_tls::cure(why) {
+                Some(fix) => (Exit::Usage, &["servers"], fix.into()),
+                None => {
+                    let fix = "give --cacert with the issuer of the servers' certificates, and \
+                               servers that these are good for; where servers ask for one, --cert \
+                               and --key";
+                    (Exit::Usage, &["servers", "cacert", "cert"], fix.into())
                 }
-                let fix = "give --cacert with the issuer of the servers' certificates, and servers \
-                           that these are good for; where servers ask for one, --cert and --key";
-                let names = ["servers", "cacert", "cert"];
-                (self.failure(Exit::Usage, what, fix, &names), false)
-            }
+            },
             ConnectError::PayloadTooSmall { needed, .. } => {
                 let fix = format!("set max_payload: {needed} or more there, or correct --servers");
-                (self.failure(Exit::Refused, what, &fix, &["servers"]), false)
+                (Exit::Refused, &["servers"], fix)
             }
-            ConnectError::Silent { .. } | ConnectError::Failed { .. } => (self.silent(&what), true),
-        }
+        };
+        self.origins.failure(exit, what, fix, names)
     }
 
     /// How to log in at a server that asks for this.
@@ -112,7 +99,7 @@ impl Explain {
     /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         let fix = "see that NATS runs there, or correct --servers";
-        self.failure(Exit::Unknown, why.to_owned(), fix, &["servers"])
+        self.origins.failure(Exit::Unknown, why, fix, &["servers"])
     }
 
     /// A login that was good is so no more.
@@ -144,7 +131,7 @@ impl Explain {
              longer: --wait {}s",
             wait.as_secs() + 2
         );
-        self.failure(Exit::Unknown, what, &fix, &["cluster", "election", "lease"])
+        self.origins.failure(Exit::Unknown, what, fix, &["cluster", "election", "lease"])
     }
 
     /// Another member of the cluster uses other times than this process.
@@ -179,7 +166,7 @@ impl Explain {
             flags.collect::<Vec<_>>().join(" ")
         );
         let names: Vec<_> = other().map(|(name, ..)| *name).chain(["cluster"]).collect();
-        self.failure(Exit::Refused, what, &fix, &names)
+        self.origins.failure(Exit::Refused, what, fix, &names)
     }
 
     /// A right is missing.
@@ -187,7 +174,7 @@ impl Explain {
         let fix = "give this login the permissions that docs/operations.md names for participants, \
                    or for askers";
         let names = [self.proofs(), &["cluster", "subject-prefix"]].concat();
-        self.failure(Exit::Refused, why.to_owned(), fix, &names)
+        self.origins.failure(Exit::Refused, why, fix, &names)
     }
 
     fn proofs(&self) -> &'static [&'static str] {

@@ -6,8 +6,7 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName, Waiting};
 use tenure_core::etcd::{Checked, Foreign, Refusal};
 use tenure_etcd::{
-    CheckError, CheckedOptions, Credentials, Endpoint, Node, Notice, Options, OwnEvent, Pem,
-    Report, Tls,
+    CheckError, CheckedOptions, Credentials, Endpoint, Node, Notice, Options, OwnEvent, Report,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -17,7 +16,7 @@ use super::store::Store;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    self, AnyElection, Asks, Backend, Later, Participant, Started, pem, start as system,
+    self, AnyElection, Asks, Backend, Later, Participant, Started, start as system,
 };
 use crate::settings::Origins;
 
@@ -255,11 +254,7 @@ async fn give_up_when_refused(
 
 fn options(store: &Store) -> Options {
     let mut options = Options::new(store.endpoints.iter().cloned().map(Endpoint::from).collect());
-    let identity = store.identity.as_ref().map(pem::identity);
-    let authority = store.authority.clone().map(Pem::File);
-    if authority.is_some() || identity.is_some() {
-        options.tls = Some(Tls { authority, identity, domain_name: None });
-    }
+    options.tls.clone_from(&store.tls);
     options.credentials = store
         .login
         .as_ref()
@@ -331,7 +326,7 @@ impl Watcher {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {
             if let Some(endpoint) = error.endpoint() {
-                self.watch.knows_of(&endpoint.to_string(), &error.to_string());
+                self.watch.knows_of(&endpoint.to_string(), &error.told());
             }
         }
     }
@@ -340,7 +335,7 @@ impl Watcher {
     fn on_report(&mut self, report: &Report) {
         for (endpoint, found) in &report.endpoints {
             if let Err(error) = found {
-                self.watch.warn_of(&endpoint.to_string(), &error.to_string());
+                self.watch.warn_of(&endpoint.to_string(), &error.told());
             }
         }
         for (endpoint, status) in report.members() {

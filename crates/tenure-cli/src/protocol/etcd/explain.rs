@@ -8,8 +8,7 @@ use tenure_etcd::{CheckError, ConnectError, OptionsError};
 
 use super::store::Store;
 use crate::exit::Exit;
-use crate::failure::{Failure, clipped, shell_word};
-use crate::protocol::pem;
+use crate::failure::{Failure, shell_word};
 use crate::settings::Origins;
 use crate::settings::hidden::PASSWORD_ENTRY;
 
@@ -28,21 +27,17 @@ impl Explain {
         Self { store: store.clone(), prefix, origins: origins.clone() }
     }
 
-    fn failure(&self, exit: Exit, what: String, fix: &str, names: &[&str]) -> Failure {
-        self.origins.explain(Failure::new(exit, what, fix), names)
-    }
-
     /// Why elections cannot be held, and whether that may pass by itself.
     pub(super) fn check(&self, error: &CheckError) -> (Failure, bool) {
         match error {
             CheckError::NoEndpoint { errors } => {
-                let lasts = |error: &&ConnectError| !may_pass(error);
+                let lasts = |error: &&ConnectError| !error.passes();
                 let Some(error) = errors.iter().find(lasts).or(errors.first()) else {
                     return (Failure::new(Exit::Bug, error.to_string(), "report it"), false);
                 };
                 // An endpoint that is only not there yet may accept this client, but a login would
                 // fail there as well.
-                let permanent = errors.iter().all(|error| !may_pass(error))
+                let permanent = errors.iter().all(|error| !error.passes())
                     || errors.iter().any(|error| matches!(error, ConnectError::Login { .. }));
                 let mut failure = self.of_connect(error);
                 for error in errors {
@@ -55,7 +50,7 @@ impl Explain {
             }
             CheckError::TwoClusters { .. } => {
                 let fix = "name the members of one cluster in --endpoints";
-                (self.failure(Exit::Usage, error.to_string(), fix, &["endpoints"]), false)
+                (self.origins.failure(Exit::Usage, error.to_string(), fix, &["endpoints"]), false)
             }
             CheckError::Denied { said, .. } => (self.denied(said, "readwrite"), false),
             CheckError::NotAnswered { why } => (self.silent(why), true),
@@ -75,7 +70,7 @@ impl Explain {
 
     /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
-        self.no_answer(clipped_line(why))
+        self.origins.failure(Exit::Unknown, why, NO_ANSWER, &["endpoints"])
     }
 
     /// The endpoints lead elsewhere than at the start, for so long already.
@@ -83,12 +78,7 @@ impl Explain {
         let what = format!("only another etcd cluster has answered for {lasting:.0?}");
         let fix = "start this again if etcd was restored with a new token; else correct \
                    --endpoints";
-        self.failure(Exit::Refused, what, fix, &["endpoints"])
-    }
-
-    fn no_answer(&self, what: String) -> Failure {
-        let fix = "see that etcd runs and has a quorum, or correct --endpoints";
-        self.failure(Exit::Unknown, what, fix, &["endpoints"])
+        self.origins.failure(Exit::Refused, what, fix, &["endpoints"])
     }
 
     fn denied(&self, said: &str, access: &str) -> Failure {
@@ -102,7 +92,7 @@ impl Explain {
              {access} {}",
             shell_word(prefix)
         );
-        self.failure(Exit::Refused, what, &fix, &["user", "election", "namespace"])
+        self.origins.failure(Exit::Refused, what, fix, &["user", "election", "namespace"])
     }
 
     /// All members of etcd have the same users, so any member's refusal counts.
@@ -115,105 +105,46 @@ impl Explain {
             Some(_) => "correct --user or the password",
             None => "give --user NAME, and its password by TENURE_PASSWORD or --password-file",
         };
-        self.failure(Exit::Usage, what, fix, &["user", PASSWORD_ENTRY])
+        self.origins.failure(Exit::Usage, what, fix, &["user", PASSWORD_ENTRY])
     }
 
     fn of_connect(&self, error: &ConnectError) -> Failure {
-        let (what, fix) = halves(&error.to_string());
-        match error {
-            ConnectError::NotReached { .. }
-            | ConnectError::NotReady { .. }
-            | ConnectError::TimedOut { .. } => self.no_answer(error.to_string()),
-            ConnectError::Closed { endpoint, .. } => {
-                let fix = if endpoint.is_secure() {
-                    "give --cert and --key, or others, or write http:// in --endpoints"
-                } else {
-                    "write https:// in --endpoints if etcd speaks TLS"
-                };
-                self.failure(Exit::Unknown, what, fix, self.shown_there())
+        let names: &[&str] = match error {
+            ConnectError::Login { said, .. } => return self.no_login(said),
+            ConnectError::Options(error) => return self.options(error),
+            ConnectError::Closed { .. } | ConnectError::Expired { .. }
+                if self.shows_certificate() =>
+            {
+                &["endpoints", "cert"]
             }
-            ConnectError::SpeaksTls { .. }
-            | ConnectError::SpeaksNoTls { .. }
-            | ConnectError::Handshake { .. } => {
-                self.failure(Exit::Usage, what, &fix, &["endpoints"])
-            }
-            ConnectError::Expired { .. } => {
-                // The text has the time in seconds since 1970, which people cannot read.
-                let what = match what.split_once(": verification time") {
-                    Some((what, _)) => format!("{what})"),
-                    None => what,
-                };
-                self.failure(Exit::Usage, what, &fix, self.shown_there())
-            }
-            ConnectError::NoTrust { .. } => {
-                let fix = "give --cacert with the issuer of etcd's certificates, and endpoints \
-                           that these are good for";
-                self.failure(Exit::Usage, what, fix, &["endpoints", "cacert"])
-            }
-            ConnectError::NotTrusted { .. } => {
-                let fix = match self.store.identity {
-                    Some(_) => "give another --cert and --key, signed by one whom etcd trusts",
-                    None => "give --cert and --key, signed by one whom etcd trusts",
-                };
-                self.failure(Exit::Usage, what, fix, &["endpoints", "cert"])
-            }
-            ConnectError::Login { said, .. } => self.no_login(said),
-            ConnectError::Refused { .. } => {
-                let fix = "look at the roles of the user";
-                self.failure(Exit::Refused, error.to_string(), fix, &["endpoints", "user"])
-            }
-            ConnectError::TooOld { .. } => {
-                let fix = "upgrade etcd, best to 3.6 or newer";
-                self.failure(Exit::Refused, error.to_string(), fix, &["endpoints"])
-            }
-            ConnectError::GrpcProxy { .. } => {
-                let fix = "name the members of etcd in --endpoints";
-                self.failure(Exit::Usage, what, fix, &["endpoints"])
-            }
-            ConnectError::Options(error) => self.options(error),
-        }
+            ConnectError::NoTrust { .. } => &["endpoints", "cacert"],
+            ConnectError::NotTrusted { .. } => &["endpoints", "cert"],
+            ConnectError::Refused { .. } => &["endpoints", "user"],
+            _ => &["endpoints"],
+        };
+        let exit = match error {
+            ConnectError::Refused { .. } | ConnectError::TooOld { .. } => Exit::Refused,
+            error if error.passes() => Exit::Unknown,
+            _ => Exit::Usage,
+        };
+        self.origins.failure(exit, error.to_string(), error.fix().unwrap_or(NO_ANSWER), names)
     }
 
-    /// The endpoints, and what is shown there.
-    fn shown_there(&self) -> &'static [&'static str] {
-        match self.store.identity {
-            Some(_) => &["endpoints", "cert"],
-            None => &["endpoints"],
-        }
+    fn shows_certificate(&self) -> bool {
+        self.store.tls.as_ref().is_some_and(|tls| tls.identity.is_some())
     }
 
     /// A file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
-            OptionsError::Pem(error) => {
-                pem::fix(error, &self.store.authority, &self.store.identity)
-            }
+            OptionsError::Pem(error) => (error.settings(), error.fix()),
             OptionsError::TlsWithoutHttps { .. } => (&["endpoints"], "write https:// there"),
             // Neither can be had with settings.
             OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
         };
-        self.failure(Exit::Usage, error.to_string(), fix, names)
+        self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 }
 
-/// Whether waiting may help: the service is not there yet, or something between is not ready.
-fn may_pass(error: &ConnectError) -> bool {
-    matches!(
-        error,
-        ConnectError::NotReached { .. }
-            | ConnectError::NotReady { .. }
-            | ConnectError::TimedOut { .. }
-            | ConnectError::Closed { .. }
-    )
-}
-
-/// The fault and the remedy, where a text has both.
-fn halves(text: &str) -> (String, String) {
-    let (what, fix) = text.rsplit_once("; ").unwrap_or((text, "correct it"));
-    (clipped_line(what), fix.to_owned())
-}
-
-/// Texts of others have a bound, but longer than a line.
-fn clipped_line(text: &str) -> String {
-    if text.len() > 300 { clipped(text) } else { text.to_owned() }
-}
+/// The remedy where etcd does not answer.
+const NO_ANSWER: &str = "see that etcd runs and has a quorum, or correct --endpoints";

@@ -1,15 +1,14 @@
 //! etcd: its endpoints, its users, and the length of its leases.
 
-use std::path::PathBuf;
-
 use tenure::driver::ServerUrl;
 use tenure_core::ElectionName;
 use tenure_core::etcd::{Checked, Config, ConfigError};
+use tenure_etcd::Tls;
 
 use super::{ENDPOINTS, FENCE_EPOCH, NAMESPACE};
 use crate::failure::{Failure, quoted};
-use crate::protocol::Layers;
-use crate::protocol::tls::{self, Identity, Login};
+use crate::protocol::tls::{self, Login};
+use crate::protocol::{Layers, pem};
 use crate::settings::parse::ANOTHER;
 use crate::settings::{Origins, table, timing};
 
@@ -20,11 +19,9 @@ pub struct Store {
     pub config: Checked,
     /// Its members: one at least, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,
-    /// The authority that signed the certificates of its members; `None` trusts those of the
-    /// system.
-    pub authority: Option<PathBuf>,
-    /// The certificate of this client.
-    pub identity: Option<Identity>,
+    /// The authority that signed the certificates of its members, and the certificate of this
+    /// client.
+    pub tls: Option<Tls>,
     /// The login.
     pub login: Option<Login>,
 }
@@ -42,8 +39,7 @@ impl Store {
                 "give all its candidates, also those of other programs, a name without it: \
                  {ANOTHER}"
             );
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["election"]));
+            return Err(layers.origins.usage(what, fix, &["election"]));
         }
         let endpoints = layers.required(&ENDPOINTS)?;
         let config = Config {
@@ -56,32 +52,26 @@ impl Store {
             ..Config::default()
         };
         let config = config.check().map_err(|error| refused(&error, &layers.origins))?;
-        let authority = layers.optional(&table::CACERT)?;
-        let identity = tls::identity(layers)?;
+        let tls =
+            pem::tls(layers, |authority, identity| Tls { authority, identity, ..Tls::default() })?;
         let login = tls::login(layers)?;
         if endpoints.iter().any(|endpoint| !endpoint.is_secure()) {
             tls::refuse_without(layers, ENDPOINTS.spec.name, "http", "https")?;
         }
-        Ok(Self { config, endpoints, authority, identity, login })
+        Ok(Self { config, endpoints, tls, login })
     }
 }
 
 /// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let timing;
-    let (fix, names): (&str, &[&str]) = match error {
-        ConfigError::Namespace { .. } => ("shorten it", &["namespace"]),
+    let fix = match error {
         ConfigError::NotWholeSeconds { .. } => {
-            ("write whole seconds, such as --lease 2s", &["lease", "protocol"])
+            Some("write whole seconds, such as --lease 2s".to_owned())
         }
-        ConfigError::Timing(error) => {
-            timing = timing::contributors(error);
-            (&timing.1, timing.0)
-        }
-        // The command has no such setting.
-        ConfigError::NoElections => ("report it", &[]),
+        ConfigError::Timing(error) => timing::fix(error),
+        ConfigError::Namespace { .. } | ConfigError::OutOfRange(_) => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.refuse(error, fix)
 }
 
 #[cfg(test)]
@@ -89,8 +79,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::protocol::{ALL, Registry};
-    use crate::settings::Origin;
+    use crate::protocol::expect_origins;
 
     /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
@@ -103,13 +92,9 @@ mod tests {
             Config { kill_margin: Duration::from_secs(2), ..Config::default() },
             Config { lease: Duration::from_secs(1), ..Config::default() },
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for config in refusals {
-            let error = config.check().unwrap_err();
-            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
-        }
+        expect_origins(|origins| {
+            let refused = |config: Config| refused(&config.check().unwrap_err(), origins);
+            refusals.into_iter().map(refused).collect()
+        });
     }
 }

@@ -1,51 +1,39 @@
 //! Explains errors of Kafka and of the way to it, with the settings that they come from.
 
+use tenure_core::nele::Cause;
 use tenure_kafka::topic::TopicError;
-use tenure_kafka::{LoginError, OptionsError, SessionError, StartError};
+use tenure_kafka::{LoginError, OptionsError, StartError};
 
 use super::Properties;
-use super::ledger::{Files, Settings};
+use super::ledger::Settings;
 use crate::exit::Exit;
-use crate::failure::{Failure, clipped};
-use crate::protocol::{pem, start};
+use crate::failure::Failure;
+use crate::protocol::start;
 use crate::settings::Origins;
 use crate::settings::hidden::PASSWORD_ENTRY;
-
-/// As much of what brokers say is repeated.
-const SAID_MAX: usize = 1_000;
 
 /// Makes failures of errors.
 #[derive(Clone)]
 pub(super) struct Explain {
-    files: Files,
     given: Properties,
     origins: Origins,
 }
 
 impl Explain {
     pub(super) fn new(settings: &Settings, origins: &Origins) -> Self {
-        let Settings { files, given, .. } = settings;
-        Self { files: files.clone(), given: given.clone(), origins: origins.clone() }
+        Self { given: settings.given.clone(), origins: origins.clone() }
     }
 
-    /// An explanation for settings without files, properties and origins.
+    /// An explanation for settings without properties and origins.
     #[cfg(test)]
     pub(super) fn of_nothing() -> Self {
-        let files = Files { authority: None, identity: None };
-        Self { files, given: Properties::default(), origins: Origins::default() }
-    }
-
-    fn failure(&self, exit: Exit, what: &str, fix: &str, names: &[&str]) -> Failure {
-        let what = if what.len() > SAID_MAX { clipped(what) } else { what.to_owned() };
-        self.origins.explain(Failure::new(exit, what, fix), names)
+        Self { given: Properties::default(), origins: Origins::default() }
     }
 
     /// Options that cannot work.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
-            OptionsError::Pem(error) => {
-                pem::fix(error, &self.files.authority, &self.files.identity)
-            }
+            OptionsError::Pem(error) => (error.settings(), error.fix()),
             OptionsError::Login(LoginError::File { .. }) => {
                 (&["password-file"], "name a file that this user may read")
             }
@@ -59,7 +47,7 @@ impl Explain {
             | OptionsError::NoCopy
             | OptionsError::GroupProtocol => (&[], "report it"),
         };
-        self.failure(Exit::Usage, &error.to_string(), fix, names)
+        self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
     /// A property that the client library does not take. The text after a property that may be a
@@ -72,14 +60,14 @@ impl Explain {
                 "correct it, and put {secret} last: in the value of {secret} a comma, a name and = \
                  begin another property"
             );
-            return self.failure(Exit::Usage, &what, &fix, &names);
+            return self.origins.failure(Exit::Usage, what, fix, &names);
         }
         let fix = if unknown {
             "correct its name, as the documentation of librdkafka has it"
         } else {
             "correct its value, as the documentation of librdkafka has it"
         };
-        self.failure(Exit::Usage, what, fix, &names)
+        self.origins.failure(Exit::Usage, what, fix, &names)
     }
 
     /// Why it did not start.
@@ -89,75 +77,60 @@ impl Explain {
             StartError::Ledger(error) => {
                 let fix = "correct --kafka-property, or the file of the password";
                 let names = ["kafka-property", PASSWORD_ENTRY];
-                self.failure(Exit::Usage, &error.to_string(), fix, &names)
+                self.origins.failure(Exit::Usage, error.to_string(), fix, &names)
             }
             StartError::System(error) => start::refused(error),
             StartError::Mode { .. } => {
-                self.failure(Exit::Bug, &error.to_string(), "report it", &[])
+                self.origins.failure(Exit::Bug, error.to_string(), "report it", &[])
             }
         }
     }
 
     /// Why the topic cannot be used.
     pub(super) fn topic(&self, error: &TopicError) -> Failure {
-        const TIMES: &[&str] = &["session-timeout", "group-protocol"];
         let text = error.to_string();
-        match error {
-            TopicError::Missing { topic, command } => {
-                let what = format!("there is no topic {topic}");
-                let fix = format!("give tenure run --create-topic, or make it: {command}");
-                self.failure(Exit::Usage, &what, &fix, &["topic", "brokers"])
-            }
-            TopicError::Wrong(_) => {
-                let (what, fix) = in_two(&text);
-                self.failure(Exit::Usage, &what, &fix, &["topic", "partitions", "mode"])
-            }
+        let (exit, names, (what, fix)): (_, &[&str], _) = match error {
+            TopicError::Missing { topic, command } => (
+                Exit::Usage,
+                &["topic", "brokers"],
+                (
+                    format!("there is no topic {topic}"),
+                    format!("give tenure run --create-topic, or make it: {command}"),
+                ),
+            ),
+            TopicError::Wrong(_) => (Exit::Usage, &["topic", "partitions", "mode"], in_two(&text)),
             TopicError::TooFewBrokers { .. } => {
-                let (what, fix) = in_two(&text);
-                let names = ["topic", "create-topic", "allow-unreplicated"];
-                self.failure(Exit::Refused, &what, &fix, &names)
+                (Exit::Refused, &["topic", "create-topic", "allow-unreplicated"], in_two(&text))
             }
             TopicError::NotMade { .. }
             | TopicError::NotDescribed { .. }
-            | TopicError::NoRight { .. } => {
-                let (what, fix) = in_two(&text);
-                self.failure(Exit::Refused, &what, &fix, &["topic", "user"])
+            | TopicError::NoRight { .. } => (Exit::Refused, &["topic", "user"], in_two(&text)),
+            TopicError::Session(error) => {
+                let names = &["session-timeout", "group-protocol"];
+                (Exit::Usage, names, (error.to_string(), error.fix()))
             }
-            TopicError::Session(SessionError::NotAllowed { .. } | SessionError::Longer { .. }) => {
-                let (what, fix) = text.rsplit_once(": ").unwrap_or((&text, "change it"));
-                self.failure(Exit::Usage, what, fix, TIMES)
+            TopicError::Unreachable(Cause { what, fix }) => {
+                let fix = fix.unwrap_or("see that Kafka runs there, or correct --brokers");
+                let (exit, names): (_, &[&str]) = if error.passes() {
+                    (Exit::Unknown, &["brokers"])
+                } else {
+                    (Exit::Refused, &["brokers", "user", PASSWORD_ENTRY])
+                };
+                (exit, names, (what.to_string(), fix.to_owned()))
             }
-            TopicError::Unreachable { .. } => self.unreachable(&text),
             TopicError::Login(_) | TopicError::Client { .. } => {
                 let fix = "correct --kafka-property, or the file of the password";
-                self.failure(Exit::Usage, &text, fix, &["kafka-property", PASSWORD_ENTRY])
+                (Exit::Usage, &["kafka-property", PASSWORD_ENTRY], (text, fix.to_owned()))
             }
-        }
-    }
-
-    /// There is no answer, or a refusal, for this reason, which may end in what to do.
-    pub(super) fn unreachable(&self, text: &str) -> Failure {
-        match text.rsplit_once(": ").filter(|(_, fix)| fix.contains("--")) {
-            Some((what, fix)) if !fix.contains("--brokers") => {
-                self.failure(Exit::Refused, what, fix, &["brokers", "user", PASSWORD_ENTRY])
-            }
-            Some((what, fix)) => self.failure(Exit::Unknown, what, fix, &["brokers"]),
-            None => {
-                let fix = "see that Kafka runs there, or correct --brokers";
-                self.failure(Exit::Unknown, text, fix, &["brokers"])
-            }
-        }
+        };
+        self.origins.failure(exit, what, fix, names)
     }
 
     /// The failure that ends all leaderships of this process.
-    pub(super) fn halted(&self, why: &str) -> Failure {
-        // Errors of the client library end in a remedy.
-        let told =
-            why.rsplit_once(": ").filter(|(_, fix)| fix.contains("--") || fix.contains("own"));
-        let (what, fix) =
-            told.unwrap_or((why, "mend that with all processes stopped, and start them again"));
+    pub(super) fn halted(&self, Cause { what, fix }: &Cause) -> Failure {
+        let fix = fix.unwrap_or("mend that with all processes stopped, and start them again");
         let names = ["topic", "partitions", "group-protocol", "kafka-property"];
-        self.failure(Exit::Refused, what, fix, &names)
+        self.origins.failure(Exit::Refused, &**what, fix, &names)
     }
 }
 
@@ -197,39 +170,25 @@ mod tests {
     }
 
     #[test]
-    fn breach_and_remedy_are_told_apart() {
-        let told = |why| {
-            let Failure { what, fix, .. } = Explain::of_nothing().halted(why);
-            [what, fix]
-        };
+    fn breach_without_remedy_has_default() {
         let stopped = "mend that with all processes stopped, and start them again";
-        for (why, both) in [
-            ("no such protocol: take --x y", ["no such protocol", "take --x y"]),
-            (
-                "the same id: each needs one of its own",
-                ["the same id", "each needs one of its own"],
-            ),
-            ("topic t: it has 2 partitions", ["topic t: it has 2 partitions", stopped]),
-        ] {
-            assert_eq!(told(why), both);
+        for (fix, told) in [(Some("take --x y"), "take --x y"), (None, stopped)] {
+            let failure = Explain::of_nothing().halted(&Cause { what: "halted".into(), fix });
+            assert_eq!([failure.what, failure.fix], ["halted", told]);
         }
     }
 
     #[test]
     fn exit_codes_tell_refusals_from_silence() {
         let of = Explain::of_nothing();
-        let told = |failure: Failure| (failure.exit, failure.fix);
-        for (why, exit, fix) in [
-            ("t: nobody: check --brokers", Exit::Unknown, "check --brokers"),
-            ("t: no such user: check --user", Exit::Refused, "check --user"),
-            ("t: nobody", Exit::Unknown, "see that Kafka runs there, or correct --brokers"),
-        ] {
-            assert_eq!(told(of.unreachable(why)), (exit, fix.to_owned()));
+        for (fix, exit) in [(None, Exit::Unknown), (Some("check --user"), Exit::Refused)] {
+            let failure = of.topic(&TopicError::Unreachable(Cause { what: "t".into(), fix }));
+            assert_eq!(failure.exit, exit, "{failure}");
         }
         let [topic, why, command] = ["t", "no right", "make it"].map(str::to_owned);
         let failure = of.topic(&TopicError::NotMade { topic, why, command });
         assert_eq!(failure.what, "topic t cannot be made: no right");
-        let fix = "by hand, by a user who may: make it";
-        assert_eq!(told(failure), (Exit::Refused, fix.to_owned()));
+        assert_eq!(failure.exit, Exit::Refused);
+        assert_eq!(failure.fix, "by hand, by a user who may: make it");
     }
 }

@@ -1,12 +1,11 @@
 //! A ledger, and how elections are held on it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName};
 use tenure_core::nele::{Config, ConfigError, Mode};
 use tenure_kafka::{
-    GroupProtocol, Login, Mechanism, Options, Password, Pem, Property, PropertyError, Tls,
+    GroupProtocol, Login, Mechanism, Options, Password, Property, PropertyError, Tls,
 };
 use tokio::sync::watch;
 
@@ -38,7 +37,6 @@ pub(super) struct Settings {
     /// The settings that the core takes, which work together; the name is the candidate's later.
     pub(super) config: Config,
     pub(super) options: Options,
-    pub(super) files: Files,
     /// Properties, as they were given.
     pub(super) given: Properties,
     /// The roles of these settings.
@@ -51,13 +49,6 @@ pub(super) struct Settings {
     pub(super) leads_on: bool,
     /// Why no broker has answered yet.
     pub(super) silence: watch::Sender<Option<Failure>>,
-}
-
-/// Files of certificates, as they were named.
-#[derive(Clone, Debug)]
-pub(super) struct Files {
-    pub(super) authority: Option<PathBuf>,
-    pub(super) identity: Option<tls::Identity>,
 }
 
 impl Settings {
@@ -96,21 +87,11 @@ impl Settings {
             options.only_asks = true;
         }
         config.clone().check().map_err(|error| refused(&error, &layers.origins))?;
-        let files =
-            Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
-        options.tls = files.tls();
+        options.tls = pem::tls(layers, |authority, identity| Tls { authority, identity })?;
         options.login = login(layers)?;
         let any_role = layers.origins.given(&["role", "roles"]).is_empty();
         let (silence, _) = watch::channel(None);
-        Ok(Self { config, options, files, given, roles, any_role, runs_again, leads_on, silence })
-    }
-}
-
-impl Files {
-    fn tls(&self) -> Option<Tls> {
-        let identity = self.identity.as_ref().map(pem::identity);
-        let authority = self.authority.clone().map(Pem::File);
-        (authority.is_some() || identity.is_some()).then_some(Tls { authority, identity })
+        Ok(Self { config, options, given, roles, any_role, runs_again, leads_on, silence })
     }
 }
 
@@ -122,8 +103,7 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     match (role, layers.optional(&ROLES)?) {
         (Some(_), Some(_)) => {
             let what = "--role and --roles are set, and each says which roles are meant";
-            let failure = Failure::usage(what, "leave one of them out");
-            Err(layers.origins.explain(failure, &["role", "roles"]))
+            Err(layers.origins.usage(what, "leave one of them out", &["role", "roles"]))
         }
         (Some(role), None) => Ok(Roles::one(role)),
         (None, Some(roles)) => Ok(roles),
@@ -141,8 +121,7 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     if leads_on && mode == Mode::AtMostOne {
         let what = "--on-stop lead-on is for at-least-one: in at-most-one nobody leads before \
                     the work of the one before has ended";
-        let failure = Failure::usage(what, "leave it out");
-        return Err(layers.origins.explain(failure, &["on-stop", "mode"]));
+        return Err(layers.origins.usage(what, "leave it out", &["on-stop", "mode"]));
     }
     Ok(leads_on)
 }
@@ -204,7 +183,7 @@ fn properties(layers: &Layers<'_>, given: &Properties) -> Result<Vec<Property>, 
                 }
                 PropertyError::NoValue => (error.to_string(), "write NAME=VALUE".into()),
             };
-            layers.origins.explain(Failure::usage(what, fix), &["kafka-property"])
+            layers.origins.usage(what, fix, &["kafka-property"])
         })
     };
     given.0.iter().map(read).collect()
@@ -225,56 +204,29 @@ fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    const OF_GROUP: &[&str] = &["session-timeout", "max-poll-interval", "publish-interval"];
-    let (names, fix): (Vec<&str>, String) = match error {
-        ConfigError::Election { .. } => (vec!["election"], "shorten --election".into()),
-        ConfigError::Partitions { .. } => (vec!["partitions"], "change --partitions".into()),
-        ConfigError::Interval { .. } => {
-            (vec!["publish-interval"], "change --publish-interval".into())
-        }
-        ConfigError::Heartbeat { .. } => {
-            (vec!["session-timeout"], "change --session-timeout".into())
-        }
-        ConfigError::Poll { .. } => {
-            let fix = "give a longer --max-poll-interval, or leave it out";
-            (vec!["max-poll-interval", "session-timeout"], fix.into())
-        }
-        ConfigError::Drift { .. } => (vec!["drift"], "change --drift".into()),
-        ConfigError::TakeoverTooLong { .. } => (vec!["takeover"], "change --takeover".into()),
+    let fix = match error {
+        ConfigError::Election { .. } => Some("shorten --election".to_owned()),
         ConfigError::TooShort(short) => {
-            let names: &[&str] = match short.mode {
-                Mode::AtLeastOne => OF_GROUP,
-                Mode::AtMostOne => &["publish-interval"],
-            };
             let needed = short.needed.as_nanos().div_ceil(1_000_000);
             let needed = Duration::from_millis(u64::try_from(needed).unwrap_or(u64::MAX));
-            let fix = format!("give --takeover {needed:?} or more");
-            ([&["takeover", "mode"], names].concat(), fix)
-        }
-        ConfigError::KillMargin { .. } => {
-            (vec!["kill-margin", "grace"], "change --kill-margin, or --grace".into())
+            Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
             // Parts of T grow with it: of a second more 725 ms can be used at least.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));
-            (
-                vec!["takeover", "publish-interval", "grace", "kill-margin"],
-                format!("give --takeover {enough:?}, or a shorter --grace"),
-            )
+            Some(format!("give --takeover {enough:?}, or a shorter --grace"))
         }
-        ConfigError::FenceBase { .. } => (vec!["fence-base"], "change --fence-base".into()),
-        // Neither can be had with settings.
-        ConfigError::Room { .. } | ConfigError::Mode => (Vec::new(), "report it".into()),
+        ConfigError::OutOfRange(_) | ConfigError::Mode => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), &names)
+    origins.refuse(error, fix)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{ALL, Registry, default};
+    use crate::protocol::{default, expect_origins};
 
     /// Every refusal of the core that a setting can cause names settings to change.
     #[test]
@@ -300,14 +252,10 @@ mod tests {
             Config { grace: s(4), ..defaults() },
             Config { fence_base: 1 << 24, ..defaults() },
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for config in refusals {
-            let error = config.check().unwrap_err();
-            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
-        }
+        expect_origins(|origins| {
+            let refused = |config: Config| refused(&config.check().unwrap_err(), origins);
+            refusals.into_iter().map(refused).collect()
+        });
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod watcher;
 use std::time::Duration;
 
 use tenure_core::ClusterName;
-use tenure_core::nele::Mode;
+use tenure_core::nele::{Config, Mode};
 
 pub use self::properties::Properties;
 pub use self::roles::Roles;
@@ -75,7 +75,7 @@ crate::settings! {
         "A topic will do that loses what was acknowledged with a broker: in at-most-one two may \
          then lead for up to T. For development";
     FENCE_BASE: u32 = "fence-base" "N" Number, Everywhere, Text("0"), KAFKA,
-        |text| parse::whole(text, (1 << 24) - 1), plain,
+        |text| parse::whole(text, Config::FENCE_BASE_MAX), plain,
         "To raise, with all processes stopped, when the topic was made anew: more than every base \
          and leader epoch before, so that fences go on to grow";
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,

@@ -191,11 +191,11 @@ fn check_loopback(
             None => "which is not a loopback address",
         };
         let what = format!("member {} is at {}, {why}, and {because}", member.name, member.address);
-        return Err(origins.explain(Failure::usage(what, fix), &["members"]));
+        return Err(origins.usage(what, fix, &["members"]));
     }
     if !is_loopback(listen) {
         let what = format!("listen {listen} is not a loopback address, and {because}");
-        return Err(origins.explain(Failure::usage(what, fix), &["listen"]));
+        return Err(origins.usage(what, fix, &["listen"]));
     }
     Ok(())
 }

@@ -38,57 +38,27 @@ fn refused_quorums(text: &str, error: &QuorumTextError, origins: &Origins) -> Fa
             &["quorums", "members"],
         ),
     };
-    origins.explain(Failure::usage(what, fix), names)
+    origins.usage(what, fix, names)
 }
 
-/// The failure for settings that the core refuses, in the words of the flags, with the origin of
-/// every number.
+/// The failure for settings that the core refuses, with the origin of every number.
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let (names, fix) = contributors(error);
-    let fix = fix.unwrap_or_else(|| format!("change --{}", names.join(", or --")));
-    origins.explain(Failure::usage(in_words_of_flags(&error.to_string()), fix), names)
-}
-
-/// Which settings an error is about, and what to do if it is more than to change one of them.
-fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>) {
-    const MEMBERS: &[&str] = &["members"];
-    let fixed = |names, fix: &str| (names, Some(fix.to_owned()));
-    match error {
-        ConfigError::NoMembers => {
-            fixed(MEMBERS, "list the nodes: --members a=127.0.0.1:7101,b=127.0.0.1:7102,…")
-        }
+    let fix = match error {
+        ConfigError::NoMembers => "list the nodes: --members a=127.0.0.1:7101,b=127.0.0.1:7102,…",
         ConfigError::TooManyMembers { .. } => {
-            fixed(MEMBERS, "list three, five or seven; candidates need not be members")
+            "list three, five or seven; candidates need not be members"
         }
-        ConfigError::DuplicateName { .. } => fixed(MEMBERS, "give every node its own name"),
-        ConfigError::DuplicateAddress { .. } => fixed(MEMBERS, "give every node its own address"),
+        ConfigError::DuplicateName { .. } => "give every node its own name",
+        ConfigError::DuplicateAddress { .. } => "give every node its own address",
         ConfigError::Unreachable { .. } => {
-            fixed(MEMBERS, "give it the address of one host and a port from 1 to 65535")
+            "give it the address of one host and a port from 1 to 65535"
         }
-        ConfigError::QuorumMembers { .. } => (&["quorums", "members"], None),
-        ConfigError::Timing(error) => {
-            let (names, fix) = timing::contributors(error);
-            (names, Some(fix))
+        ConfigError::Timing(error) => return origins.refuse(error, timing::fix(error)),
+        ConfigError::QuorumMembers { .. } | ConfigError::OutOfRange(_) => {
+            return origins.refuse(error, None);
         }
-        ConfigError::OutOfRange { setting, .. } => (out_of_range(setting), None),
-        // The limits are no settings of the command.
-        ConfigError::LimitZero { .. } => fixed(&[], "report it"),
-    }
-}
-
-/// The setting, and those that its range follows from.
-fn out_of_range(setting: &str) -> &'static [&'static str] {
-    match setting {
-        "delta_max" => &["lease-max", "lease"],
-        "verify_max" => &["verify-max"],
-        "refresh" => &["refresh", "round-trip", "lease"],
-        _ => &[],
-    }
-}
-
-fn in_words_of_flags(text: &str) -> String {
-    let names = [("delta_max", "lease-max"), ("verify_max", "verify-max")];
-    names.iter().fold(text.to_owned(), |text, (field, flag)| text.replace(field, flag))
+    };
+    origins.refuse(error, Some(fix.to_owned()))
 }
 
 #[cfg(test)]
@@ -99,7 +69,7 @@ mod tests {
     use tenure_core::{ClusterName, Drift, NodeName};
 
     use super::*;
-    use crate::protocol::{ALL, Registry};
+    use crate::protocol::expect_origins;
 
     fn config() -> Config {
         let member = |name: &str, port| {
@@ -124,13 +94,13 @@ mod tests {
             |c, s| c.kill_margin = s * 2,
             |c, _| c.refresh = Duration::ZERO,
         ];
-        for (nth, change) in changes.iter().enumerate() {
-            let mut config = config();
-            change(&mut config, second);
-            let (names, _) = contributors(&config.check().unwrap_err());
-            assert!(!names.is_empty(), "change {nth}");
-            let all = Registry(ALL);
-            assert!(names.iter().all(|name| all.setting(name).is_some()));
-        }
+        expect_origins(|origins| {
+            let refused = |change: &fn(&mut Config, Duration)| {
+                let mut config = config();
+                change(&mut config, second);
+                refused(&config.check().unwrap_err(), origins)
+            };
+            changes.iter().map(refused).collect()
+        });
     }
 }

@@ -76,7 +76,7 @@ pub fn check(
             format!("the keys are of the cluster {theirs}, and this is the cluster {cluster}");
         let fix = format!("give --cluster {theirs}, or the keys of {cluster}");
         let names = [NAMES[0], NAMES[1], "cluster"];
-        return Err(origins.explain(Failure::usage(what, fix), &names));
+        return Err(origins.usage(what, fix, &names));
     }
     if let (Some(node), Some(grant)) = (node, keys.application()) {
         let what = format!(
@@ -85,7 +85,7 @@ pub fn check(
             grant.application
         );
         let fix = "give the key of the cluster, which tenure keys new made";
-        return Err(origins.explain(Failure::usage(what, fix), &NAMES));
+        return Err(origins.usage(what, fix, &NAMES));
     }
     Ok(())
 }
@@ -128,7 +128,7 @@ pub fn check_rights(
     let what = format!(
         "the key is that of the application {application} for {elections}, and not for {wanted}"
     );
-    Err(origins.explain(Failure::usage(what, fix), &NAMES))
+    Err(origins.usage(what, fix, &NAMES))
 }
 
 /// Whether a key for the right elections has the right, too.

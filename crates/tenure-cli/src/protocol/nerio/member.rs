@@ -136,7 +136,7 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     let new = layers.required(&table::NEW)?;
     let memory = layers.required(&table::MEMORY)?;
     let exclude = |what: &str, fix: &str, names: [&str; 2]| {
-        Err(layers.origins.explain(Failure::usage(what, fix), &names))
+        Err(layers.origins.usage(what, fix, &names))
     };
     match (state, memory) {
         (Some(_), true) => exclude(

@@ -6,10 +6,9 @@ use tenure::{AtMostOne, Election, ElectionName, MayOverlap, NodeName};
 use tenure_core::voter::Mode;
 use tenure_voter::{Asker, AskerConfig, CheckedOptions, Class, Config, Node};
 
-use super::explain::Explain;
-use super::members;
 use super::network::{Settings, refused};
 use super::watcher::Watcher;
+use super::{explain, members};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
@@ -98,13 +97,12 @@ fn vote<C: Class>(
     origins: &Origins,
     class: Of<C>,
 ) -> Result<Box<dyn Participant>, Failure> {
-    let explain = Explain::new(settings, origins);
     let config = config.check().map_err(|error| refused(&error, origins))?;
-    let options = options(settings, &explain)?;
+    let options = options(settings, origins)?;
     let node = Node::<C>::builder(config, options).start();
-    let node = node.map_err(|error| explain.start(&error))?;
+    let node = node.map_err(|error| explain::start(&error, origins))?;
     let (watch, troubles) = Watch::new(true);
-    tokio::spawn(Watcher::new(explain, watch).watch(node.notices()));
+    tokio::spawn(Watcher::new(origins, watch).watch(node.notices()));
     Ok(Box::new(Participating { side: Voting(node), class, troubles }))
 }
 
@@ -114,7 +112,6 @@ fn ask<C: Class>(
     origins: &Origins,
     class: Of<C>,
 ) -> Result<Box<dyn Participant>, Failure> {
-    let explain = Explain::new(settings, origins);
     let config = AskerConfig {
         election: election.clone(),
         mode: settings.mode,
@@ -123,15 +120,15 @@ fn ask<C: Class>(
         within: settings.times.request_timeout,
         drift: settings.times.drift,
     };
-    let asker = Asker::<C>::start(config, &options(settings, &explain)?);
-    let asker = asker.map_err(|error| explain.start(&error))?;
+    let asker = Asker::<C>::start(config, &options(settings, origins)?);
+    let asker = asker.map_err(|error| explain::start(&error, origins))?;
     let (watch, troubles) = Watch::new(false);
-    tokio::spawn(Watcher::new(explain, watch).watch(asker.notices()));
+    tokio::spawn(Watcher::new(origins, watch).watch(asker.notices()));
     Ok(Box::new(Participating { side: Asking(asker), class, troubles }))
 }
 
-pub(super) fn options(settings: &Settings, explain: &Explain) -> Result<CheckedOptions, Failure> {
-    settings.options.clone().check().map_err(|error| explain.options(&error))
+pub(super) fn options(settings: &Settings, origins: &Origins) -> Result<CheckedOptions, Failure> {
+    settings.options.clone().check().map_err(|error| explain::options(&error, origins))
 }
 
 /// A node that votes, or only asks.

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::answers::Answers;
 use super::client::options;
-use super::explain::Explain;
+use super::explain;
 use super::network::Settings;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
@@ -30,7 +30,7 @@ const WITHIN_MIN: Duration = Duration::from_secs(2);
 /// The answers of all voters that can be found.
 struct Survey {
     operator: Arc<Operator>,
-    explain: Explain,
+    origins: Origins,
     said: Answers,
     /// Why one of them said nothing.
     wrong: Option<Failure>,
@@ -38,11 +38,11 @@ struct Survey {
 
 impl Survey {
     async fn of(settings: &Settings, origins: &Origins) -> Result<Self, Failure> {
-        let explain = Explain::new(settings, origins);
-        let options = options(settings, &explain)?;
+        let options = options(settings, origins)?;
         let within = settings.times.request_timeout.max(WITHIN_MIN);
         let operator = Operator::new(&options, settings.election.clone(), within);
-        let operator = Arc::new(operator.map_err(|error| explain.options(&error.into()))?);
+        let operator = operator.map_err(|error| explain::options(&error.into(), origins))?;
+        let operator = Arc::new(operator);
         let mut wrong = None;
         let mut urls: BTreeSet<_> = settings.list.iter().map(|listed| listed.url.clone()).collect();
         if let Some(seeds) = &options.seeds {
@@ -50,18 +50,20 @@ impl Survey {
                 Ok(found) => urls.extend(found),
                 Err(error) => {
                     let what = format!("{seeds} cannot be resolved: {error}");
-                    wrong = Some(explain.silent(&what));
+                    wrong = Some(explain::silent(&what, origins));
                 }
             }
         }
-        let mut this = Self { operator, explain, said: Answers::default(), wrong };
+        let origins = origins.clone();
+        let mut this = Self { operator, origins, said: Answers::default(), wrong };
         this.ask(urls.clone()).await;
         // The voters that the first answers name.
         let known = this.said.known().into_values().map(|voter| voter.voter_url);
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
         if this.said.0.is_empty() {
-            Err(this.wrong.unwrap_or_else(|| this.explain.silent("no voter is known")))
+            let unknown = || explain::silent("no voter is known", &this.origins);
+            Err(this.wrong.unwrap_or_else(unknown))
         } else {
             Ok(this)
         }
@@ -76,7 +78,7 @@ impl Survey {
         while let Some(answer) = asked.join_next().await {
             match answer {
                 Ok((Ok((header, status)), url)) => self.said.hear(url, header, status),
-                Ok((Err(error), _)) => self.wrong = Some(refused(&self.explain, &error)),
+                Ok((Err(error), _)) => self.wrong = Some(refused(&error, &self.origins)),
                 Err(_) => {}
             }
         }
@@ -155,12 +157,12 @@ impl Survey {
             }
         }
         Some(match all - lost < quorum {
-            true => self.explain.failure(Exit::Unknown, &what, LOST_FOR_GOOD, &[]),
+            true => self.origins.failure(Exit::Unknown, what, LOST_FOR_GOOD, &[]),
             false if failing > 0 => {
                 let fix = "make room on their disks, or mend them; their logs say what fails";
-                self.explain.failure(Exit::Unknown, &what, fix, &[])
+                self.origins.failure(Exit::Unknown, what, fix, &[])
             }
-            false => self.explain.silent(&what),
+            false => explain::silent(&what, &self.origins),
         })
     }
 
@@ -191,7 +193,7 @@ impl Survey {
                 what += &format!("; {id} begins with {first}");
             }
         }
-        Some(self.explain.failure(Exit::Unknown, &what, fix, &names))
+        Some(self.origins.failure(Exit::Unknown, what, fix, &names))
     }
 }
 
@@ -247,7 +249,7 @@ pub(super) async fn change(
         let never = || {
             let what =
                 "in the mode available nobody is given a vote: all that reach each other draw";
-            asked.explain.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
+            origins.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
     };
@@ -265,7 +267,7 @@ pub(super) async fn change(
                 "try again when tenure leader names one",
             )
         };
-        return Err(asked.explain.failure(Exit::Vacant, what, fix, &[]));
+        return Err(origins.failure(Exit::Vacant, what, fix, &[]));
     };
     let change = match change {
         MemberChange::Add(id) => Change::Add(id),
@@ -294,7 +296,7 @@ pub(super) async fn change(
             {
                 tokio::time::sleep(AGAIN).await
             }
-            _ => return Err(refused(&asked.explain, &error)),
+            _ => return Err(refused(&error, origins)),
         }
     }
     confirm(settings, &change, origins).await
@@ -338,29 +340,26 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
             };
             let fix = "it holds if the others hear of it, and may be gone if the leader ends \
                        before that: look with tenure members show, and do it again if it is gone";
-            let explain = Explain::new(settings, origins);
-            return Err(explain.failure(Exit::Unknown, &what, fix, &[]));
+            return Err(origins.failure(Exit::Unknown, what, fix, &[]));
         }
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-fn refused(explain: &Explain, error: &OperatorError) -> Failure {
+fn refused(error: &OperatorError, origins: &Origins) -> Failure {
     let text = error.to_string();
-    let fix = match error {
-        OperatorError::Unreachable { .. } => return explain.silent(&text),
-        OperatorError::NoTls { .. } => return explain.no_tls(&text),
-        OperatorError::Unauthenticated { .. } => {
-            return explain.unauthenticated(&text);
-        }
+    match error {
+        OperatorError::Unreachable { .. } => explain::silent(&text, origins),
+        OperatorError::NoTls { .. } => explain::no_tls(&text, origins),
+        OperatorError::Unauthenticated { .. } => explain::unauthenticated(&text, origins),
         OperatorError::Refused { refusal: Refusal::OtherNetwork, .. } => {
             let fix = "ask with the election of these voters, or ask others";
-            let names = ["election", "voter-list", "seed-host"];
-            return explain.failure(Exit::Usage, &text, fix, &names);
+            origins.failure(Exit::Usage, text, fix, &["election", "voter-list", "seed-host"])
         }
-        OperatorError::Refused { refusal, .. } => advice(refusal),
-    };
-    explain.failure(Exit::Refused, &text, fix, &[])
+        OperatorError::Refused { refusal, .. } => {
+            origins.failure(Exit::Refused, text, advice(refusal), &[])
+        }
+    }
 }
 
 fn advice(refusal: &Refusal) -> &'static str {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure_core::voter::{Config, ConfigError, Founding, Listed, Mode, VoterUrl};
 use tenure_core::{Drift, ElectionName};
-use tenure_voter::{Options, Pem, SecretError, Secrets, Seeds, Tls};
+use tenure_voter::{Options, SecretError, Secrets, Seeds, Tls};
 
 use super::list::CallAddress;
 use super::{
@@ -31,18 +31,10 @@ pub(super) struct Settings {
     pub(super) list: Vec<Listed>,
     pub(super) times: Times,
     pub(super) options: Options,
-    pub(super) files: Files,
     /// Which it elects for, where that was said.
     pub(super) election: Option<ElectionName>,
     /// The configuration of a node that votes.
     pub(super) config: Option<Config>,
-}
-
-/// Files of certificates, as they were named.
-#[derive(Clone, Debug)]
-pub(super) struct Files {
-    pub(super) authority: Option<PathBuf>,
-    pub(super) identity: Option<tls::Identity>,
 }
 
 /// The settings that all of a network have alike, or nearly so.
@@ -73,12 +65,11 @@ impl Settings {
             Purpose::Elections => None,
         };
         let mut options = Options { seeds, secrets, ..Options::new(ANY_PORT) };
-        let files =
-            Files { authority: layers.optional(&table::CACERT)?, identity: tls::identity(layers)? };
-        options.tls = files.tls();
+        options.tls = pem::tls(layers, |authority, identity| Tls { authority, identity })?;
         refuse_plain(layers, list.as_deref().unwrap_or_default(), &options)?;
         if let Purpose::Campaign(of) = purpose {
-            let whereabouts = whereabouts(layers, called, files.identity.is_some())?;
+            let shows = options.tls.as_ref().is_some_and(|tls| tls.identity.is_some());
+            let whereabouts = whereabouts(layers, called, shows)?;
             options.listen = whereabouts.listen;
             options.state = state(layers, mode)?;
             options.unprotected = layers.required(&table::INSECURE_ANY_ADDRESS)?;
@@ -95,22 +86,14 @@ impl Settings {
             let checked = checked.map_err(|error| refused(&error, &layers.origins))?;
             note_what_follows(&checked, &mut layers.origins);
             let list = list.unwrap_or_default();
-            return Ok(Self { mode, list, times, options, files, election, config: Some(config) });
+            return Ok(Self { mode, list, times, options, election, config: Some(config) });
         }
         if list.is_none() && options.seeds.is_none() {
             let mut failure = layers.missing(&VOTER_LIST.spec);
             failure.fix += "; or give --seed-host";
             return Err(failure);
         }
-        Ok(Self {
-            mode,
-            list: list.unwrap_or_default(),
-            times,
-            options,
-            files,
-            election,
-            config: None,
-        })
+        Ok(Self { mode, list: list.unwrap_or_default(), times, options, election, config: None })
     }
 }
 
@@ -123,7 +106,7 @@ fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Resu
         format!("{id} is called at {url}, without TLS, and certificates alone say who is a voter");
     let fix = "write https:// in --voter-list, or give all voters a --secret-file, too";
     let names = ["voter-list", "cacert", "cert", "secret-file"];
-    Err(layers.origins.explain(Failure::usage(what, fix), &names))
+    Err(layers.origins.usage(what, fix, &names))
 }
 
 const ANY_PORT: SocketAddr =
@@ -213,8 +196,7 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option
     })?;
     let Some(host) = host else { return Ok(None) };
     let seeds = Seeds::new(&host, &path).map_err(|error| {
-        let failure = Failure::usage(error.to_string(), "correct it");
-        layers.origins.explain(failure, &["seed-host", "seed-path"])
+        layers.origins.usage(error.to_string(), "correct it", &["seed-host", "seed-path"])
     })?;
     Ok(Some(seeds))
 }
@@ -235,16 +217,14 @@ fn whereabouts(
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
             let what = format!("--listen is not set, and {url} has no address to bind");
             let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["listen", "voter-url"]));
+            return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
         };
         if shows_certificate && url.as_str().starts_with("http://") {
             let what =
                 format!("others call {url} without TLS, and --cert makes this voter speak it");
             let fix = "write https:// in --voter-url and in the lists of all, or leave out --cert \
                        and --key";
-            let failure = Failure::usage(what, fix);
-            return Err(layers.origins.explain(failure, &["voter-url", "cert"]));
+            return Err(layers.origins.usage(what, fix, &["voter-url", "cert"]));
         }
         return Ok(Whereabouts { listen, url });
     }
@@ -253,7 +233,7 @@ fn whereabouts(
         let what = format!("nobody can be told to call {listen}, and --voter-url is not set");
         let fix = "give --voter-url with what others call, or --listen with an address of this \
                    machine and a port";
-        return Err(layers.origins.explain(Failure::usage(what, fix), &["listen", "voter-url"]));
+        return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
     }
     let path = match called {
         Some(CallAddress::Path(path)) => path,
@@ -262,8 +242,7 @@ fn whereabouts(
     let scheme = if shows_certificate { "https" } else { "http" };
     let url = format!("{scheme}://{listen}{}", path.trim_end_matches('/'));
     let url = VoterUrl::new(&url).map_err(|error| {
-        let failure = Failure::usage(error.to_string(), "shorten it");
-        layers.origins.explain(failure, &["voter-url", "listen"])
+        layers.origins.usage(error.to_string(), "shorten it", &["voter-url", "listen"])
     })?;
     layers.note(&VOTER_URL, Some(&CallAddress::Url(url.clone())), FROM_LISTEN);
     Ok(Whereabouts { listen, url })
@@ -308,15 +287,6 @@ fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Foundi
     }
 }
 
-impl Files {
-    fn tls(&self) -> Option<Tls> {
-        let authority = self.authority.clone().map(Pem::File);
-        let identity = self.identity.as_ref().map(pem::identity);
-        let any = authority.is_some() || identity.is_some();
-        any.then_some(Tls { authority, identity })
-    }
-}
-
 fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
     let Some(tls::HiddenText { text, origin, file }) = SECRET.read(layers)? else {
         return Ok(None);
@@ -337,44 +307,24 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
 
 /// The failure for settings that the core refuses, with the origin of every number.
 pub(super) fn refused(error: &ConfigError, origins: &Origins) -> Failure {
-    let interval = "heartbeat-interval";
-    let tolerance = "missed-heartbeat-tolerance";
-    let (names, fix): (&[&str], &str) = match error {
-        ConfigError::Heartbeat { .. } => (&[interval], "change --heartbeat-interval"),
-        ConfigError::Tolerance { .. } => (&[tolerance], "change --missed-heartbeat-tolerance"),
-        ConfigError::Drift { .. } => (&["drift"], "change --drift"),
-        ConfigError::Timeout { .. } => {
-            (&["request-timeout", interval], "give a shorter --request-timeout")
-        }
-        ConfigError::KillMargin { .. } => {
-            (&["kill-margin", "grace"], "change --kill-margin, or --grace")
-        }
-        ConfigError::TooShort(_) => (
-            &[interval, tolerance, "request-timeout", "grace", "kill-margin", "drift"],
+    let fix = match error {
+        ConfigError::Timeout { .. } => Some("give a shorter --request-timeout"),
+        ConfigError::TooShort(_) => Some(
             "give a larger --missed-heartbeat-tolerance or --heartbeat-interval, or shorten what \
              must fit",
         ),
-        ConfigError::NoFounding => (
-            &["mode", "voter-list", "seed-host", "expected-voters"],
-            "give --voter-list, or --seed-host and --expected-voters",
-        ),
-        ConfigError::Voters { .. } => {
-            (&["voter-list", "expected-voters"], "change the list, or the number")
-        }
-        ConfigError::Twice { .. } => (&["voter-list"], "name each voter once"),
-        ConfigError::Admission => (&["admission"], "change --admission"),
-        // Settings cannot cause these errors.
-        ConfigError::NoTime { .. } | ConfigError::LeaseMax { .. } | ConfigError::Room { .. } => {
-            (&[], "report it")
-        }
+        ConfigError::NoFounding => Some("give --voter-list, or --seed-host and --expected-voters"),
+        ConfigError::Voters { .. } => Some("change the list, or the number"),
+        ConfigError::Twice { .. } => Some("name each voter once"),
+        ConfigError::OutOfRange(_) | ConfigError::LeaseMax { .. } | ConfigError::Admission => None,
     };
-    origins.explain(Failure::usage(error.to_string(), fix), names)
+    origins.refuse(error, fix.map(str::to_owned))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{ALL, Registry};
+    use crate::protocol::expect_origins;
 
     fn defaults() -> Config {
         let url = "http://127.0.0.1:1".parse().unwrap();
@@ -395,14 +345,10 @@ mod tests {
             Config { founding: Founding::Anybody, ..defaults() },
             Config { founding: Founding::Expected(0), ..defaults() },
         ];
-        let mut origins = Origins::default();
-        for spec in Registry(ALL).settings() {
-            origins.note(spec.name, None, Origin::Default);
-        }
-        for config in refusals {
-            let error = config.check().unwrap_err();
-            assert!(!refused(&error, &origins).origins.is_empty(), "{error}");
-        }
+        expect_origins(|origins| {
+            let refused = |config: Config| refused(&config.check().unwrap_err(), origins);
+            refusals.into_iter().map(refused).collect()
+        });
     }
 
     #[test]

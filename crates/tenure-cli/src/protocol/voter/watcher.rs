@@ -3,17 +3,18 @@
 use tenure_voter::{Breach, Notice, OwnEvent};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use super::explain::Explain;
+use super::explain;
 use crate::protocol::troubles::Watch;
+use crate::settings::Origins;
 
 pub(super) struct Watcher {
-    explain: Explain,
+    origins: Origins,
     watch: Watch<&'static str>,
 }
 
 impl Watcher {
-    pub(super) fn new(explain: Explain, watch: Watch<&'static str>) -> Self {
-        Self { explain, watch }
+    pub(super) fn new(origins: &Origins, watch: Watch<&'static str>) -> Self {
+        Self { origins: origins.clone(), watch }
     }
 
     pub(super) async fn watch(mut self, mut notices: Receiver<Notice>) {
@@ -32,24 +33,24 @@ impl Watcher {
         match notice {
             Notice::Unreachable { url, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_silent(|| self.explain.silent(&text));
+                self.watch.is_silent(|| explain::silent(&text, &self.origins));
             }
             Notice::NoTls { url, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_of_no_use(self.explain.no_tls(&text));
+                self.watch.is_of_no_use(explain::no_tls(&text, &self.origins));
             }
             Notice::Unauthenticated { url, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_of_no_use(self.explain.unauthenticated(&text));
+                self.watch.is_of_no_use(explain::unauthenticated(&text, &self.origins));
             }
             Notice::Reachable { url } => self.watch.works(url.as_str()),
             Notice::OtherNetwork { url, mode, .. } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_of_no_use(self.explain.other_network(&text, *mode));
+                self.watch.is_of_no_use(explain::other_network(&text, *mode, &self.origins));
             }
             Notice::Seeds { .. } => {
                 self.watch.warn("seeds", &text);
-                self.watch.is_silent(|| self.explain.silent(&text));
+                self.watch.is_silent(|| explain::silent(&text, &self.origins));
             }
             Notice::Certificates { .. } => self.watch.warn("certificates", &text),
             Notice::NotWritten { .. } => {

@@ -7,6 +7,7 @@ use core::str::FromStr;
 
 use super::error::{ConfigError, TooShort};
 use super::settings::{Callers, Config, Limits, OnConflict};
+use crate::bounds::{self, Bounds};
 
 /// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -30,28 +31,22 @@ impl Config {
 
 fn check(config: &Config) -> Result<(), ConfigError> {
     let Config { heartbeat, lease, max_clock_skew, drift, grace, kill_margin, .. } = *config;
-    if let Some(rank) = config.rank.filter(|rank| *rank >= Config::RANK_DRAWN) {
-        return Err(ConfigError::Rank { rank });
+    if let Some(rank) = config.rank {
+        let bounds = Bounds::at_most("rank", Config::RANK_DRAWN - 1);
+        bounds.because("ranks above are drawn").check(rank)?;
     }
-    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
-        return Err(ConfigError::Heartbeat { heartbeat });
-    }
-    if max_clock_skew < Config::SKEW_MIN {
-        return Err(ConfigError::Skew { max_clock_skew });
-    }
-    if drift > Config::DRIFT_MAX {
-        return Err(ConfigError::Drift { drift });
-    }
-    if lease > Config::LEASE_MAX {
-        return Err(ConfigError::LeaseTooLong { lease });
-    }
+    let bounds = Bounds::between("heartbeat", Config::HEARTBEAT_MIN, Config::HEARTBEAT_MAX);
+    bounds.check(heartbeat)?;
+    Bounds::at_least("max-clock-skew", Config::SKEW_MIN)
+        .because("it bounds how far any machine's wall clock is from true time")
+        .check(max_clock_skew)?;
+    bounds::drift(Config::DRIFT_MAX).check(drift)?;
+    Bounds::at_most("lease", Config::LEASE_MAX).check(lease)?;
     let needed = config.lease_needed();
     if lease < needed {
         return Err(ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed });
     }
-    if kill_margin > grace {
-        return Err(ConfigError::KillMargin { kill_margin, grace });
-    }
+    bounds::kill_margin(grace).check(kill_margin)?;
     let held = config.held();
     let usable = config.usable();
     if usable <= grace.saturating_add(kill_margin) {
@@ -59,11 +54,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::TooShort(Box::new(short)));
     }
     let Limits { elections, participants, claims } = config.limits;
-    let rooms = [(elections, "election"), (participants, "participant"), (claims, "claim")];
-    match rooms.into_iter().find(|(room, _)| *room == 0) {
-        Some((_, what)) => Err(ConfigError::NoRoom { what }),
-        None => Ok(()),
-    }
+    Bounds::at_least("limit on elections", 1).check(elections)?;
+    Bounds::at_least("limit on participants", 1).check(participants)?;
+    Bounds::at_least("limit on claims", 1).check(claims)?;
+    Ok(())
 }
 
 /// Not a known choice of callers.

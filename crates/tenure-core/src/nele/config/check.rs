@@ -7,7 +7,7 @@ use core::str::FromStr;
 
 use super::error::{ConfigError, TooShort};
 use super::settings::{Config, Limits, Mode};
-use super::sums::FENCE_EPOCHS;
+use crate::bounds::{self, Bounds, NANOSECOND};
 
 /// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -32,17 +32,13 @@ impl Config {
 fn check(config: &Config) -> Result<(), ConfigError> {
     shape(config)?;
     let Config { takeover, mode, grace, kill_margin, .. } = *config;
-    if takeover > Config::TAKEOVER_MAX {
-        return Err(ConfigError::TakeoverTooLong { takeover });
-    }
+    Bounds::at_most("takeover", Config::TAKEOVER_MAX).check(takeover)?;
     let (sum, needed) = config.needed();
     if takeover < needed {
         let short = TooShort { takeover, needed, mode, sum };
         return Err(ConfigError::TooShort(Box::new(short)));
     }
-    if kill_margin > grace {
-        return Err(ConfigError::KillMargin { kill_margin, grace });
-    }
+    bounds::kill_margin(grace).check(kill_margin)?;
     let usable = config.usable();
     if usable <= grace.saturating_add(kill_margin) {
         return Err(ConfigError::Grace { takeover, usable, grace, kill_margin });
@@ -50,43 +46,35 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The wrong setting.
+/// Checks each setting by itself.
 fn shape(config: &Config) -> Result<(), ConfigError> {
     let bytes = config.election.as_str().len();
     if bytes > Config::ELECTION_MAX {
         return Err(ConfigError::Election { bytes });
     }
-    let partitions = config.partitions;
-    if !(1..=Config::PARTITIONS_MAX).contains(&partitions) {
-        return Err(ConfigError::Partitions { partitions });
-    }
-    let interval = config.publish_interval;
-    if interval < Config::INTERVAL_MIN {
-        return Err(ConfigError::Interval { interval });
-    }
-    let heartbeat = config.heartbeat_interval;
+    Bounds::between("partitions", 1, Config::PARTITIONS_MAX)
+        .because("each process writes to all partitions each interval")
+        .check(config.partitions)?;
+    Bounds::at_least("publish-interval", Config::INTERVAL_MIN)
+        .because("each process writes to each partition as often")
+        .check(config.publish_interval)?;
     let session = config.session_timeout;
-    if heartbeat.is_zero() || heartbeat.saturating_mul(3) > session {
-        return Err(ConfigError::Heartbeat { heartbeat, session });
-    }
-    let poll = config.max_poll_interval;
-    if poll < session {
-        return Err(ConfigError::Poll { poll, session });
-    }
-    let drift = config.drift;
-    if drift > Config::DRIFT_MAX {
-        return Err(ConfigError::Drift { drift });
-    }
-    let base = config.fence_base;
-    if u64::from(base) >= FENCE_EPOCHS {
-        return Err(ConfigError::FenceBase { base });
-    }
+    Bounds::between("heartbeat-interval", NANOSECOND, session / 3)
+        .of("a third of the session timeout", &["session-timeout"])
+        .because("two reports in a row may be lost")
+        .check(config.heartbeat_interval)?;
+    Bounds::at_least("max-poll-interval", session)
+        .of("the session timeout", &["session-timeout"])
+        .because("clients refuse less")
+        .check(config.max_poll_interval)?;
+    bounds::drift(Config::DRIFT_MAX).check(config.drift)?;
+    Bounds::at_most("fence-base", Config::FENCE_BASE_MAX)
+        .because("leader epochs come on top of it")
+        .check(config.fence_base)?;
     let Limits { roles, processes } = config.limits;
-    let rooms = [("roles", roles, Limits::ROLES_MAX), ("processes", processes, usize::MAX)];
-    match rooms.into_iter().find(|(_, room, most)| !(1..=*most).contains(room)) {
-        Some((what, room, most)) => Err(ConfigError::Room { what, room, most }),
-        None => Ok(()),
-    }
+    Bounds::between("limit on roles", 1, Limits::ROLES_MAX).check(roles)?;
+    Bounds::at_least("limit on processes", 1).check(processes)?;
+    Ok(())
 }
 
 impl FromStr for Mode {

@@ -198,7 +198,7 @@ impl Terms {
 /// Offsets must stay below this, so that a fence has room for the epoch above.
 pub(super) const FENCE_OFFSETS: u64 = 1 << 40;
 /// Leader epochs, with the base, must stay below this.
-pub(super) const FENCE_EPOCHS: u64 = 1 << 24;
+const FENCE_EPOCHS: u64 = 1 << 24;
 
 impl fmt::Display for Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

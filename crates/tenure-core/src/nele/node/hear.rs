@@ -11,7 +11,7 @@ use crate::nele::config::{Config, Mode};
 use crate::nele::context::Context;
 use crate::nele::event::{Event, Ignored, OwnEvent};
 use crate::nele::identity::{EntryNumber, Partition, Reading, RebalanceId};
-use crate::nele::message::{Entry, Kind, Record, Report, Said, TopicId};
+use crate::nele::message::{Cause, Entry, Kind, Record, Report, Said, TopicId};
 use crate::nele::reader::Reader;
 use crate::nele::slot::Slot;
 use crate::nele::words::{Out, emit};
@@ -228,10 +228,11 @@ impl Nele {
     }
 
     /// Ends all leaderships, and lets no role be won again.
-    fn halt(&mut self, why: Arc<str>, loss: Loss, out: &mut Out) {
+    fn halt(&mut self, cause: Cause, loss: Loss, out: &mut Out) {
         if self.halted.is_some() {
             return;
         }
+        let why: Arc<str> = cause.clone().into();
         self.halted = Some(why.clone());
         let roles: Vec<_> =
             self.campaigns().map(|(role, campaign)| (role, campaign.leads())).collect();
@@ -245,6 +246,6 @@ impl Nele {
         }
         self.group.quits = true;
         self.changed = true;
-        emit(None, OwnEvent::Halted { why }, out);
+        emit(None, OwnEvent::Halted { why: cause }, out);
     }
 }

@@ -1,7 +1,5 @@
 //! The rules that settings must keep together.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
@@ -9,6 +7,7 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use super::{Config, ConfigError, HostPort, Limits, Member};
+use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
 
 /// A [`Config`] that [`Config::check`] has let pass: what a machine is built from. Cheap to
@@ -104,10 +103,6 @@ impl Config {
     }
 
     fn check_leases(&self) -> Result<(), ConfigError> {
-        let delta_max = self.delta_max;
-        demand(delta_max <= Self::DELTA_MAX_MAX, "delta_max", delta_max, || {
-            format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
-        })?;
         let Self { lease, drift, grace, kill_margin, .. } = *self;
         let bounds = LeaseBounds {
             shortest: Self::LEASE_MIN,
@@ -118,52 +113,34 @@ impl Config {
         };
         let timing = LeaseTiming { lease, drift, grace, kill_margin };
         timing.check(&bounds, |lease| self.usable_of(lease))?;
-        demand(delta_max >= Self::LEASE_MIN, "delta_max", delta_max, || {
-            format!("at least {:?}, the shortest lease", Self::LEASE_MIN)
-        })?;
-        demand(self.verify_max <= Self::DELTA_MAX_MAX, "verify_max", self.verify_max, || {
-            format!("at most a day, {:?}", Self::DELTA_MAX_MAX)
-        })
+        let delta_max = Bounds::between("lease-max", Self::LEASE_MIN, Self::DELTA_MAX_MAX);
+        delta_max.check(self.delta_max)?;
+        Bounds::at_most("verify-max", Self::DELTA_MAX_MAX).check(self.verify_max)?;
+        Ok(())
     }
 
     fn check_timers(&self) -> Result<(), ConfigError> {
-        let (refresh, lease) = (self.refresh, self.lease);
-        demand(!refresh.is_zero(), "refresh", refresh, || "above 0".into())?;
-        let answered = self.round_trip.saturating_mul(2);
-        demand(refresh >= answered, "refresh", refresh, || {
-            format!("at least two round trips, {answered:?}: an answer comes before a repetition")
-        })?;
-        let first = self.first_needed();
-        demand(first <= lease, "refresh", refresh, || {
-            format!(
-                "so short that three of it and two round trips, {first:?}, are at most the lease, \
-                 {lease:?}: the first lease must outlast a dead candidate"
-            )
-        })
+        let trips = self.round_trip.saturating_mul(2);
+        Bounds::at_least("refresh", trips.max(NANOSECOND))
+            .of("two round trips", &["round-trip"])
+            .because("an answer comes before a repetition")
+            .check(self.refresh)?;
+        // `first_needed` is at most the lease exactly where this holds.
+        Bounds::at_most("refresh", self.lease.saturating_sub(trips) / 3)
+            .of("a third of what two round trips leave of the lease", &["lease", "round-trip"])
+            .because("the first lease must outlast a dead candidate")
+            .check(self.refresh)?;
+        Ok(())
     }
 
     fn check_limits(&self) -> Result<(), ConfigError> {
         let Limits { elections, parked, watermarks, names } = self.limits;
-        let all = [
-            ("elections", elections),
-            ("parked", parked),
-            ("watermarks", watermarks),
-            ("names", names),
-        ];
-        match all.into_iter().find(|(_, value)| *value == 0) {
-            Some((limit, _)) => Err(ConfigError::LimitZero { limit }),
-            None => Ok(()),
-        }
+        Bounds::at_least("limit on elections", 1).check(elections)?;
+        Bounds::at_least("limit on parked", 1).check(parked)?;
+        Bounds::at_least("limit on watermarks", 1).check(watermarks)?;
+        Bounds::at_least("limit on names", 1).check(names)?;
+        Ok(())
     }
-}
-
-fn demand(
-    holds: bool,
-    setting: &'static str,
-    value: Duration,
-    rule: impl FnOnce() -> String,
-) -> Result<(), ConfigError> {
-    if holds { Ok(()) } else { Err(ConfigError::OutOfRange { setting, value, rule: rule() }) }
 }
 
 /// Whether what is sent to `address` reaches one process and no others.

@@ -1,11 +1,9 @@
 //! Why settings were refused.
 
-use alloc::string::String;
-use core::time::Duration;
+use alloc::boxed::Box;
 
 use super::HostPort;
-#[cfg(doc)]
-use super::{Config, Limits};
+use crate::bounds::{Fault, OutOfRange, SettingsError};
 use crate::name::NodeName;
 use crate::timing::TimingError;
 
@@ -69,23 +67,25 @@ pub enum ConfigError {
         /// How many there are.
         found: usize,
     },
-    /// A setting outside its range.
-    #[error("{setting} is {value:?}; it must be {rule}")]
-    OutOfRange {
-        /// Which one.
-        setting: &'static str,
-        /// What it was set to.
-        value: Duration,
-        /// What it must be.
-        rule: String,
-    },
+    /// A setting beyond its bounds.
+    #[error(transparent)]
+    OutOfRange(#[from] Box<OutOfRange>),
     /// Times that do not work together.
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// A node that keeps nothing can do nothing.
-    #[error("the limit on {limit} is 0; it must be at least 1")]
-    LimitZero {
-        /// Which of [`Limits`].
-        limit: &'static str,
-    },
+}
+
+impl SettingsError for ConfigError {
+    fn fault(&self) -> Fault<'_> {
+        match self {
+            Self::NoMembers
+            | Self::TooManyMembers { .. }
+            | Self::DuplicateName { .. }
+            | Self::DuplicateAddress { .. }
+            | Self::Unreachable { .. } => Fault::Settings(&["members"]),
+            Self::QuorumMembers { .. } => Fault::Settings(&["quorums", "members"]),
+            Self::OutOfRange(error) => Fault::Value(error),
+            Self::Timing(error) => error.fault(),
+        }
+    }
 }

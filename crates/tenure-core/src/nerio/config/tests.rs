@@ -162,12 +162,11 @@ fn a_members_list_is_refused_with_its_reason() {
 fn a_setting_out_of_range_is_refused_with_its_rule() {
     assert_eq!(
         refused(|c| c.drift = "0.250000001".parse().unwrap()),
-        "the drift bound is 0.250000001; it must be at most 0.25: repair a clock that is further \
-         off"
+        "drift is 0.250000001; it must be at most 0.25: repair a clock that is further off"
     );
     assert_eq!(
         refused(|c| c.delta_max = Duration::from_secs(86_401)),
-        "delta_max is 86401s; it must be at most a day, 86400s"
+        "lease max is 86401s; it must be from 10ms to 86400s"
     );
     assert_eq!(refused(|c| c.lease = ms(9)), "lease is 9ms; it must be from 10ms to 86400s");
     assert_eq!(
@@ -176,18 +175,22 @@ fn a_setting_out_of_range_is_refused_with_its_rule() {
     );
     assert_eq!(
         refused(|c| c.delta_max = ms(9)),
-        "delta_max is 9ms; it must be at least 10ms, the shortest lease"
+        "lease max is 9ms; it must be from 10ms to 86400s"
     );
     assert_eq!(
         refused(|c| c.verify_max = Duration::from_secs(86_401)),
-        "verify_max is 86401s; it must be at most a day, 86400s"
+        "verify max is 86401s; it must be at most 86400s"
     );
     assert_eq!(
         refused(|c| c.kill_margin = ms(1_001)),
         "kill margin is 1.001s; it must be at most grace, 1s: work is asked to stop before it is \
          killed"
     );
-    assert_eq!(refused(|c| c.refresh = Duration::ZERO), "refresh is 0ns; it must be above 0");
+    assert_eq!(
+        refused(|c| (c.refresh, c.round_trip) = (Duration::ZERO, Duration::ZERO)),
+        "refresh is 0ns; it must be at least two round trips, 1ns: an answer comes before a \
+         repetition"
+    );
     assert_eq!(
         refused(|c| c.refresh = ms(19)),
         "refresh is 19ms; it must be at least two round trips, 20ms: an answer comes before a \
@@ -195,8 +198,8 @@ fn a_setting_out_of_range_is_refused_with_its_rule() {
     );
     assert_eq!(
         refused(|c| c.refresh = ms(1_661)),
-        "refresh is 1.661s; it must be so short that three of it and two round trips, 5.003s, are \
-         at most the lease, 5s: the first lease must outlast a dead candidate"
+        "refresh is 1.661s; it must be at most a third of what two round trips leave of the \
+         lease, 1.66s: the first lease must outlast a dead candidate"
     );
 }
 
@@ -213,7 +216,7 @@ fn a_lease_that_is_too_short_is_refused_with_one_that_would_do() {
 
 #[test]
 fn a_limit_of_zero_is_refused() {
-    let zero = |limit: &str| alloc::format!("the limit on {limit} is 0; it must be at least 1");
+    let zero = |limit: &str| alloc::format!("limit on {limit} is 0; it must be at least 1");
     assert_eq!(refused(|c| c.limits.elections = 0), zero("elections"));
     assert_eq!(refused(|c| c.limits.parked = 0), zero("parked"));
     assert_eq!(refused(|c| c.limits.watermarks = 0), zero("watermarks"));

@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::error::{ConfigError, TooShort};
 use super::settings::{Config, Founding, Mode};
+use crate::bounds::{self, Bounds};
 use crate::voter::electorate::MEMBERS_MAX;
 
 /// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
@@ -32,29 +33,21 @@ impl Config {
 
 fn check(config: &Config) -> Result<(), ConfigError> {
     let Config { heartbeat, tolerance, request_timeout, drift, .. } = *config;
-    if !(Config::HEARTBEAT_MIN..=Config::HEARTBEAT_MAX).contains(&heartbeat) {
-        return Err(ConfigError::Heartbeat { heartbeat });
-    }
-    if !(1..=Config::TOLERANCE_MAX).contains(&tolerance) {
-        return Err(ConfigError::Tolerance { tolerance });
-    }
-    if drift > Config::DRIFT_MAX {
-        return Err(ConfigError::Drift { drift });
-    }
+    let most = Config::HEARTBEAT_MAX;
+    Bounds::between("heartbeat-interval", Config::HEARTBEAT_MIN, most).check(heartbeat)?;
+    let bounds = Bounds::between("missed-heartbeat-tolerance", 1, Config::TOLERANCE_MAX);
+    bounds.check(tolerance)?;
+    bounds::drift(Config::DRIFT_MAX).check(drift)?;
     if request_timeout.is_zero() || request_timeout >= heartbeat {
         return Err(ConfigError::Timeout { timeout: request_timeout, heartbeat });
     }
-    let times = [("cast timeout", config.cast_timeout), ("result timeout", config.result_timeout)];
-    if let Some((what, time)) = times.into_iter().find(|(_, time)| *time < request_timeout) {
-        return Err(ConfigError::NoTime { what, time, request_timeout });
+    let waits = [("cast-timeout", config.cast_timeout), ("result-timeout", config.result_timeout)];
+    for (setting, wait) in waits {
+        let bounds = Bounds::at_least(setting, request_timeout);
+        bounds.of("the request timeout", &["request-timeout"]).check(wait)?;
     }
-    if config.kill_margin > config.grace {
-        let Config { kill_margin, grace, .. } = *config;
-        return Err(ConfigError::KillMargin { kill_margin, grace });
-    }
-    if !(1..=Config::VOTERS_MAX).contains(&config.voters) {
-        return Err(ConfigError::Room { voters: config.voters });
-    }
+    bounds::kill_margin(config.grace).check(config.kill_margin)?;
+    Bounds::between("limit on known voters", 1, Config::VOTERS_MAX).check(config.voters)?;
     if config.mode == Mode::Majority {
         check_lease(config)?;
     }

@@ -5,7 +5,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-use super::settings::{Admission, Config, Mode};
+use super::settings::{Admission, Mode};
+use crate::bounds::{Fault, OutOfRange, SettingsError};
 use crate::drift::Drift;
 use crate::name::NodeName;
 use crate::voter::electorate::MEMBERS_MAX;
@@ -13,34 +14,9 @@ use crate::voter::electorate::MEMBERS_MAX;
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A heartbeat out of bounds.
-    #[error(
-        "heartbeat interval is {heartbeat:?}; it must be from {:?} to {:?}",
-        Config::HEARTBEAT_MIN,
-        Config::HEARTBEAT_MAX
-    )]
-    Heartbeat {
-        /// H.
-        heartbeat: Duration,
-    },
-    /// No heartbeat may be missed, or too many.
-    #[error(
-        "missed-heartbeat tolerance is {tolerance}; it must be from 1 to {}",
-        Config::TOLERANCE_MAX
-    )]
-    Tolerance {
-        /// m.
-        tolerance: u32,
-    },
-    /// ρ so large that the clocks are of no use.
-    #[error(
-        "the drift bound is {drift}; it must be at most {}: repair a clock that is further off",
-        Config::DRIFT_MAX
-    )]
-    Drift {
-        /// ρ.
-        drift: Drift,
-    },
+    /// A setting beyond its bounds.
+    #[error(transparent)]
+    OutOfRange(#[from] Box<OutOfRange>),
     /// An answer would be waited for beyond the next heartbeat.
     #[error(
         "request timeout is {timeout:?}; it must be more than 0 and less than the heartbeat \
@@ -51,16 +27,6 @@ pub enum ConfigError {
         timeout: Duration,
         /// H.
         heartbeat: Duration,
-    },
-    /// A wait that ends before an answer may come.
-    #[error("{what} is {time:?}; it must be at least {request_timeout:?}, the request timeout")]
-    NoTime {
-        /// Which.
-        what: &'static str,
-        /// How long.
-        time: Duration,
-        /// t.
-        request_timeout: Duration,
     },
     /// A promise too short for any leader.
     #[error(
@@ -78,17 +44,6 @@ pub enum ConfigError {
     /// Too short a lease for what must fit into it.
     #[error(transparent)]
     TooShort(Box<TooShort>),
-    /// Work would be killed before it is asked to stop.
-    #[error(
-        "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is asked to \
-         stop before it is killed"
-    )]
-    KillMargin {
-        /// The margin.
-        kill_margin: Duration,
-        /// The grace.
-        grace: Duration,
-    },
     /// `majority` without a set of voters to begin with.
     #[error(
         "mode majority needs the set of voters it begins with: give the voter list, or seeds and \
@@ -107,15 +62,34 @@ pub enum ConfigError {
         /// The id.
         id: NodeName,
     },
-    /// No room.
-    #[error("room for {voters} known voters; it must be from 1 to {}", Config::VOTERS_MAX)]
-    Room {
-        /// As configured.
-        voters: usize,
-    },
     /// Not a known way to admit voters.
     #[error("admission is one of: operator (an operator gives votes), auto (the leader does)")]
     Admission,
+}
+
+/// The settings of which each bounds the lease, or must fit into it.
+const OF_LEASE: &[&str] = &[
+    "heartbeat-interval",
+    "missed-heartbeat-tolerance",
+    "request-timeout",
+    "grace",
+    "kill-margin",
+    "drift",
+];
+
+impl SettingsError for ConfigError {
+    fn fault(&self) -> Fault<'_> {
+        Fault::Settings(match self {
+            Self::OutOfRange(error) => return Fault::Value(error),
+            Self::Timeout { .. } => &["request-timeout", "heartbeat-interval"],
+            Self::LeaseMax { .. } => &["lease-max"],
+            Self::TooShort(_) => OF_LEASE,
+            Self::NoFounding => &["mode", "voter-list", "seed-host", "expected-voters"],
+            Self::Voters { .. } => &["voter-list", "expected-voters"],
+            Self::Twice { .. } => &["voter-list"],
+            Self::Admission => &["admission"],
+        })
+    }
 }
 
 /// Not a known mode.
