@@ -1,27 +1,27 @@
-//! What a participant waits for by itself.
+//! The deadlines of a participant.
 
 use crate::time::{Deadline, Time};
 
-/// What is due at a deadline. The first group is a grantor's, the second a candidate's.
+/// The purpose of a deadline. The first group is a grantor's, the second a candidate's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
     /// The quarantine ends.
     Quarantine,
-    /// The fences of the others are asked for again.
+    /// The grantor asks the others again for their fences.
     ReadFences,
-    /// The boot is written again.
+    /// The grantor writes its boot again.
     WriteBoot,
-    /// The fences that were read are written again.
+    /// The grantor writes the fences again that it read.
     WriteFences,
-    /// Longer leases are given.
+    /// The grantor gives longer leases.
     LongerLeases,
     /// A flush takes too long.
     FlushHangs,
-    /// Records are written again.
+    /// The grantor writes records again.
     WriteRecords,
-    /// What was heard of memories is written again.
+    /// The grantor writes memories of others again.
     WriteMemories,
-    /// A grantor says again which memory it has.
+    /// The grantor reports its memory again.
     SayMemory,
     /// A grant or a waiting request ends.
     GrantEnd,
@@ -33,14 +33,14 @@ pub enum Timer {
     LeaseEnd,
     /// The time for a hand-over ends.
     TransferEnd,
-    /// A release is sent again.
+    /// The candidate sends a release again.
     Release,
-    /// An observer asks, or what it was told ends.
+    /// The observer asks, or its view ends.
     Observe,
 }
 
 impl Timer {
-    /// In words.
+    /// The purpose in words.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {

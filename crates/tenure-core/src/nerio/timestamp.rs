@@ -11,25 +11,23 @@ use super::identity::{Instance, Stamp};
 
 /// `QT` (section 7): the stamps of the quorum that completed an instance, frozen then.
 ///
-/// Ordered by [`order`](Self::order) only. There is no `PartialOrd`, because "neither" is an
-/// error to report and never a `false` to act on.
+/// [`order`](Self::order) alone compares timestamps. There is no `PartialOrd`, because "neither" is
+/// an error to report and never a `false` to act on.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<(Instance, Stamp)>", into = "Vec<(Instance, Stamp)>")]
 pub struct QuorumTimestamp {
     stamps: Arc<[(Instance, Stamp)]>,
 }
 
-/// Two quorum timestamps that cannot be ordered, which two of one election never are while the
-/// protocol's assumptions hold.
+/// The reason why two quorum timestamps cannot be ordered. Two of one election always can, while
+/// the protocol's assumptions hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Incomparable {
-    /// No grantor is in both: another election, other members, or a state directory was lost.
     #[error(
         "the two quorum timestamps have no grantor in common: they are of different elections, \
          different memberships, or a grantor's state directory was lost in between"
     )]
     Disjoint,
-    /// One grantor orders them one way and another the other way.
     #[error(
         "two grantors order the quorum timestamps in opposite ways: an assumption was broken \
          (a state directory copied or restored, or a clock that went back)"
@@ -38,7 +36,7 @@ pub enum Incomparable {
 }
 
 impl QuorumTimestamp {
-    /// The timestamp of these stamps. The order in which they are given means nothing.
+    /// The timestamp of these stamps, in any order.
     #[must_use]
     pub fn new(stamps: impl IntoIterator<Item = (Instance, Stamp)>) -> Self {
         let mut stamps: Vec<_> = stamps.into_iter().collect();
@@ -53,7 +51,7 @@ impl QuorumTimestamp {
         &self.stamps
     }
 
-    /// Which of two instances completed first (section 7, equation 21; Lemma 7.1 says that this
+    /// The order in which two instances completed (section 7, equation 21; Lemma 7.1 says that this
     /// is the real-time order of their completion).
     pub fn order(&self, other: &Self) -> Result<Ordering, Incomparable> {
         let mut found = None;
@@ -108,16 +106,16 @@ impl fmt::Display for QuorumTimestamp {
 /// edict within it, with the epoch of the membership before both (section 10.6).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct EdictTimestamp {
-    /// The epoch of the membership. Zero until a membership changes.
+    /// Epoch of the membership; zero until a membership changes.
     pub epoch: u64,
-    /// The leadership that created the edict.
+    /// Leadership that created the edict.
     pub quorum: QuorumTimestamp,
-    /// `EC`: how many edicts this leadership had created before.
+    /// `EC`: the number of edicts that this leadership had created before.
     pub counter: u64,
 }
 
 impl EdictTimestamp {
-    /// Which of two edicts was created first.
+    /// The order in which two edicts were created.
     pub fn order(&self, other: &Self) -> Result<Ordering, Incomparable> {
         match self.epoch.cmp(&other.epoch) {
             Ordering::Equal => {}

@@ -1,8 +1,8 @@
-//! d: a high percentile of round trips, as they were measured (sections 8 and 10.1).
+//! d: a high percentile of measured round trips (sections 8 and 10.1).
 
 use core::time::Duration;
 
-/// How many round trips one of the two windows covers.
+/// Number of round trips in one of the two windows.
 const WINDOW: u8 = 64;
 
 /// The longest of the last 64 to 128 round trips.
@@ -23,7 +23,7 @@ impl RoundTrips {
         self.count += 1;
     }
 
-    /// d, or `otherwise` before anything was measured.
+    /// d, or `otherwise` before the first measurement.
     pub(super) fn high(&self, otherwise: Duration) -> Duration {
         match self.current.max(self.previous) {
             Duration::ZERO => otherwise,

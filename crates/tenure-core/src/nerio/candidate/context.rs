@@ -1,4 +1,4 @@
-//! What all candidates of a node share.
+//! State that all candidates of a node share.
 
 use core::time::Duration;
 

@@ -302,7 +302,7 @@ fn what_may_differ_does_not_change_the_digest() {
         |c| c.grace = ms(500),
         |c| c.kill_margin = ms(50),
         |c| c.limits.parked = 5,
-        // Where a member is reached may be another address on each machine.
+        // A member may have another address on each machine.
         |c| c.members[0].address = "10.0.0.9:7101".parse().unwrap(),
         |c| c.members[0].address = "10.0.0.1:7102".parse().unwrap(),
         |c| c.members[2].address = "db-3.internal:7101".parse().unwrap(),

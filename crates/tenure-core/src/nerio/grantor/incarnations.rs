@@ -1,5 +1,5 @@
-//! Which incarnations use each name: a name that two use in one election at the same time is
-//! reported.
+//! The incarnations that use each name: a name that two of them use in one election at the same
+//! time is reported.
 
 use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
@@ -20,30 +20,30 @@ pub(super) struct Incarnations(BTreeMap<(ElectionName, NodeName), Known>);
 struct Known {
     current: (Inc, SocketAddr),
     previous: (Inc, SocketAddr),
-    /// When the one before the current one last came back.
+    /// Time at which the incarnation before the current one last came back.
     back_at: Option<Time>,
 }
 
-/// Where they are and when one came back decides nothing: a search through all states, which tells
-/// them apart by their hash, need not tell these apart.
+/// Addresses and times of incarnations decide nothing: a search through all states, which compares
+/// their hashes, need not distinguish them.
 impl Hash for Known {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.current.0, self.previous.0).hash(state);
     }
 }
 
-/// What a request shows of its sender's name.
+/// A request's sender, compared with the known incarnations of its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Met {
-    /// Nobody else uses it.
+    /// No other incarnation uses the name.
     Alone,
-    /// Another incarnation does, at this address.
+    /// Another incarnation, at this address, uses the name.
     Shared { other: SocketAddr, is_back: bool },
 }
 
 impl Incarnations {
     /// `from` asked for `election` at `now`, where `rival`, another incarnation of its name, holds
-    /// the grant or waits. That they share the name is said for as long as a lease `lasts`: a
+    /// the grant or waits. The grantor reports the shared name for as long as a lease `lasts`: a
     /// leader is heard no more often than it renews.
     pub(super) fn meet(
         &mut self,

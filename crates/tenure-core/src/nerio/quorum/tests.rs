@@ -126,7 +126,7 @@ fn a_grid_quorum_is_a_full_row_and_one_of_every_other() {
         let made = Quorums::grid(rows, columns);
         agrees_with_brute_force(rows * columns, made.clone(), is_quorum).unwrap();
 
-        // Every full row with a full column is one of them.
+        // The older rule's quorums, every full row with a full column, are among them.
         let made = made.unwrap();
         for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
             let cross = (0..columns).map(|c| place(row, c));
