@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_open_is_disbelieved() {
+    fn unopened_datagram_is_disbelieved() {
         let keys = format!("tenure-cluster-key-1 prod {}", "07".repeat(32));
         let seal = Seal::new(Keys::parse(&keys).unwrap()).unwrap();
         let mut line = Line::new(Counts(0), Some(seal));

@@ -369,7 +369,7 @@ mod tests {
 
     /// A process that only asks has a name that no member has.
     #[test]
-    fn another_configuration_of_a_question_is_told_as_that() {
+    fn question_reveals_other_configuration() {
         let mismatch = |peer: &str| Notice::Mismatch {
             peer: peer.parse().unwrap(),
             address: ([127, 0, 0, 1], 7).into(),
@@ -385,7 +385,7 @@ mod tests {
     /// Without a table a node that never granted looks like a node whose table was removed; every
     /// other memory has a single reason.
     #[test]
-    fn a_wait_names_the_one_reason_that_is_known() {
+    fn wait_names_the_known_reason() {
         let reserve = Fence::NONE;
         let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
         let missing = said(Grants::Missing);

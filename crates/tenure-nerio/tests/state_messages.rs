@@ -268,7 +268,7 @@ fn pipe_does_not_hang() {
 }
 
 #[test]
-fn what_cannot_be_brought_about_here() {
+fn remaining_messages() {
     let source = || std::io::Error::from_raw_os_error(2);
     let boot =
         StateError::Boot { path: "/proc/sys/kernel/random/boot_id".into(), source: source() };

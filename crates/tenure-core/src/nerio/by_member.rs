@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_does_as_a_map_of_the_standard_library_does() {
+    fn map_agrees_with_standard_map() {
         let mut map = alloc::collections::BTreeMap::new();
         let mut ours = ByMember::default();
         for step in 0_u64..2_000 {

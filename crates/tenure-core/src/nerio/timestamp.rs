@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_boot_is_later_whatever_its_clock_says() {
+    fn later_boot_wins_over_clock() {
         let before = qt(&[(1, 3, 1_000_000, 0)]);
         let after = qt(&[(1, 4, 7, 0)]);
         assert_eq!(before.order(&after), Ok(Ordering::Less));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_ordered_is_an_error() {
+    fn incomparable_timestamps_are_errors() {
         let one = qt(&[(1, 0, 10, 0), (2, 0, 10, 0)]);
         assert_eq!(one.order(&qt(&[(3, 0, 1, 0)])), Err(Incomparable::Disjoint));
         let across = qt(&[(1, 0, 9, 0), (2, 0, 11, 0)]);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn edicts_are_ordered_by_epoch_then_leadership_then_counter() {
+    fn edicts_order_by_epoch_leadership_counter() {
         let edict = |epoch, clock, counter| EdictTimestamp {
             epoch,
             quorum: qt(&[(1, 0, clock, 0)]),

@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_with_the_longest_names_always_fits() {
+    fn longest_message_fits() {
         let packer = Packer::new(u64::MAX, &Envelope { epoch: u64::MAX, who: who() });
         for message in largest() {
             let mut datagram = packer.start();
@@ -602,7 +602,7 @@ mod tests {
     /// As many questions as count in one datagram, from a name of one byte, and as many answers of
     /// each kind, with the longest names.
     #[test]
-    fn answers_are_at_most_four_times_as_long_as_questions() {
+    fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
         let asker = Packer::new(7, &Envelope { epoch: 0, who: who_asks });
         let grantor = Packer::new(7, &Envelope { epoch: u64::MAX, who: who() });
@@ -688,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_of_another_version_is_dropped_and_says_which() {
+    fn drop_names_the_other_version() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
         let mut datagram = packer.start();
         datagram[MAGIC.len()] = VERSION - 1;

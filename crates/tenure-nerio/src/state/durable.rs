@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_back() {
+    fn documents_never_go_back() {
         let sample = sample().durable;
         let old = Record::Identity {
             instance: sample.instance,

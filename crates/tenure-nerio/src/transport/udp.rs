@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_out_wakes_nobody() {
+    fn outgoing_datagrams_wake_no_thread() {
         const SENT: u32 = 50;
         const PATIENCE: Duration = Duration::from_secs(60);
         let any = "127.0.0.1:0".parse().unwrap();

@@ -103,7 +103,7 @@ mod tests {
     const FORMAT: Format = Format { magic: *b"\x89TENUREt", number: 2 };
 
     #[test]
-    fn what_was_sealed_opens() {
+    fn sealed_text_opens() {
         let mut bytes = FORMAT.seal(b"body");
         assert_eq!(bytes.len(), HEAD + 4 + CRC);
         bytes.extend_from_slice(b"more");

@@ -38,7 +38,7 @@ impl Group for Toys {
 tenure_testkit::handles!(Toys::default());
 
 #[tokio::test]
-async fn one_back_end_serves_both_classes() {
+async fn back_end_serves_both_classes() {
     let grant = Grant { lease: Some(LEASE), fence: Some(Fence::new(7)) };
     let (election, _outside) = toy::<AtMostOne>(grant);
     for fence in [7, 8] {

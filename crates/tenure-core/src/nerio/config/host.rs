@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_fault() {
         for (text, what) in [
             ("", "the address is empty"),
             ("127.0.0.1", "the address \"127.0.0.1\" has no port"),

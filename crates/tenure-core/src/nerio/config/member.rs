@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_says_of_which_member() {
+    fn errors_name_the_member() {
         let wrong = |text: &str| members(text).unwrap_err().to_string();
         assert_eq!(wrong("a=127.0.0.1:1,"), "the member \"\" has no `=`");
         assert_eq!(

@@ -49,7 +49,7 @@ fn the_defaults_pass_and_are_the_documented_ones() {
 }
 
 #[test]
-fn one_member_and_thirty_one_pass() {
+fn smallest_and_largest_lists_pass() {
     for count in [1, Config::MEMBERS_MAX] {
         let list = (1..=count).map(|n| Member {
             name: alloc::format!("n{n}").parse().unwrap(),
@@ -85,7 +85,7 @@ fn the_first_lease_outlasts_a_dead_candidate() {
 }
 
 #[test]
-fn a_repetition_waits_for_two_round_trips_within_a_sixth_of_the_lease() {
+fn repetition_waits_two_round_trips() {
     let config = config().with_lease(ms(6_000));
     assert_eq!(config.retry_after(ms(1)), ms(50));
     assert_eq!(config.retry_after(ms(100)), ms(200));
@@ -159,7 +159,7 @@ fn a_members_list_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_setting_out_of_range_is_refused_with_its_rule() {
+fn refusal_states_the_range() {
     assert_eq!(
         refused(|c| c.drift = "0.250000001".parse().unwrap()),
         "the drift bound is 0.250000001; it must be at most 0.25: repair a clock that is further \
@@ -201,7 +201,7 @@ fn a_setting_out_of_range_is_refused_with_its_rule() {
 }
 
 #[test]
-fn a_lease_that_is_too_short_is_refused_with_one_that_would_do() {
+fn refusal_states_the_shortest_lease() {
     assert_eq!(
         refused(|c| c.lease = ms(1_700)),
         "lease 1.7s is too short: when its first renewal is due, after a third, 1.131633334s are \
@@ -244,7 +244,7 @@ fn the_digest_is_the_same_for_ever() {
 }
 
 #[test]
-fn the_digest_does_not_depend_on_the_order_of_the_list() {
+fn digest_ignores_order_of_members() {
     let digest = |list: &[usize], quorums: &str| {
         let mut config = config();
         config.members = list.iter().map(|nth| config.members[*nth].clone()).collect();
@@ -292,7 +292,7 @@ fn every_part_that_must_agree_changes_the_digest() {
 }
 
 #[test]
-fn what_may_differ_does_not_change_the_digest() {
+fn digest_ignores_settings_that_may_differ() {
     let changes: &[fn(&mut Config)] = &[
         |c| c.lease = ms(4_000),
         |c| c.delta_max = ms(4_000),

@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn text_from_outside_is_read_or_refused_and_never_panics(text in "[a-d0-9=,;:+x th]{0,24}") {
+    fn foreign_text_never_panics(text in "[a-d0-9=,;:+x th]{0,24}") {
         for form in ["", "weights:", "grid:", "sets:"] {
             let names = letters("a b c d");
             if let Ok(made) = Quorums::parse(&format!("{form}{text}"), &names) {
@@ -113,7 +113,7 @@ fn majorities_are_what_the_paper_says() {
 }
 
 #[test]
-fn a_grid_quorum_is_a_full_row_and_one_of_every_other() {
+fn grid_quorum_covers_every_row() {
     for (rows, columns) in
         [(1, 1), (1, 4), (4, 1), (2, 2), (2, 3), (3, 2), (1, 6), (6, 1), (3, 3), (2, 4)]
     {
@@ -138,7 +138,7 @@ fn a_grid_quorum_is_a_full_row_and_one_of_every_other() {
 }
 
 #[test]
-fn weights_are_decided_exactly_and_not_by_half_of_the_sum() {
+fn weights_are_decided_exactly() {
     // Half of the sum is enough here: one of the two sides always falls short.
     let odd = [1_000; 31];
     assert!(Quorums::weighted(&odd, Some(15_001)).is_ok());
@@ -168,7 +168,7 @@ fn explicit_sets_are_kept_minimal_and_in_order() {
 }
 
 #[test]
-fn nobody_is_never_a_quorum() {
+fn empty_set_is_no_quorum() {
     for made in [
         Quorums::majority_of(0),
         Quorums::majority(1).unwrap(),
@@ -302,7 +302,7 @@ fn refused_text_says_what_is_wrong_and_where() {
 }
 
 #[test]
-fn the_canonical_text_depends_on_names_and_not_on_their_order() {
+fn canonical_text_ignores_order_of_names() {
     let canonical = |list: &str, text: &str| {
         let names = letters(list);
         Quorums::parse(text, &names).unwrap().canonical(&names)
@@ -320,7 +320,7 @@ fn the_canonical_text_depends_on_names_and_not_on_their_order() {
 }
 
 #[test]
-fn the_quorum_that_lasts_longest_is_the_one_whose_first_end_is_latest() {
+fn longest_quorum_has_latest_first_end() {
     let longest = |quorums: &Quorums, ends: &[(u64, usize)]| {
         let ends = ends.iter().map(|(end, member)| (Time::from_nanos(*end), *member));
         quorums.longest(ends).map(|(members, end)| (members, end.as_nanos()))

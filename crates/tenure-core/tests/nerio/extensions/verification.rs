@@ -7,17 +7,17 @@ use tenure_core::nerio::{
 use crate::story::*;
 
 #[test]
-fn one_who_does_not_lead_promises_nothing() {
+fn follower_promises_nothing() {
     let mut s = Story::new();
     s.campaign("p");
     assert!(remainder(&s.tell("q", "p", verify(at(7)))).unwrap().remaining.is_zero());
     assert!(remainder(&s.tell("q", "r", verify(at(7)))).unwrap().remaining.is_zero());
 }
 
-/// Erratum 2: E := C, then the promise is waited for, then the release is sent; no new attempt
-/// in between.
+/// Erratum 2: E := C, then the leader waits for the end of the promise, then it sends the release;
+/// no new attempt begins in between.
 #[test]
-fn a_release_waits_for_the_promise_and_no_attempt_begins_before() {
+fn release_waits_for_promise() {
     let mut config = config(&GRANTORS);
     config.verify_max = ms(110);
     let mut s = Story::with(config);
@@ -59,7 +59,7 @@ fn a_transfer_waits_for_the_promise() {
 }
 
 #[test]
-fn an_answer_that_was_not_asked_for_is_ignored() {
+fn unasked_answer_is_ignored() {
     let mut s = Story::new();
     s.elect("p");
     let remaining = ms(500);

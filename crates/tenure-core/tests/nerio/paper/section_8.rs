@@ -7,7 +7,7 @@ use tenure_core::nerio::Event;
 use crate::story::*;
 
 /// "If leader p starts OQwBD before c_p(E_p) − d, then it is able to extend its leadership before
-/// it expires." It starts after a third of the lease.
+/// it expires." Here the leader starts after a third of the lease.
 #[test]
 fn a_renewal_starts_well_before_the_latest_moment() {
     let mut s = Story::new();
@@ -68,9 +68,9 @@ fn any_delta_is_granted_for_what_it_says() {
     }
 }
 
-/// 10.1: "δ = d + max(i, (1 + ρ)(E − C))" is what a checked lease is at least.
+/// 10.1: a checked lease is at least "δ = d + max(i, (1 + ρ)(E − C))".
 #[test]
-fn a_checked_lease_is_at_least_the_delta_of_10_1() {
+fn checked_lease_reaches_delta_of_10_1() {
     let s = Story::new();
     let config = &s.config;
     let remaining = config.drift.shrink(config.lease) - config.renew_after();

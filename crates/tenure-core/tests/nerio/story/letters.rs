@@ -1,4 +1,4 @@
-//! Messages written by hand, and what is found in effects.
+//! Messages written by hand, and messages found in effects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tenure_core::nerio::{
 
 use super::{Time, at, ms, name, x};
 
-/// A request for 1 s in the name of an attempt that began with it.
+/// A request for 1 s, the first of its attempt.
 pub fn request(start: Time) -> Request {
     Request {
         election: x(),
@@ -46,7 +46,7 @@ pub fn release(start: Time) -> Message {
     Message::from(Release { election: x(), start, next: None })
 }
 
-/// A release that names who should be handled first.
+/// A release that names the next candidate.
 pub fn release_for(start: u64, next: &str) -> Message {
     Message::from(Release { election: x(), start: at(start), next: Some(name(next)) })
 }

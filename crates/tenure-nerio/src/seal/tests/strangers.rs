@@ -73,7 +73,7 @@ proptest! {
 
     /// Datagrams of every kind with a changed bit, a cut end, or bytes added.
     #[test]
-    fn what_was_changed_is_not_read(
+    fn changed_datagram_is_not_read(
         which in 0..100_usize,
         place in 0..10_000_usize,
         how in 0..10_u8,
