@@ -65,12 +65,12 @@ pub enum Loss {
     /// The lease was not renewed in time: the network, its grantors or this process stalled.
     #[error("the lease ran out before it was renewed")]
     Expired,
-    #[error("it was resigned")]
+    #[error("the leader resigned")]
     Resigned,
-    #[error("it was handed over")]
+    #[error("the leader handed over")]
     Transferred,
     #[error(
-        "somebody else deleted its key or its lease in the store, or revoked permission to them"
+        "another program deleted the key or the lease in the store, or revoked permission to them"
     )]
     Revoked,
     /// Fences from before and after may be out of order.
@@ -78,7 +78,7 @@ pub enum Loss {
     Reset,
     #[error("another leader goes before this one")]
     Superseded,
-    #[error("it was assigned to another process")]
+    #[error("the partition was assigned to another process")]
     Reassigned,
     #[error("the node has been closed")]
     Closed,

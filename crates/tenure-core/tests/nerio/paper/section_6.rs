@@ -19,7 +19,7 @@ fn a_release_aborts_lowers_e_and_then_broadcasts() {
             "to member 0: release x start 10.000000",
             "to member 1: release x start 10.000000",
             "to member 2: release x start 10.000000",
-            "x: ended: it was resigned",
+            "x: ended: the leader resigned",
         ]
     );
     assert!(!s.leads("p"));
