@@ -1,8 +1,8 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
-//! when it has said so again after a while, and no datagram of it that agrees came in between.
-//! Strangers cause notices, and change nothing.
+//! after two differing datagrams, some time apart, without an agreeing datagram in between.
+//! Datagrams of strangers cause notices, and change nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,12 +15,12 @@ use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use crate::log;
 use crate::notice::Notice;
 
-/// How long a member must have said nothing else before it counts as differing.
+/// Time between two differing datagrams after which a member counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
-    /// Since when each member has said that it differs.
+    /// Members with another configuration, and their first and last such datagrams.
     differing: BTreeMap<usize, Differs>,
     hopeless: bool,
 }

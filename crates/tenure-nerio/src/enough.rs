@@ -1,12 +1,11 @@
-//! When a question to all members has been answered by enough of them.
+//! The moment at which enough members have answered a question to all.
 
 use std::time::Duration;
 
 use tenure_core::nerio::{Checked, MemberSet};
 use tokio::sync::watch;
 
-/// Names are still looked up for this long when a quorum has answered: a silent name server takes
-/// several seconds.
+/// Time for look-ups after a quorum has answered: a silent name server takes several seconds.
 const MORE: Duration = Duration::from_millis(500);
 
 /// Members that have answered so far.
@@ -16,7 +15,7 @@ pub(crate) struct Answers<'a> {
     enough: watch::Sender<bool>,
 }
 
-/// Learns that a quorum has answered, if anybody waits for one.
+/// Signals that a quorum has answered, to callers that wait for one.
 #[derive(Clone)]
 pub(crate) struct Enough(watch::Receiver<bool>);
 

@@ -13,8 +13,8 @@ use crate::notice::Notice;
 use crate::places::Places;
 use crate::seal::{Authority, DropReason, is_sealed};
 
-/// Between two that are worth a look at the log; of what others may forge only one in that time
-/// costs more than its check.
+/// Least time between two notices worth a line in the log: of datagrams that others may forge, only
+/// one in that time costs more than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Troubles with the key of a peer.

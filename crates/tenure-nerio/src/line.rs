@@ -1,4 +1,4 @@
-//! The way of datagrams, sealed where there are keys.
+//! The path of datagrams, sealed if there are keys.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tenure_core::Time;
 use crate::seal::{DropReason, OpenDatagram, Seal};
 use crate::transport::Transport;
 
-/// A transport, and what seals.
+/// A transport with its seal.
 pub(crate) struct Line<T> {
     transport: T,
     pub(crate) seal: Option<Box<Seal>>,
@@ -21,7 +21,7 @@ impl<T: Transport> Line<T> {
         Self { transport, seal: seal.map(Box::new) }
     }
 
-    /// Opens what came: nothing if it was part of a greeting.
+    /// Opens a received datagram; `None` for a part of a greeting.
     pub(crate) fn open<'a>(
         &mut self,
         now: Time,
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::keys::Keys;
 
-    /// Counts what it is told not to believe.
+    /// Counts the datagrams that it must not believe.
     struct Counts(u32);
 
     impl Transport for Counts {

@@ -1,7 +1,7 @@
-//! Addresses of the members of a cluster, and which sender is a member.
+//! Addresses of the members of a cluster, and recognition of senders as members.
 //!
-//! A datagram is a member's by the member's key and name. Without keys nothing proves anything:
-//! there it must come from an address that the member's host has, by the members list or by DNS.
+//! A member proves itself by its key and its name. Without keys there is no proof: then a datagram
+//! must come from an address of the member's host, by the members list or by DNS.
 
 mod lives;
 mod look_up;
@@ -23,12 +23,12 @@ use super::agreement::blame;
 use super::notice::Notice;
 use super::seal::Authority;
 
-/// How long a member may leave unanswered what is sent to it before another address of it is tried.
+/// Silence of a member after which another of its addresses is tried.
 const TRIED: Duration = Duration::from_millis(300);
-/// How long before its name is looked up again.
+/// Silence of a member after which its name is looked up again.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Which addresses a socket reaches.
+/// The reach of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Reach(SocketAddr);
 
@@ -54,15 +54,13 @@ impl Reach {
     }
 }
 
-/// Whether what is sent to `member` arrives at a socket that is bound `here`, as far as the two
-/// tell without looking a name up.
+/// Whether datagrams to `member` arrive at a socket bound to `here`, without a look-up.
 pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
     let ip = member.literal().map(|member| member.ip().to_canonical());
     let any = here.ip().is_unspecified() || ip.is_none_or(|ip| here.ip().to_canonical() == ip);
     any && here.port() == member.port()
 }
 
-/// The place of a member.
 #[derive(Debug)]
 struct Place {
     name: NodeName,
@@ -71,29 +69,28 @@ struct Place {
     addresses: Vec<SocketAddr>,
     /// Index of the address in use.
     current: usize,
-    /// Since when the member has not answered at this address, and at all, on `CLOCK_BOOTTIME`.
+    /// Begin of the silence at this address, and in all, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
     /// Wakes the task that looks the name up.
     again: Option<Arc<Notify>>,
-    /// Why the name gives no address now.
+    /// Error of the last look-up, while the name gives no address.
     error: Option<String>,
 }
 
-/// All members.
 #[derive(Debug)]
 pub(super) struct Places {
     all: Vec<Place>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
-    /// So that waiting for a look-up never ends.
+    /// Kept so that waiting for a look-up never ends.
     _sender: mpsc::UnboundedSender<LookUpResult>,
 }
 
 impl Places {
-    /// The places of the members of `config`, for a socket that is bound to `local`. Begins to look
-    /// up names, so a runtime is needed if there are any.
+    /// The places of the members of `config`, for a socket bound to `local`. Begins to look up
+    /// names, which needs a runtime.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
         let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
@@ -128,7 +125,7 @@ impl Places {
         }
     }
 
-    /// The same if there is one already.
+    /// Returns the result of a look-up that has ended.
     pub(super) fn try_looked(&mut self) -> Option<LookUpResult> {
         self.looked.try_recv().ok()
     }
@@ -148,7 +145,7 @@ impl Places {
                 ours.sort_unstable();
                 theirs.sort_unstable();
                 if ours == theirs {
-                    // A name server may turn them round each time: the one in use is kept.
+                    // A name server may rotate the addresses: keep the one in use.
                     found.clone_from(&place.addresses);
                 }
                 let changed = found != place.addresses;
@@ -176,7 +173,7 @@ impl Places {
         }
     }
 
-    /// A notice about another member with an address of this one.
+    /// A notice about another member that shares an address with this one.
     fn at_one_address(&self, member: usize) -> Option<Notice> {
         let this = self.all.get(member)?;
         let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
@@ -188,11 +185,11 @@ impl Places {
         })
     }
 
-    /// Notices of all troubles with addresses that last.
+    /// Notices of all lasting troubles with addresses.
     pub(super) fn troubles(&self) -> Vec<Notice> {
         let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
         for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
-            // Both members give the same notice.
+            // Both members cause the same notice.
             if !all.contains(&notice) {
                 all.push(notice);
             }
@@ -200,8 +197,8 @@ impl Places {
         all
     }
 
-    /// A notice about a sender that names itself as a member and is not at the member's address;
-    /// `keyed` says whether its key proves the name.
+    /// A notice about a sender with the name of a member that is not at the member's address;
+    /// `keyed` if its key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,
@@ -244,7 +241,6 @@ impl Places {
         self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
     }
 
-    /// The name of this member.
     pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
         self.all.get(member).map(|place| &place.name)
     }
@@ -254,7 +250,7 @@ impl Places {
         self.all.iter().position(|place| place.addresses.contains(&address))
     }
 
-    /// The member that `who` is: by its name, and by its key; without keys by its address, too.
+    /// The member that `who` is: by its name and its key; without keys by its address, too.
     pub(super) fn member(
         &self,
         who: &Who,
@@ -275,7 +271,7 @@ impl Places {
         place.addresses.get(place.current).copied()
     }
 
-    /// The address for datagrams to `member`. Looks the name up again when the member is silent.
+    /// The address for datagrams to `member`. A silent member's name is looked up again.
     pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
@@ -290,7 +286,7 @@ impl Places {
         place.addresses.get(place.current).copied()
     }
 
-    /// Tries another address of `member`: the system cannot send to the present one.
+    /// Tries another address of `member`, since the system cannot send to the present one.
     pub(super) fn refused(&mut self, now: Time, member: usize) {
         if let Some(place) = self.all.get_mut(member) {
             place.turn(now);
@@ -307,7 +303,7 @@ impl Places {
         address: SocketAddr,
     ) -> Option<Notice> {
         let place = self.all.get_mut(member)?;
-        // A member that has moved is heard, and does not hear what is sent to where it was.
+        // A member that has moved can send, but receives nothing at its old address.
         if place.addresses.contains(&address) {
             place.silent = None;
         }
@@ -318,7 +314,7 @@ impl Places {
         Some(Notice::MemberTwice { member: place.name.clone(), addresses })
     }
 
-    /// All addresses of a member that has several: there may be another process at each.
+    /// All addresses of a member that has several, each of which may be another process.
     pub(super) fn several(&self, member: usize) -> Vec<SocketAddr> {
         let all = self.all.get(member).map(|place| place.addresses.clone());
         all.filter(|all| all.len() > 1).unwrap_or_default()

@@ -5,21 +5,19 @@ use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
-/// The most senders that are remembered: the latest ones.
+/// Most senders that are remembered, the latest ones.
 const KEPT_MAX: usize = 1_024;
 
 /// A node that sends without a key. Nothing proves its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unsealed {
-    /// The name that the node uses.
     pub name: NodeName,
-    /// The address of the node.
     pub address: SocketAddr,
-    /// The time of its last datagram, on `CLOCK_BOOTTIME`.
+    /// Time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
 }
 
-/// By their addresses.
+/// Senders by address.
 #[derive(Default)]
 pub(super) struct UnsealedSenders(BTreeMap<SocketAddr, (NodeName, Time)>);
 
