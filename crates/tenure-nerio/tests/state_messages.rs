@@ -18,7 +18,7 @@ fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryEr
     StateDir::open(path, opening, &grantor("orders", "a"))
 }
 
-/// The refusal, with the temporary directory in it written as `/T`.
+/// The text of the refusal, with `/T` in place of the temporary directory.
 fn refusal(parent: &TempDir, path: &Path, opening: Opening) -> String {
     match open(path, opening) {
         Err(error) => error.to_string().replace(parent.path().to_str().unwrap(), "/T"),

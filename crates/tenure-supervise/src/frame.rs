@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// From the supervisor to its guard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// The deadline has changed: read it. The first one comes with the command's standard input
+    /// The deadline has changed: read it. The first order comes with the command's standard input
     /// and with the deadline.
     Look,
     /// End the command now, gracefully.
@@ -28,7 +28,7 @@ pub(crate) enum Report {
     AllGone(Why),
 }
 
-/// Why a command was not started.
+/// The reason why a command was not started.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Failure {
     /// SIGTERM would have been due at once.
@@ -43,9 +43,8 @@ pub(crate) enum Failure {
     Hung,
     /// A step before that failed.
     Setup {
-        /// The step that failed.
         doing: String,
-        /// The error number, 0 when there is none.
+        /// 0 without an error number.
         errno: i32,
     },
 }
@@ -56,23 +55,23 @@ impl Failure {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
     /// Exit code, 0 to 255.
     Code(i32),
-    /// This signal ended it.
+    /// Signal that ended it.
     Signal(i32),
 }
 
 impl Ended {
-    /// `None` for a process that was only stopped or continued.
+    /// The end by a wait status; `None` for a process that was only stopped or continued.
     pub(crate) fn from_status(status: WaitStatus) -> Option<Self> {
         let code = status.exit_status().map(Self::Code);
         code.or_else(|| status.terminating_signal().map(Self::Signal))
     }
 
-    /// The code a shell would report: the process's own, or 128 plus the signal.
+    /// The code that a shell would report: the process's own, or 128 plus the signal.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         let code = match self {
@@ -97,11 +96,11 @@ impl fmt::Display for Ended {
 pub enum Why {
     /// The first process ended of its own accord.
     Itself,
-    /// A stop was asked for.
+    /// A caller asked for a stop.
     Stopped,
     /// The lease came to its end.
     Deadline,
-    /// The guard was gone, or overdue, and the supervisor killed what was left.
+    /// The guard was gone, or overdue, and the supervisor killed the remaining processes.
     GuardLost,
 }
 

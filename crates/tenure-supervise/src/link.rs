@@ -1,7 +1,7 @@
 //! The socket between two neighbours in the chain of processes.
 //!
-//! A child has its end as standard input: that needs no descriptor numbers, no inheritance and
-//! so no `unsafe`. The real standard input travels over it, attached to the first packet. Packets
+//! A child has its end as standard input: so the link needs no descriptor numbers, no inheritance
+//! and no `unsafe`. The real standard input travels over it, attached to the first packet. Packets
 //! keep frames whole, and the end of one process is the end of the link for the other.
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -17,10 +17,10 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// More than any frame has.
+/// More bytes than any frame has.
 const FRAME_MAX: usize = 1024;
 
-/// As many descriptors as one frame may have.
+/// Most descriptors of a frame.
 const ATTACHED_MAX: usize = 2;
 
 /// An end of the socket. Dropping the end closes the link.
@@ -31,8 +31,8 @@ pub(crate) struct Link(OwnedFd);
 pub(crate) enum Received<T> {
     /// A frame.
     Frame(T),
-    /// The link is closed, or the packet was no frame: the other side is not to be trusted any
-    /// longer, which is the same.
+    /// The link is closed, or the packet was no frame: the other side cannot be trusted any longer,
+    /// which is the same.
     End,
 }
 
@@ -43,12 +43,12 @@ impl Link {
         Ok((Self(a), Self(b)))
     }
 
-    /// The end this process was started with.
+    /// The end with which this process was started.
     pub(crate) fn from_stdin() -> io::Result<Self> {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
-    /// Sends without ever waiting: `WouldBlock` when the other side has not read for long.
+    /// Sends without a wait: `WouldBlock` if the other side has not read for long.
     pub(crate) fn send<T: Serialize>(&self, frame: &T) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         send(&self.0, &encode(frame)?, flags)?;
@@ -77,8 +77,8 @@ impl Link {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
-            // The other side has ended and left something unread. Linux says so once, and before
-            // what that side had sent.
+            // The other side has ended and left something unread. Linux reports that once, and
+            // before the frames of that side.
             Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
             received => received?,
         };
@@ -108,7 +108,7 @@ impl Link {
         }
     }
 
-    /// Sends nothing more; the other side hears the end after all that was sent.
+    /// Ends the sending; the other side receives all frames before the end.
     pub(crate) fn finish(&self) -> io::Result<()> {
         Ok(shutdown(&self.0, Shutdown::Write)?)
     }

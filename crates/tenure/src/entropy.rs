@@ -1,4 +1,4 @@
-//! The only randomness of a node: drawn once, when it starts.
+//! The only randomness of a node, drawn once at its start.
 
 /// 128 random bits.
 pub(crate) fn number() -> Result<u128, getrandom::Error> {

@@ -1,4 +1,4 @@
-//! Giving a candidacy or a leadership up, at the latest when its handle is dropped.
+//! Resignation from a candidacy or a leadership, at the latest when its handle is dropped.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The end of the lease, with everybody well but the command.
+//! The end of the lease, while every process but the command is healthy.
 
 use std::ffi::OsString;
 use std::fs;
@@ -29,7 +29,7 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     for stamp in &told {
         assert!(stamp.at >= warning, "{stamp:?} was told before {warning}");
     }
-    // On a machine that stands still when it is time to warn, only the killing may be left.
+    // On a machine that stands still at the warning, only the killing may be left.
     let stood_still = scene.lateness() > (lease.grace - lease.kill_margin) / 2;
     if !stood_still && scene.last_stamp() > warning {
         let begun = stamps.iter().filter(|stamp| stamp.what == 'B').count();
@@ -67,7 +67,7 @@ fn extensions_keep_it_alive() {
     let mut scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     let enough = scene.until.before(lease.kill_margin).after(SECOND);
     while clock::now() < enough {
-        // Far enough ahead for a machine that stands still for a while.
+        // The end is far enough ahead for a machine that stands still for a while.
         scene.extend(clock::now().after(4 * lease.length));
         sleep(millis(100));
     }
@@ -120,7 +120,7 @@ fn a_stop_does_not_outlast_the_lease() {
     scene.expect_gone_but(&[scene.supervisor()]);
 }
 
-/// SIGKILL 1 s after SIGTERM, before there are too many for the machine.
+/// SIGKILL comes 1 s after SIGTERM, before there are too many processes for the machine.
 fn of_one_that_forks() -> Lease {
     Lease { kill_margin: 58 * SECOND, ..Lease::short() }
 }
@@ -139,8 +139,8 @@ fn a_command_that_forks_into_sessions() {
     assert!(scene.gone < scene.until, "the last was gone before the end of the lease");
 }
 
-/// Each process lives for the moment it takes to start the next, and ignores SIGTERM from its
-/// first instruction.
+/// Each process lives until it has started the next, and ignores SIGTERM from its first
+/// instruction.
 fn a_process_that_only_moves_on() {
     let lease = Lease { grace: millis(1200), kill_margin: millis(500), ..Lease::long() };
     let script = r#"trap '' TERM; c='sh -c "$1" again "$1" &'; sh -c "$c" first "$c""#;

@@ -12,7 +12,7 @@ tenure_testkit::tests!(
 );
 
 /// A process that a shell started before it becomes the supervisor with `exec` is the supervisor's
-/// child: in its session, or in one of its own.
+/// child: in its session, or in a session of its own.
 fn a_lost_guard_costs_other_children_nothing() {
     let mut scene = Scene::empty();
     let others = scene.path("others");
@@ -29,8 +29,8 @@ fn a_lost_guard_costs_other_children_nothing() {
     scene.expect_outcome_beside(&others, "137 signal 9, its guard was lost");
 }
 
-/// As in a container whose first process supervises, by `docker exec … sh -c 'setsid job &'`: it
-/// becomes a child of the supervisor while the command runs.
+/// In a container whose first process supervises, `docker exec … sh -c 'setsid job &'` leaves an
+/// orphan: the job becomes a child of the supervisor while the command runs.
 fn a_lost_guard_costs_orphans_of_others_nothing() {
     let mut scene = Scene::empty();
     let go = scene.path("go");

@@ -59,8 +59,8 @@ fn a_command_that_cannot_be_killed_is_waited_for() {
     assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
 }
 
-/// Holds `pid` by `ptrace` and lets it run. When it has ended only its tracer could reap it, which
-/// does not.
+/// Holds `pid` by `ptrace` and lets it run. After its end only its tracer could reap it, which does
+/// not.
 fn trace(pid: i32) -> Child {
     let (ptrace, waitid) = match std::env::consts::ARCH {
         "x86_64" => (101, 247),
@@ -83,7 +83,7 @@ fn trace(pid: i32) -> Child {
     perl
 }
 
-/// However often the lease is renewed meanwhile.
+/// The rule holds however often the lease is renewed meanwhile.
 fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
     let mut tracer = trace(scene.guard);
@@ -94,7 +94,7 @@ fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
     tracer.wait().unwrap();
 }
 
-/// The same.
+/// The rule holds for a killed guard, too.
 fn a_killed_guard_that_cannot_be_reaped_is_not_waited_for() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     let mut tracer = trace(scene.guard);

@@ -126,7 +126,7 @@ fn it_is_told_what_it_leads() {
     scene.marked().stdout.take().unwrap().read_to_string(&mut said).unwrap();
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "db/primary node-1 42");
-    // The first may have been read before or after the extension.
+    // The first value may have been read before or after the extension.
     let first = scene.until.as_nanos().to_string();
     let second = later.as_nanos().to_string();
     assert!(lines[1] == first || lines[1] == second, "{said}");
@@ -173,7 +173,7 @@ fn it_has_the_standard_streams_and_nothing_else() {
     assert_eq!(err, "to-stderr\n");
     let mut lines = out.lines();
     assert_eq!(lines.next(), Some("through standard input"));
-    // Whatever cargo and its caller left open is theirs; a socket or a pipe more would be ours.
+    // Files that cargo and its caller left open are theirs; any other socket or pipe is ours.
     let theirs: Vec<String> = fs::read_dir("/proc/self/fd")
         .unwrap()
         .flatten()

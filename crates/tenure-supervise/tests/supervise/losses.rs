@@ -82,7 +82,7 @@ fn a_killed_guard_takes_all_with_it() {
     assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
 }
 
-/// While the supervisor cannot do anything about it.
+/// The supervisor cannot act meanwhile.
 fn a_killed_guard_takes_its_child_with_it_at_once() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", &["stubborn/daemon"]);
     scene.freeze(scene.supervisor());
@@ -102,7 +102,7 @@ fn a_stopped_guard_is_done_without() {
     assert!(scene.gone < scene.until, "gone before the end of the lease");
 }
 
-/// Not even a supervisor is there to help.
+/// No supervisor is there to help.
 fn a_guard_that_was_stopped_catches_up_at_once() {
     let lease = Lease::short();
     let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
@@ -119,11 +119,12 @@ fn a_guard_that_was_stopped_catches_up_at_once() {
     scene.expect_outcome("137 signal 9, the lease came to its end");
 }
 
-/// More than the guard reads at once, and more than its socket holds: it stood still while the
-/// lease was renewed again and again. Only the last renewal lets the command live.
+/// A guard stood still while the lease was renewed again and again: it finds more orders than it
+/// reads at once, and than its socket holds. Only the last renewal lets the command live.
 fn the_newest_deadline_counts_however_many_came() {
     for times in [100, 10_000] {
-        // SIGKILL 1 s after it was shortened, and 29 s until the guard is done without.
+        // SIGKILL comes 1 s after the lease was shortened, and the supervisor acts without the
+        // guard after 29 s.
         let lease = Lease { grace: millis(59_500), kill_margin: 59 * SECOND, ..Lease::short() };
         let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
         scene.freeze(scene.guard);
@@ -173,7 +174,7 @@ fn a_stop_reaches_a_guard_that_did_not_read() {
     scene.expect_outcome("7 exit code 7, it was stopped");
 }
 
-/// Though the lease is renewed all the time, so that its end never comes.
+/// The lease is renewed all the time, so its end never comes.
 fn a_stop_does_not_wait_for_a_stopped_guard() {
     let lease = Lease { grace: 2 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);

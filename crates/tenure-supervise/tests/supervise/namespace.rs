@@ -1,5 +1,5 @@
 //! A supervisor in a PID namespace: its session and group began outside, as under `nsenter` or in
-//! some containers, and have the number 0 to it; or `/proc` is that of another namespace.
+//! some containers, and have the number 0 inside; or `/proc` belongs to another namespace.
 
 use std::env;
 use std::process::Command;
@@ -13,7 +13,7 @@ tenure_testkit::tests!(
 
 const WITH_ITS_PROC: &[&str] = &["--pid", "--fork", "--kill-child", "--mount-proc"];
 const WITHOUT: &[&str] = &["--pid", "--fork", "--kill-child"];
-/// Set inside.
+/// Set inside the namespace.
 const INSIDE: &str = "TENURE_TEST_INSIDE";
 
 fn a_session_and_group_without_numbers_are_left_alone() {

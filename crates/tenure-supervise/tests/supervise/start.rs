@@ -73,7 +73,7 @@ fn a_script_with_carriage_returns() {
     expect_error(&Lease::long(), &[file], 127, message);
 }
 
-/// Built for another C library, say.
+/// For example, a program for another C library.
 fn a_program_without_its_loader() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = fs::read("/proc/self/exe").unwrap();
@@ -114,7 +114,7 @@ fn an_until_file_that_cannot_be_written() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-/// Asserts that the supervisor says so, and that nothing is left running.
+/// Asserts that the supervisor reports this, and that nothing is left running.
 fn expect_hung(scene: &mut Scene, why: &str) {
     let said = scene.hear();
     let (before, after) = said.split_once(" in ").expect(&said);
@@ -130,7 +130,7 @@ fn a_command_whose_execve_hangs_ends_with_its_lease() {
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.shorten(&lease);
-    // Renewals go on; they are for a command that runs.
+    // Renewals go on, but they are for a command that runs.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "and then the lease came to its end");
 }

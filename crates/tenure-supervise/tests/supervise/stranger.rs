@@ -1,4 +1,4 @@
-//! A guard that is spoken to by somebody else than its supervisor.
+//! A guard that gets packets from a stranger.
 
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -23,7 +23,7 @@ tenure_testkit::tests!(
     a_guard_that_comes_to_run_late_starts_nothing_after_a_stop,
 );
 
-/// The tags of orders and reports, as they are on the wire.
+/// The tags of orders and reports, as on the wire.
 const LOOK: u8 = 0;
 const STOP: u8 = 1;
 const STARTED: u8 = 0;
@@ -33,7 +33,7 @@ const ALL_GONE: u8 = 3;
 
 struct Stranger {
     scene: Scene,
-    /// Packets keep their bounds in it, as in a datagram socket.
+    /// Packets keep their bounds, as in a datagram socket.
     link: Option<UnixDatagram>,
 }
 
@@ -135,7 +135,7 @@ fn a_guard_without_a_first_order_starts_nothing() {
         stranger.send(bytes, &lease(600 * SECOND));
         stranger.expect_nothing_started(2);
     }
-    // Without standard input, without a deadline, with one that makes no sense.
+    // Packets without standard input, without a deadline, and with a deadline that makes no sense.
     let nonsense = [null(), file(&[0; 16])];
     for attached in [&[][..], &[null()], &nonsense, &[null(), null()]] {
         let stranger = Stranger::new();

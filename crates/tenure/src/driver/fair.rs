@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// Letters of which `a` never ends, and what was handled.
+    /// Letters, of which `a` never ends, and the handled ones.
     #[derive(Default)]
     struct Driver {
         b: usize,
@@ -62,7 +62,7 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // Handling a letter gives rise to more.
+            // Handling a letter causes more.
             self.c += usize::from(letter == 'b');
         }
     }

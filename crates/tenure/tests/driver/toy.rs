@@ -1,4 +1,4 @@
-//! A protocol of which one process always wins, carried by the common loop.
+//! A protocol in which one process always wins, driven by the common loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,12 +14,12 @@ use tenure_core::{
 use tenure_testkit::handles::PATIENCE;
 use tokio::sync::{mpsc, oneshot};
 
-/// The end of its claims.
+/// The end of claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Grant {
-    /// How long its leaders lead; for ever if they have no end.
+    /// Length of leaderships; `None` for leaders without an end.
     pub(crate) lease: Option<Duration>,
-    /// The fence of its first leader.
+    /// Fence of the first leader.
     pub(crate) fence: Option<Fence>,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Told {
 pub(crate) struct Core {
     id: &'static str,
     grant: Grant,
-    /// Leaders, as far as they were reported.
+    /// Leaders that were reported.
     leaders: BTreeMap<(ElectionName, &'static str), Value>,
     observed: BTreeSet<ElectionName>,
 }
@@ -74,7 +74,7 @@ impl Core {
         }
     }
 
-    /// All others hear it, too.
+    /// Tells this node and all others.
     fn tell(&mut self, told: Told, out: &mut Effects<Plain>) {
         out.push(Effect::Send { to: "all", message: told.clone() });
         self.hear(told, out);
@@ -154,15 +154,15 @@ pub(crate) enum Incoming {
     Told(Told),
 }
 
-/// How all of a group are reached.
+/// The ways to all nodes of a group.
 pub(crate) type All = Arc<Mutex<BTreeMap<&'static str, mpsc::UnboundedSender<Incoming>>>>;
 
-/// The same for both classes of safety.
+/// The back end for both classes of safety.
 pub(crate) struct Toy<C: SafetyClass> {
     id: &'static str,
     all: All,
     incoming: mpsc::UnboundedReceiver<Incoming>,
-    /// Dropped with the thread.
+    /// The thread drops this.
     _ends: oneshot::Sender<()>,
     kind: PhantomData<fn() -> C>,
 }
@@ -229,7 +229,7 @@ pub(crate) struct Outside<C: SafetyClass> {
 }
 
 impl<C: SafetyClass> Outside<C> {
-    /// Starts one of a group.
+    /// Starts a node of a group.
     pub(crate) fn start(id: &'static str, grant: Grant, all: &All) -> Self {
         let (incoming, taken) = mpsc::unbounded_channel();
         let (ended, ends) = oneshot::channel();
