@@ -1,9 +1,9 @@
 //! The contract between a core and its driver.
 //!
 //! A **core** is a state machine for one protocol. A **driver** feeds it from the outside
-//! system and carries out what it answers. The driver's duties, in the order of the loop:
+//! system and carries out its effects. The driver's duties, in the order of the loop:
 //!
-//! 1. Hand in [`Input::Start`] first, once, with what the state directory held.
+//! 1. Hand in [`Input::Start`] first, once, with the contents of the state directory.
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
 //! 3. *After* that, read the clocks once: [`Now::sample`]. Time since boot never goes back from
 //!    call to call. Reading it before waiting would let a core act on a time that has passed.
@@ -40,7 +40,7 @@ use crate::time::{Deadline, Time};
 /// The types of the inputs and effects of a protocol. They are apart from the machine, so that each
 /// part of a machine can name them without naming the whole.
 pub trait Words: Clone + Eq + Hash + Debug {
-    /// Everything a new process begins with: identity, what was on disk, a seed.
+    /// The begin of a new process: identity, contents of its disk, a seed.
     type Start: Clone + Eq + Hash + Debug + Send;
     /// The sender of a message, as far as the transport and the message itself show.
     type Sender: Clone + Eq + Hash + Debug + Display + Send;

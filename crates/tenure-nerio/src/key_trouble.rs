@@ -65,7 +65,7 @@ pub(crate) struct KeyTroubles {
 }
 
 impl KeyTroubles {
-    /// About a datagram that could not be opened, of one that calls itself so.
+    /// The notice about a datagram that could not be opened, of a sender with this name.
     pub(crate) fn unopened(
         &mut self,
         now: Time,
@@ -82,7 +82,7 @@ impl KeyTroubles {
         self.tell(now, address, places, || (name(), why))
     }
 
-    /// About a datagram of another version, at a node without a key.
+    /// The notice about a datagram of another version, at a node without a key.
     pub(crate) fn version(
         &mut self,
         now: Time,
@@ -94,7 +94,7 @@ impl KeyTroubles {
         sealed.then(|| self.tell(now, address, places, || (None, KeyTrouble::Sealed)))?
     }
 
-    /// About a message that its sender may not send.
+    /// The notice about a message that its sender may not send.
     pub(crate) fn rights(
         &mut self,
         now: Time,

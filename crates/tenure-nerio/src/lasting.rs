@@ -12,7 +12,6 @@ use crate::notice::{KeyTrouble, Notice};
 /// Least time for which a trouble lasts after the last datagram that showed it.
 const LATELY: Duration = Duration::from_secs(60);
 /// Most strangers kept: their datagrams can be forged, and members have places of their own.
-/// their own.
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]

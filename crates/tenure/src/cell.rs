@@ -5,10 +5,10 @@ use tenure_core::{Claim, Time};
 use crate::atomic::{AtomicU64, Ordering};
 
 /// A [`Claim`] that two threads share.
+///
 /// A handle reads *the clock first, then* the cell. In the other order, a thread that paused in
 /// between would compare a claim that has since been given up with the present time, and find
 /// itself the leader while another node leads.
-/// itself the leader at an instant at which somebody else is.
 #[derive(Debug)]
 pub(crate) struct ClaimCell(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! A map from members, few and numbered, to what a node knows of each.
+//! A map by members, which are few and numbered.
 
 use alloc::vec::Vec;
 use core::slice;

@@ -77,7 +77,7 @@ pub enum ToCandidate {
 pub enum ToAsker {
     /// Leader to asker: for at least this much longer (section 10.5).
     Remainder(Remainder),
-    /// Grantor to asker: what this grantor knows of an election.
+    /// Grantor to asker: the state of an election here.
     State(State),
     /// Grantor to grantor: no fence that I saw is above this.
     FenceSeen(FenceSeen),
@@ -85,7 +85,7 @@ pub enum ToAsker {
     Listed(Listed),
     /// Grantor to asker: elections, a page of them.
     ElectionsHere(ElectionsHere),
-    /// Grantor to asker: who holds it and who waits, a page of them.
+    /// Grantor to asker: the holder of an election, a page of its waiting candidates.
     CandidatesHere(CandidatesHere),
     /// Grantor to the sender of an order: the outcome here.
     Ordered(Ordered),

@@ -496,7 +496,7 @@ impl Candidate {
 
 // Section 6: a grantor takes its grant back, and handles the first of the waiting candidates.
 impl Grantor {
-    /// Section 6, with erratum 4: a release ends what it names and nothing else.
+    /// Section 6, with erratum 4: a release ends the instances that it names and nothing else.
     pub(super) fn on_release(
         &mut self,
         now: Time,

@@ -1,7 +1,7 @@
 //! The layout of sealed datagrams, without their meaning.
 //!
 //! ```text
-//! data     magic | 5 | id 8      | counter 8 | sealed: what follows the version unsealed | tag 16
+//! data     magic | 5 | id 8      | counter 8 | sealed: the datagram behind its version  | tag 16
 //! hello    magic | 6 | channel 1 | key 4 | public 32 | counter 8 | length 1 | grant
 //!                | sealed: door 8 | tag 16 | gate 16
 //! welcome  magic | 7 | public 32 | counter 8 | sealed: door 8, counter of the hello 8 | tag 16

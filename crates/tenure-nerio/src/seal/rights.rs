@@ -85,7 +85,6 @@ mod tests {
 
     /// A key for monitoring never holds a lease, a key to contend gives no orders, and neither
     /// sends messages of members.
-    /// says what members say.
     #[test]
     fn right_allows_only_its_messages() {
         let start = Time::ZERO;

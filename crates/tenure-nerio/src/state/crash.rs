@@ -96,7 +96,6 @@ impl Account {
     }
 
     /// All possible contents of a file on disk: the flushed content, and any part of later writes.
-    /// writes.
     fn possible_contents(&self, file: Number) -> Vec<Vec<u8>> {
         let (now, flushed) = self.contents.get(&file).cloned().unwrap_or_default();
         match flushed {

@@ -6,7 +6,7 @@
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | whose, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
+//! | `identity` | owner, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
@@ -188,8 +188,8 @@ impl StateDir {
         Ok((Self { shared, table }, Recovered { durable, memory }))
     }
 
-    /// Writes `record` so that it survives what it must. A grant takes two system calls and no
-    /// flush; other records block until they are durable.
+    /// Writes `record` so that it survives the process, or the machine if it must. A grant takes two
+    /// system calls and no flush; other records block until they are durable.
     ///
     /// After an error the entry before still counts, and a later write may succeed. Nothing that
     /// depends on a record may leave before this call has returned `Ok`. A table that was cut off

@@ -62,7 +62,6 @@ impl UrlForm {
     /// Reads `http://10.0.0.1:2379`, `https://store-0.example.org`, `http://[fd00::7]`. A text
     /// without a scheme is refused: the reader must not guess whether a password goes over the
     /// network in the clear.
-    /// guessing.
     pub fn read(&self, text: &str) -> Result<ServerUrl, UrlError> {
         let Self { what, service, plain, secure, port, rule } = *self;
         let refuse = |what: String| Err(UrlError { what, fix: rule.to_owned() });

@@ -499,7 +499,7 @@ fn create(path: &Path, disk: &dyn Disk) -> Result<(), StateError> {
 }
 
 fn not_a_directory(path: &Path) -> StateError {
-    // Nothing exists below what is not a directory.
+    // Find the file in the way: no path exists below it.
     let found = path.ancestors().find(|part| part.exists()).unwrap_or(path).to_owned();
     StateError::NotADirectory { path: path.to_owned(), found }
 }

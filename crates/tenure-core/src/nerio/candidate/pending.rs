@@ -1,4 +1,4 @@
-//! A pending release: its times, its addressees, and what it delays.
+//! A pending release: its times, its addressees, and the attempts that it delays.
 
 use core::time::Duration;
 

@@ -3,17 +3,17 @@
 //! | must be the same everywhere (the [digest](Checked::digest)) | because |
 //! |---|---|
 //! | cluster, names of the members, quorums | quorums of different lists need not meet |
-//! | ρ (`drift`) | the candidate shortens by it what the grantor lengthens by it |
+//! | ρ (`drift`) | the candidate shortens a lease by ρ, and the grantor lengthens the lease by ρ |
 //!
 //! | may differ from node to node | because |
 //! |---|---|
-//! | where members are reached | a name says who a member is, and each host may know it by another address |
+//! | addresses of members | a name identifies a member, and each host may know another address |
 //! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
-//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits as |
-//! | | long as the longest of the quorum that it reads the fences of |
-//! | `round_trip`, `refresh` | they say when to ask again: a grantor with a shorter `refresh` |
-//! | | than a candidate's forgets it early, which costs time and never safety |
-//! | `verify_max`, `grace`, `kill_margin` | a leader keeps them for itself |
+//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits for |
+//! | | the longest of the quorum whose fences it reads |
+//! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than a |
+//! | | candidate's forgets the candidate early, which costs time and never safety |
+//! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |
 //! | `limits` | they bound this node's memory |
 
 mod check;
@@ -37,9 +37,9 @@ use super::quorum::{MemberSet, Quorums};
 use crate::drift::Drift;
 use crate::name::{ClusterName, NodeName};
 
-/// The settings of a Nerio cluster. Build one with [`Config::new`], change what you must, and
-/// hand it to [`Config::check`]. Parts of it must be the same on every node of a cluster: the
-/// [digest](Checked::digest) of them travels in every datagram.
+/// The settings of a Nerio cluster. Build a `Config` with [`Config::new`], change fields where
+/// necessary, and hand it to [`Config::check`]. Some settings must be the same on every node of a
+/// cluster: their [digest](Checked::digest) travels in every datagram.
 ///
 /// ```
 /// use core::time::Duration;
@@ -113,7 +113,7 @@ pub struct Config {
     pub limits: Limits,
 }
 
-/// Bounds on what a node keeps, whatever arrives. Each is at least 1.
+/// Bounds on the memory of a node, whatever messages arrive. Each bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// Elections that a grantor keeps at once. The grantor refuses further ones until one of the

@@ -18,7 +18,7 @@ use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
-/// `A` and `F` of the paper, and what our extensions keep beside them.
+/// `A` and `F` of the paper, and the fields that our extensions keep beside them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Grant {
     /// Written down before an ok leaves.

@@ -1,4 +1,4 @@
-//! The grantor: state `A` and `F` of each election, and what a grantor needs beside them.
+//! The grantor: state `A` and `F` of each election, and the state beside them.
 //!
 //! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest: its state
 //! (`election.rs`, `fences.rs`, `memories.rs`, `phase.rs`, `raise.rs`, `writes.rs`), its way to the

@@ -66,9 +66,9 @@ pub(in crate::nerio) enum Phase {
         news: bool,
         told: Option<Missing>,
     },
-    /// The grantor writes down what it read.
+    /// The grantor writes the fences down that it read.
     Storing { flush: Flush },
-    /// The write of what it read failed; the grantor tries again at `at`.
+    /// The write of these fences failed; the grantor tries again at `at`.
     Unstored { at: Time },
     /// The grantor grants.
     Serving,

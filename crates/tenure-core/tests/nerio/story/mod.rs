@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! let mut s = Story::new();           // grantors a, b, c; candidates p, q, r; election "x"
-//! s.campaign("p");                    // a command; what p sends waits in the network
-//! s.deliver_all();                    // everything arrives, and what it causes
-//! let late = s.take("p", "a");        // what p sent to a, taken out of the network
+//! s.campaign("p");                    // a command; p's messages wait in the network
+//! s.deliver_all();                    // everything arrives, and everything that follows
+//! let late = s.take("p", "a");        // p's messages to a, taken out of the network
 //! s.pass(ms(500));                    // all clocks move, timers fire, nothing is delivered
 //! s.put(&late);                       // an old letter arrives after all
 //! ```
