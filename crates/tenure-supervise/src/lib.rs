@@ -12,9 +12,9 @@
 //!
 //! The guard holds the deadline too, so the command ends in time even while the supervisor is
 //! stopped, wedged or gone. The supervisor watches the guard in turn: when the guard is gone, or
-//! has not done its work by half the kill margin, the supervisor kills the remaining processes. Each
-//! of the two is a child subreaper, so orphans of the command become their children and cannot get
-//! out of sight by leaving their process group, their session or their parent.
+//! has not done its work by half the kill margin, the supervisor kills the remaining processes.
+//! Each of the two is a child subreaper, so orphans of the command become their children and cannot
+//! get out of sight by leaving their process group, their session or their parent.
 //!
 //! # Promises
 //!

@@ -6,8 +6,8 @@
 //! - [`Election`]: campaigns, observers, and the question for the leader.
 //! - [`Leadership`]: a won election, held and given up, with a guarantee that work ends before the
 //!   lease does.
-//! - [`Leader`]: a handle for the work, to ask at the moment of acting whether the node still leads.
-//!   Its fence, a number that grows with each leadership (a fencing token), orders leaders.
+//! - [`Leader`]: a handle for the work, to ask at the moment of acting whether the node still
+//!   leads. Its fence, a number that grows with each leadership (a fencing token), orders leaders.
 //! - [`FenceGate`]: a gate with which a recipient refuses superseded leaders.
 //!
 //! ```no_run

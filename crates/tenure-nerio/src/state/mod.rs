@@ -18,8 +18,8 @@
 //!   lost, start after start, until the first [`Record::Reserve`] is durable, which shows that this
 //!   has been done.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
-//!   in this time namespace, and their table is whole. If not, the grantor waits out all leases. The
-//!   old table stays in place until the first [`Record::Grant`], which shows that this has been
+//!   in this time namespace, and their table is whole. If not, the grantor waits out all leases.
+//!   The old table stays in place until the first [`Record::Grant`], which shows that this has been
 //!   done: a process that ends in the middle of the wait, and starts again, waits again.
 //!
 //! Where more directories are lost than the others can make up for, an operator writes a
@@ -188,8 +188,8 @@ impl StateDir {
         Ok((Self { shared, table }, Recovered { durable, memory }))
     }
 
-    /// Writes `record` so that it survives the process, or the machine if it must. A grant takes two
-    /// system calls and no flush; other records block until they are durable.
+    /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
+    /// two system calls and no flush; other records block until they are durable.
     ///
     /// After an error the entry before still counts, and a later write may succeed. Nothing that
     /// depends on a record may leave before this call has returned `Ok`. A table that was cut off
