@@ -21,12 +21,12 @@ const LASTING: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
     /// Members with another configuration, and their first and last such datagrams.
-    differing: BTreeMap<usize, Differs>,
+    differing: BTreeMap<usize, Difference>,
     hopeless: bool,
 }
 
 #[derive(Debug)]
-struct Differs {
+struct Difference {
     since: Time,
     last: Time,
 }
@@ -63,7 +63,7 @@ impl Agreement {
         let ours = config.digest();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         let Some(member) = member else { return notices };
-        self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
+        self.differing.entry(member).or_insert(Difference { since: now, last: now }).last = now;
         if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
             self.hopeless = true;
             notices.extend(self.disagreement(config));
@@ -91,7 +91,7 @@ impl Agreement {
     }
 
     fn lasting(&self) -> MemberSet {
-        let lasting = |differs: &Differs| differs.last.since(differs.since) >= LASTING;
+        let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
         members.map(|(member, _)| *member).collect()
     }

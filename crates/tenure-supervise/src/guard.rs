@@ -23,7 +23,7 @@ use crate::deadline::Deadline;
 use crate::descend;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::launcher::{self, Launch};
-use crate::link::{Link, Received};
+use crate::link::{Link, Reception};
 use crate::roles::GUARD;
 use crate::signals::ending_signals;
 use crate::timeline::{Due, Timeline};
@@ -93,10 +93,10 @@ pub(crate) fn refuse(role: &str) -> ExitCode {
 fn is_over(link: &Link) -> bool {
     loop {
         match link.receive() {
-            Ok(Received::Frame(Order::Look)) => {}
+            Ok(Reception::Frame(Order::Look)) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
-            Ok(Received::Frame(Order::Stop) | Received::End) | Err(_) => return true,
+            Ok(Reception::Frame(Order::Stop) | Reception::End) | Err(_) => return true,
         }
     }
 }
@@ -237,11 +237,11 @@ impl<'a> Guard<'a> {
                 return;
             }
             match self.link.receive() {
-                Ok(Received::Frame(Order::Look)) => {}
-                Ok(Received::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
+                Ok(Reception::Frame(Order::Look)) => {}
+                Ok(Reception::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(Received::End) | Err(_) => {
+                Ok(Reception::End) | Err(_) => {
                     self.listening = false;
                     self.timeline.end(Why::Stopped);
                 }
@@ -281,7 +281,7 @@ impl<'a> Guard<'a> {
     fn hear_launcher(&mut self) {
         let Some(launch) = &self.launch else { return };
         let report = match launch.receive() {
-            Ok(Received::Frame(report @ Report::Failed(_))) => report,
+            Ok(Reception::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             // The link was closed by `execve`, or by the end of a launcher that did not get so far.

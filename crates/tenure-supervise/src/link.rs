@@ -28,7 +28,7 @@ pub(crate) struct Link(OwnedFd);
 
 /// A frame that came over a link, or the end of the link.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Received<T> {
+pub(crate) enum Reception<T> {
     /// A frame.
     Frame(T),
     /// The link is closed, or the packet was no frame: the other side cannot be trusted any longer,
@@ -73,7 +73,7 @@ impl Link {
     }
 
     /// The next frame, or `WouldBlock`.
-    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Received<T>> {
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Reception<T>> {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
@@ -82,7 +82,7 @@ impl Link {
             Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
             received => received?,
         };
-        Ok(bytes.get(..length).map_or(Received::End, decode))
+        Ok(bytes.get(..length).map_or(Reception::End, decode))
     }
 
     /// Waits for the first frame and its descriptors.
@@ -102,8 +102,8 @@ impl Link {
                 fds.extend(came);
             }
         }
-        match (bytes.get(..received.bytes).map_or(Received::End, decode), fds.try_into()) {
-            (Received::Frame(frame), Ok(fds)) => Ok((frame, fds)),
+        match (bytes.get(..received.bytes).map_or(Reception::End, decode), fds.try_into()) {
+            (Reception::Frame(frame), Ok(fds)) => Ok((frame, fds)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, "no first frame came")),
         }
     }
@@ -118,10 +118,10 @@ fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
     postcard::to_allocvec(frame).map_err(io::Error::other)
 }
 
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Received<T> {
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Reception<T> {
     match postcard::take_from_bytes(bytes) {
-        Ok((frame, [])) => Received::Frame(frame),
-        Ok(_) | Err(_) => Received::End,
+        Ok((frame, [])) => Reception::Frame(frame),
+        Ok(_) | Err(_) => Reception::End,
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
         let heard = || ours.receive::<u8>().unwrap();
         assert_eq!(
             [heard(), heard(), heard()],
-            [Received::Frame(7), Received::Frame(8), Received::End]
+            [Reception::Frame(7), Reception::Frame(8), Reception::End]
         );
     }
 }

@@ -10,7 +10,7 @@ use crate::launcher;
 
 /// Results of the last look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Left {
+pub(crate) enum Remains {
     /// No process but the guard itself, and dead ones that cannot be reaped.
     GuardOnly,
     /// Processes that were killed before they became the command, and never will.
@@ -34,7 +34,7 @@ impl Strays {
 
     /// Looks again, after everything was killed once more. A process of the look before has been
     /// killed since; if it has not become the command by now, it never runs the command's code.
-    pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Left> {
+    pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Remains> {
         let left = guards::left(guard)?;
         for pid in &left {
             if self.before.contains(&pid.as_raw_pid()) && launcher::is_part_of_us(*pid) {
@@ -43,11 +43,11 @@ impl Strays {
         }
         self.before = left.iter().map(|pid| pid.as_raw_pid()).collect();
         Ok(if left.is_empty() {
-            Left::GuardOnly
+            Remains::GuardOnly
         } else if self.before.is_subset(&self.never_ran) {
-            Left::NeverRan
+            Remains::NeverRan
         } else {
-            Left::Others
+            Remains::Others
         })
     }
 }

@@ -18,9 +18,9 @@ use crate::descend;
 use crate::error::SuperviseError;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::guards;
-use crate::link::{Link, Received};
+use crate::link::{Link, Reception};
 use crate::plan::{Plan, check_proc};
-use crate::strays::{Left, Strays};
+use crate::strays::{Remains, Strays};
 use crate::until_file::UntilFile;
 
 /// Pauses between two looks at the remaining processes grow from the first to the second of these.
@@ -407,7 +407,7 @@ impl Supervised {
             };
             empty = 0;
             match left {
-                Ok(Left::NeverRan)
+                Ok(Remains::NeverRan)
                     if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) =>
                 {
                     let path = self.program.clone();
@@ -415,11 +415,11 @@ impl Supervised {
                     self.failure = Some(SuperviseError::Stuck { path, waited });
                     break;
                 }
-                Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
+                Ok(Remains::GuardOnly) if now >= begun.after(REAPING_MAX) => {
                     // The guard is reaped when the next one is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
-                Ok(Left::Others) if !warned && now >= begun.after(REAPING_MAX) => {
+                Ok(Remains::Others) if !warned && now >= begun.after(REAPING_MAX) => {
                     warned = true;
                     self.sweep = Some(Sweep { begun, spawning, warned });
                     tracing::warn!(
@@ -462,8 +462,8 @@ impl Supervised {
             biased;
             begun = begun => Event::GuardStart(begun),
             heard = self.link.read(Link::receive), if self.listening => match heard {
-                Ok(Received::Frame(report)) => Event::Report(report),
-                Ok(Received::End) | Err(_) => Event::GuardGone,
+                Ok(Reception::Frame(report)) => Event::Report(report),
+                Ok(Reception::End) | Err(_) => Event::GuardGone,
             },
             _ = self.alarm.read(overdue), if self.listening => Event::Overdue,
         }

@@ -380,9 +380,9 @@ impl fmt::Display for Service {
 }
 
 /// A name behind a word, printed only if present.
-pub(super) struct Named<'a>(pub(super) &'a str, pub(super) Option<&'a NodeName>);
+pub(super) struct WordAndName<'a>(pub(super) &'a str, pub(super) Option<&'a NodeName>);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for WordAndName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.1 {
             Some(name) => write!(f, " {} {name}", self.0),

@@ -4,8 +4,8 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use super::body::{
-    FenceRead, FenceSeen, Granted, Leaving, List, Listed, Named, Query, Refused, Release, Released,
-    Remainder, Request, State, Verify, fmt_fence,
+    FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
+    Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
@@ -129,7 +129,7 @@ impl fmt::Display for ToGrantor {
         match self {
             Self::Request(m) => fmt_request(m, f),
             Self::Release(m) => {
-                let next = Named("next", m.next.as_ref());
+                let next = WordAndName("next", m.next.as_ref());
                 write!(f, "release {} start {}{next}", m.election, m.start)
             }
             Self::Leaving(m) => {
@@ -152,7 +152,7 @@ impl fmt::Display for ToCandidate {
                 let accepted = if m.accepted { "accepted" } else { "not accepted" };
                 let waited = if m.waited { " waited" } else { "" };
                 let next_waits = if m.next_waits { " next waits" } else { "" };
-                let waiting = Named("waiting", m.waiting.as_ref());
+                let waiting = WordAndName("waiting", m.waiting.as_ref());
                 write!(f, "granted {} start {} stamp {} ", m.election, m.start, m.stamp)?;
                 write!(f, "fence {accepted} seen {}{waited}{next_waits}{waiting}", m.seen)
             }
@@ -205,7 +205,7 @@ impl fmt::Display for ToAsker {
 
 fn fmt_request(m: &Request, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let leading = if m.leading { " leading" } else { "" };
-    let next = Named("next", m.next.as_ref());
+    let next = WordAndName("next", m.next.as_ref());
     let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
     write!(f, "request {election} start {start} for {delta:?} ")?;
     if m.lease != delta {

@@ -25,7 +25,7 @@ pub(super) struct Observer {
     every: Duration,
     next_at: Time,
     last_start: Time,
-    answers: ByMember<Heard>,
+    answers: ByMember<GrantorReport>,
     view: Option<View>,
     began: Time,
     /// Time since which an incarnation holds a quorum of grants and has not announced its fence.
@@ -35,7 +35,7 @@ pub(super) struct Observer {
 
 /// The latest answer of one grantor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Heard {
+struct GrantorReport {
     start: Time,
     /// Time since which the grant has been free, at the latest, if it is free and the answer
     /// counts.
@@ -50,14 +50,14 @@ struct Heard {
 }
 
 /// A grant of one member that is believed to be live.
-struct Named<'a> {
+struct BelievedGrant<'a> {
     member: usize,
     until: Time,
     holder: &'a Holder,
     leaving: Option<Time>,
 }
 
-impl Named<'_> {
+impl BelievedGrant<'_> {
     const fn grant(&self) -> LiveGrant<'_> {
         let Holder { who, fence, .. } = self.holder;
         LiveGrant { member: self.member, until: self.until, who, fence: *fence }
@@ -100,7 +100,7 @@ impl Observer {
         config: &Checked,
         out: &mut Out,
     ) {
-        let newer = |known: &Heard| known.start < state.start;
+        let newer = |known: &GrantorReport| known.start < state.start;
         if state.start <= self.last_start && self.answers.get(member).is_none_or(newer) {
             // The rest of a lease counts from the question (readings).
             let start = state.start;
@@ -112,7 +112,7 @@ impl Observer {
             let leaves = |(_, holder): &(Time, Box<Holder>)| holder.leaving;
             let leaving = holder.as_ref().and_then(leaves).map(|held| now.after(here(held)));
             let (instance, memories) = (state.instance, state.memories);
-            let heard = Heard { start, free_since, holder, leaving, instance, memories };
+            let heard = GrantorReport { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
         self.work(now, config, out);
@@ -138,7 +138,7 @@ impl Observer {
     }
 
     fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
-        let live: Vec<Named<'_>> = self.live(now, config).collect();
+        let live: Vec<BelievedGrant<'_>> = self.live(now, config).collect();
         let seen = self.look(now, &live, config);
         let holds = seen.is_none() && holds_quorum(&live, &config.quorums);
         let is_won = holds && self.is_won(now, config);
@@ -174,7 +174,11 @@ impl Observer {
 
     /// The answers that still count, without answers of a memory of which another member knows a
     /// later one.
-    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = &(usize, Heard)> + Clone {
+    fn fresh(
+        &self,
+        now: Time,
+        config: &Checked,
+    ) -> impl Iterator<Item = &(usize, GrantorReport)> + Clone {
         let patience = self.patience(config);
         let fresh = self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience);
         let words = fresh.clone().map(|(member, heard)| {
@@ -201,7 +205,7 @@ impl Observer {
         });
         // Mostly the election has a leader, and there is nothing to compare.
         free.clone().next().is_some()
-            && fresh.clone().any(|(_, Heard { start: at, .. })| {
+            && fresh.clone().any(|(_, GrantorReport { start: at, .. })| {
                 let was_free = |(_, since, start): &(usize, Time, Time)| since <= at && at <= start;
                 let free = free.clone().filter(was_free).map(|(member, ..)| member);
                 config.quorums.is_quorum(free.collect())
@@ -209,11 +213,12 @@ impl Observer {
     }
 
     /// The view on which a quorum of grantors agrees, if any.
-    fn look(&self, now: Time, live: &[Named<'_>], config: &Checked) -> Option<View> {
+    fn look(&self, now: Time, live: &[BelievedGrant<'_>], config: &Checked) -> Option<View> {
         if self.is_vacant(now, config) {
             return Some(View::Vacant);
         }
-        let (who, fence, until) = leadership(live.iter().map(Named::grant), &config.quorums)?;
+        let (who, fence, until) =
+            leadership(live.iter().map(BelievedGrant::grant), &config.quorums)?;
         let alike = live.iter().filter(|named| named.grant().is_of(who, fence));
         let latest = alike.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
         Some(View::Leader(LeaderView {
@@ -230,11 +235,11 @@ impl Observer {
     }
 
     /// The grants known to be live.
-    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = Named<'_>> {
+    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = BelievedGrant<'_>> {
         self.fresh(now, config).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
             let (until, leaving) = (*until, heard.leaving);
-            (now < until).then_some(Named { member: *member, until, holder, leaving })
+            (now < until).then_some(BelievedGrant { member: *member, until, holder, leaving })
         })
     }
 
@@ -253,7 +258,7 @@ impl Observer {
 }
 
 /// Whether one incarnation holds a quorum of grants.
-fn holds_quorum(grants: &[Named<'_>], quorums: &Quorums) -> bool {
+fn holds_quorum(grants: &[BelievedGrant<'_>], quorums: &Quorums) -> bool {
     grants.iter().any(|one| {
         let its = grants.iter().filter(|other| other.holder.who == one.holder.who);
         quorums.is_quorum(its.map(|grant| grant.member).collect())

@@ -28,10 +28,10 @@ use alloc::boxed::Box;
 
 use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{
-    Answer, Campaign, Candidate, Context, Lease, PendingRelease, Sent, Transfer,
+    Answer, Campaign, Candidate, Context, Lease, PendingRelease, SentRequest, Transfer,
 };
 use super::event::{Event, Ignored, OwnEvent};
-use super::grantor::{ElectionState, Entry, Grant, Grantor, Parked, Phase};
+use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
 use super::message::Sender;
 use super::quorum::MemberSet;
@@ -72,7 +72,7 @@ impl Candidate {
         if campaign.sent.len() == SENT_MAX {
             campaign.sent.remove(0);
         }
-        campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
+        campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
         campaign.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
@@ -188,15 +188,15 @@ impl Grantor {
             Some(_) | None => {}
         }
         let election = election.clone();
-        let asked = Parked::new(from, request, at, &self.config);
+        let asked = ParkedRequest::new(from, request, at, &self.config);
         self.grant(stamp, asked, None, out);
         self.schedule(&election);
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
     /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
-    fn grant(&mut self, taken: Stamp, asked: Parked, waited: Option<bool>, out: &mut Out) {
-        let Parked { who, address, request, arrival, .. } = asked;
+    fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
+        let ParkedRequest { who, address, request, arrival, .. } = asked;
         self.early.remove(&request.election);
         let floor = self.fences.floor();
         let state = ElectionState::of(&request.election, &mut self.elections, floor);

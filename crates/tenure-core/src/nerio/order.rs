@@ -77,7 +77,7 @@ impl Passed {
 
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let next = Named("next", self.next.as_ref());
+        let next = WordAndName("next", self.next.as_ref());
         let Self { election, fence, number, start, .. } = self;
         write!(f, "order {number} {election} fence {fence} start {start}{next}")
     }
@@ -91,7 +91,7 @@ impl fmt::Display for Ordered {
 
 impl fmt::Display for StepDown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let next = Named("next", self.next.as_ref());
+        let next = WordAndName("next", self.next.as_ref());
         let Self { election, fence, number, .. } = self;
         write!(f, "step down {election} fence {fence} by order {number}{next}")
     }

@@ -636,12 +636,12 @@ fn returned_directory_is_written() {
 
 /// A disk that checks the directory, like another thread, just after a file has got its name.
 #[derive(Debug, Default)]
-struct Looking {
+struct WatchfulDisk {
     flusher: Mutex<Option<Flusher>>,
     seen: Mutex<Vec<Result<(), WriteError>>>,
 }
 
-impl Disk for Looking {
+impl Disk for WatchfulDisk {
     fn make_directory(&self, path: &Path) -> io::Result<()> {
         Linux.make_directory(path)
     }
@@ -752,7 +752,7 @@ fn own_replacement_loses_no_file() {
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
     drop(state);
-    let disk = Arc::new(Looking::default());
+    let disk = Arc::new(WatchfulDisk::default());
     let path = world.path();
     let grantor = grantor("a");
     let opened = open_on(&path, Opening::Existing, &grantor, "boot 2", disk.clone());

@@ -10,7 +10,7 @@ use crate::fence::Fence;
 use crate::time::Time;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::nerio) struct Sent {
+pub(in crate::nerio) struct SentRequest {
     pub(in crate::nerio) start: Time,
     pub(in crate::nerio) delta: Duration,
     pub(in crate::nerio) fence: Fence,
@@ -36,7 +36,12 @@ pub(in crate::nerio) struct Answer {
 impl Answer {
     /// The answer from an ok to `sent`: every field comes from this ok, none from an earlier one
     /// (parked requests 4, 5). Its validity counts from the send (section 3, step 8).
-    pub(in crate::nerio) fn of(now: Time, granted: &Granted, sent: &Sent, drift: Drift) -> Self {
+    pub(in crate::nerio) fn of(
+        now: Time,
+        granted: &Granted,
+        sent: &SentRequest,
+        drift: Drift,
+    ) -> Self {
         Self {
             start: sent.start,
             instance: granted.instance,

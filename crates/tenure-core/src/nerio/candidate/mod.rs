@@ -19,7 +19,7 @@ use core::time::Duration;
 
 pub(super) use self::context::Context;
 use self::hindrance::Hindrances;
-pub(super) use self::instance::{Answer, Sent};
+pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
 use self::reach::Reach;
@@ -74,7 +74,7 @@ pub(super) struct Campaign {
     /// Rounds since the lease was obtained without a quorum that accepted the fence.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
-    pub(super) sent: Vec<Sent>,
+    pub(super) sent: Vec<SentRequest>,
     /// For each member: the candidate drops answers to Starts up to this one for ever.
     pub(super) floors: Vec<Time>,
     pub(super) oks: ByMember<Answer>,

@@ -84,19 +84,19 @@ impl Grant {
 /// A request that waits for the grant to end. To safety a parked request is a request on a slow
 /// network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::nerio) struct Parked {
+pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) who: Who,
     pub(in crate::nerio) address: SocketAddr,
     pub(in crate::nerio) request: Request,
     pub(in crate::nerio) arrival: Time,
     /// Begin of the wait.
-    since: Told,
+    since: ReportedTime,
     /// Time after which the request is dead: its own lease would be over, or its candidate no
     /// longer refreshes it.
     expires_at: Time,
 }
 
-impl Parked {
+impl ParkedRequest {
     pub(in crate::nerio) fn new(
         from: &Sender,
         request: Request,
@@ -105,7 +105,7 @@ impl Parked {
     ) -> Self {
         let (who, address) = (from.who.clone(), from.address);
         let expires_at = Self::expiry(&request, arrival, config);
-        Self { who, address, request, arrival, since: Told(arrival), expires_at }
+        Self { who, address, request, arrival, since: ReportedTime(arrival), expires_at }
     }
 
     /// Takes the place of the request before.
@@ -139,17 +139,17 @@ impl Parked {
 /// A time that is only reported and decides nothing: states that differ in nothing else compare as
 /// equal.
 #[derive(Clone, Copy, Debug)]
-struct Told(Time);
+struct ReportedTime(Time);
 
-impl PartialEq for Told {
+impl PartialEq for ReportedTime {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Told {}
+impl Eq for ReportedTime {}
 
-impl Hash for Told {
+impl Hash for ReportedTime {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
@@ -159,7 +159,7 @@ pub(in crate::nerio) struct ElectionState {
     pub(in crate::nerio) grant: Option<Grant>,
     pub(in crate::nerio) fence_seen: Fence,
     pub(in crate::nerio) fence_owner: Option<Tenancy>,
-    parked: Vec<Parked>,
+    parked: Vec<ParkedRequest>,
     /// Highest Start that each incarnation has released or let lapse; the oldest entry first.
     watermarks: Vec<Watermark>,
     /// Time at which a watermark was last raised: the grantor keeps the election as long as its
@@ -223,7 +223,7 @@ impl ElectionState {
     }
 
     /// The parked requests that could still be granted.
-    pub(in crate::nerio) fn waiters(&self, at: Time) -> impl Iterator<Item = &Parked> {
+    pub(in crate::nerio) fn waiters(&self, at: Time) -> impl Iterator<Item = &ParkedRequest> {
         self.parked.iter().filter(move |parked| at < parked.expires_at)
     }
 
@@ -246,7 +246,7 @@ impl ElectionState {
     /// intervals.
     pub(in crate::nerio) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
         let lately = config.heard_within();
-        let heard = |p: &&Parked| at.since(p.arrival) < lately;
+        let heard = |p: &&ParkedRequest| at.since(p.arrival) < lately;
         let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
         Some(&best.who.name)
     }
@@ -270,7 +270,7 @@ impl ElectionState {
                 true
             }
             None => {
-                self.parked.push(Parked::new(from, request, arrival, config));
+                self.parked.push(ParkedRequest::new(from, request, arrival, config));
                 if self.parked.len() <= config.limits.parked {
                     return true;
                 }
@@ -295,7 +295,7 @@ impl ElectionState {
     }
 
     /// Takes the first in the common order out of the queue, and uses up `next`.
-    pub(in crate::nerio) fn take_first(&mut self) -> Option<(Parked, bool)> {
+    pub(in crate::nerio) fn take_first(&mut self) -> Option<(ParkedRequest, bool)> {
         let next = self.grant.as_mut().and_then(|grant| grant.next.take());
         let waiting = self.parked.iter().enumerate();
         let ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
@@ -323,7 +323,7 @@ impl ElectionState {
             }
         }
         let waited = self.parked.len();
-        let other = |p: &Parked| p.who != *who || p.address != address;
+        let other = |p: &ParkedRequest| p.who != *who || p.address != address;
         self.parked.retain(|p| other(p) || p.request.start > start);
         self.parked.len() < waited
     }

@@ -29,10 +29,10 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-pub(super) use self::election::{ElectionState, Grant, Parked, holder_rank};
+pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank};
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
-use self::incarnations::{Incarnations, Met};
+use self::incarnations::{Incarnations, Meeting};
 use self::memories::Memories;
 pub(super) use self::phase::Phase;
 use self::raise::Raise;
@@ -292,8 +292,8 @@ impl Grantor {
         let lasts = request.lease.max(self.config.parked_for());
         let bound = self.config.limits.names;
         match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
-            Met::Alone => None,
-            Met::Shared { other, is_back } => {
+            Meeting::Alone => None,
+            Meeting::Shared { other, is_back } => {
                 if is_back {
                     let mut addresses = [from.address, other];
                     addresses.sort_unstable();

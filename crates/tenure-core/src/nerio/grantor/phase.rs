@@ -23,7 +23,7 @@ pub(in crate::nerio) enum Read {
 
 /// A member's answer to a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::nerio) struct Known {
+pub(in crate::nerio) struct ReadAnswer {
     pub(in crate::nerio) seen: Fence,
     pub(in crate::nerio) delta_max: Duration,
     /// Whether the member remembers everything.
@@ -61,7 +61,7 @@ pub(in crate::nerio) enum Phase {
     Reading {
         since: Time,
         again: Time,
-        answers: BTreeMap<usize, Known>,
+        answers: BTreeMap<usize, ReadAnswer>,
         /// Whether another memory of some member was heard of since the first of these questions.
         news: bool,
         told: Option<Missing>,

@@ -16,7 +16,7 @@ use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::words::{Out, To, emit, send};
 use super::Grantor;
-use super::phase::{Known, Missing, Phase, Read};
+use super::phase::{Missing, Phase, Read, ReadAnswer};
 use crate::fence::Fence;
 use crate::time::Time;
 
@@ -54,11 +54,11 @@ impl Grantor {
     /// tell, when these change.
     fn tell_missing(
         &self,
-        answers: &BTreeMap<usize, Known>,
+        answers: &BTreeMap<usize, ReadAnswer>,
         told: Option<Missing>,
         out: &mut Out,
     ) -> Missing {
-        let those = |is_it: fn(&Known) -> bool| -> MemberSet {
+        let those = |is_it: fn(&ReadAnswer) -> bool| -> MemberSet {
             answers.iter().filter(|(_, known)| is_it(known)).map(|(member, _)| *member).collect()
         };
         let (whole, empty) = (those(|known| known.whole), those(|known| !known.whole));
@@ -131,7 +131,7 @@ impl Grantor {
             true => Time::ZERO,
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
         };
-        answers.insert(member, Known { seen, delta_max, whole, leader, recorded, instance });
+        answers.insert(member, ReadAnswer { seen, delta_max, whole, leader, recorded, instance });
         self.conclude(now, out);
     }
 
@@ -151,11 +151,12 @@ impl Grantor {
         let since = *since;
         // An answer counts if its member has written down this grantor's memory, as long as no
         // later memory of that member was heard of (names: instances).
-        let is_latest = |member: &usize, known: &Known| {
+        let is_latest = |member: &usize, known: &ReadAnswer| {
             let latest = self.memories.heard(self.config.place(*member));
             known.instance >= latest
         };
-        let counts = |member: &usize, known: &Known| known.recorded && is_latest(member, known);
+        let counts =
+            |member: &usize, known: &ReadAnswer| known.recorded && is_latest(member, known);
         let heard = || answers.iter().filter(|(member, known)| counts(member, known));
         let recorded: MemberSet = heard().map(|(member, _)| *member).collect();
         if !self.is_enough(recorded) {
