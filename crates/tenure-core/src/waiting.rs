@@ -232,10 +232,10 @@ impl fmt::Display for Sentence<'_> {
                 also(missing, f)
             }
             Waiting::Listening { until } => {
-                f.write_str("listening whether somebody leads, ")?;
+                f.write_str("listening for a leader, ")?;
                 self.until(*until, f)
             }
-            Waiting::Drawing => f.write_str("nobody leads: it is being drawn who does"),
+            Waiting::Drawing => f.write_str("the seat is vacant, and the voters draw a leader"),
             Waiting::NameInUse { by, other } => {
                 let verb = if by.len() == 1 { "says" } else { "say" };
                 write!(
@@ -357,9 +357,9 @@ mod tests {
             ),
             (
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },
-                "listening whether somebody leads, for 3.3s more",
+                "listening for a leader, for 3.3s more",
             ),
-            (Waiting::Drawing, "nobody leads: it is being drawn who does"),
+            (Waiting::Drawing, "the seat is vacant, and the voters draw a leader"),
             (
                 name_in_use(&["a"]),
                 "another process, at 127.0.0.1:7, uses this name, says a: end one of them, or give \

@@ -46,8 +46,8 @@ impl fmt::Display for Forgot {
             }
             Self::OtherMemory => "its grants are of a memory before this one, which was lost",
             Self::NoTable => {
-                "there is no table of its grants: it had granted nothing yet, or somebody removed \
-                 it"
+                "there is no table of its grants: it had granted nothing yet, or an operator \
+                 removed it"
             }
             Self::Damaged => "the table of its grants is damaged",
             Self::Everything => {
@@ -188,7 +188,7 @@ impl fmt::Display for Notice {
             Self::Key { peer: Some(peer), address, why, .. } => {
                 write!(f, "{peer} at {address} {why}")
             }
-            Self::Key { peer: None, address, why, .. } => write!(f, "somebody at {address} {why}"),
+            Self::Key { peer: None, address, why, .. } => write!(f, "a process at {address} {why}"),
             Self::Mismatch { peer, address, theirs, ours, .. } => {
                 mismatch(peer, *address, *theirs, *ours, f)
             }
@@ -354,7 +354,7 @@ mod tests {
         let reserve = Fence::NONE;
         let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
         let missing = said(Grants::Missing);
-        for why in ["granted nothing yet", "somebody removed it"] {
+        for why in ["granted nothing yet", "an operator removed it"] {
             assert!(missing.contains(why), "{missing}");
         }
         let tear = crate::state::Tear::Length { bytes: 0 };

@@ -223,8 +223,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         ),
         Refusal::Starting => (
             "starting",
-            "it starts, and what it must write down first is on its way to its state directory"
-                .into(),
+            "it starts, and waits for its first record to reach its state directory".into(),
         ),
         Refusal::Replaced => (
             "replaced",
