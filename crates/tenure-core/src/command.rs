@@ -23,14 +23,11 @@ pub enum Command<Extra> {
         /// Report whether the candidate waits, and keep leading.
         probe: bool,
     },
-    /// Follow the leader of the election.
     Observe {
         /// Interval between queries, where other nodes do not report changes by themselves.
         every: Duration,
     },
-    /// Stop following the leader.
     Unobserve,
-    /// A request that only one protocol offers.
     Extra(Extra),
 }
 

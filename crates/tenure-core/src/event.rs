@@ -21,33 +21,34 @@ pub enum Event<Own> {
     },
     /// The leadership holds a lease of full length: long work may begin.
     Settled,
-    /// The reason why the campaign waits has changed.
     Waiting(Waiting),
     /// The leadership or the campaign is over. [`Released`](Self::Released) follows.
     Ended(End),
     /// Other nodes know of the end, or the lease has run out.
     Released,
     /// A transfer to this waiting candidate can begin.
-    SuccessorWaits { to: NodeName },
+    SuccessorWaits {
+        to: NodeName,
+    },
     /// A transfer did not take place; the leadership goes on.
-    TransferFailed { to: NodeName, why: TransferFailure },
+    TransferFailed {
+        to: NodeName,
+        why: TransferFailure,
+    },
     /// The leader. Boxed, since the other events are small and moved at every step.
     View(Box<View>),
     /// The observer may have missed states between the last view and the next one.
     Gap,
-    /// This process cannot observe the election.
     NotObserved {
         /// The reason, and a remedy.
         why: Arc<str>,
     },
-    /// An event that only one protocol has.
     Own(Own),
 }
 
 /// The reason why a leadership or a campaign is over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum End {
-    /// The leadership was lost, or given up.
     Lost(Loss),
     /// The campaign was withdrawn before it won.
     Withdrawn,
@@ -89,7 +90,6 @@ pub enum Loss {
 pub enum TransferFailure {
     /// The candidate is not known to wait.
     NotWaiting,
-    /// This process does not lead, or no longer.
     NotLeading,
     /// A later transfer took its place.
     Replaced,

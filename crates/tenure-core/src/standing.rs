@@ -12,7 +12,6 @@ pub enum Standing {
         /// Fence of this leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
-    /// This process does not lead.
     NotLeading,
 }
 

@@ -32,7 +32,6 @@ pub(crate) enum Outcome<T> {
     ElseOnly,
 }
 
-/// An asker with a socket of its own.
 pub(crate) struct Asker {
     socket: UdpSocket,
     families: Families,
@@ -88,7 +87,6 @@ impl Asker {
         self.beside = Some(enough);
     }
 
-    /// The asker's incarnation, which answers name.
     pub(crate) const fn inc(&self) -> Inc {
         self.inc
     }
@@ -312,7 +310,6 @@ impl Asker {
         state.await
     }
 
-    /// Whether `member` answered with another digest.
     pub(crate) fn differs(&self, member: &NodeName) -> bool {
         self.differing.contains(member)
     }

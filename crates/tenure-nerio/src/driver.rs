@@ -65,7 +65,6 @@ pub(crate) struct Wire<T> {
     buffer: Vec<u8>,
 }
 
-/// An input from outside.
 pub(crate) enum Incoming {
     /// A datagram in the buffer.
     Datagram {
@@ -73,7 +72,6 @@ pub(crate) enum Incoming {
         from: SocketAddr,
     },
     Flushed((Ticket, Result<(), WriteError>)),
-    /// The name of a member was looked up.
     LookUpResult(LookUpResult),
     /// A datagram could not be received.
     Nothing,
@@ -126,14 +124,12 @@ impl<T: Transport> Wire<T> {
         this
     }
 
-    /// Tells the seal the possible addresses of members.
     fn members_moved(&mut self) {
         if let Some(seal) = &mut self.transport.seal {
             seal.members_are(self.places.addresses());
         }
     }
 
-    /// Handles the end of a look-up.
     fn on_looked(&mut self, now: Time, looked: LookUpResult) {
         let member = looked.member();
         let (notices, moved) = self.places.on_looked(looked);

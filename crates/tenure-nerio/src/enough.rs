@@ -8,7 +8,6 @@ use tokio::sync::watch;
 /// Time for look-ups after a quorum has answered: a silent name server takes several seconds.
 const MORE: Duration = Duration::from_millis(500);
 
-/// Members that have answered so far.
 pub(crate) struct Answers<'a> {
     config: &'a Checked,
     from: MemberSet,

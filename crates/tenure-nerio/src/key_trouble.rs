@@ -27,10 +27,7 @@ pub enum KeyTrouble {
     /// The peer has a key, and this node has none.
     Sealed,
     /// The peer sent a message that its key does not allow.
-    Rights {
-        /// Application, elections and rights of the key.
-        grant: Arc<Grant>,
-    },
+    Rights { grant: Arc<Grant> },
 }
 
 impl fmt::Display for KeyTrouble {
@@ -94,7 +91,6 @@ impl KeyTroubles {
         sealed.then(|| self.tell(now, address, places, || (None, KeyTrouble::Sealed)))?
     }
 
-    /// The notice about a message that its sender may not send.
     pub(crate) fn rights(
         &mut self,
         now: Time,

@@ -86,7 +86,6 @@ impl LastingTroubles {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// All lasting troubles.
     pub(crate) fn now(&mut self, now: Time) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);

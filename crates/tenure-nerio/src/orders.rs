@@ -34,7 +34,6 @@ pub struct Order {
 pub enum Answered {
     /// The member passed the order on, or refused it.
     Did(Passed),
-    /// The member did not answer.
     Silent,
     /// The member answers only questions that all versions know: it runs an older version, or
     /// longer datagrams are lost.

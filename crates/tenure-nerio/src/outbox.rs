@@ -29,7 +29,6 @@ pub(crate) struct Outbox {
     filling: Vec<Datagram>,
     /// Position in `filling` of each recipient's datagram.
     places: BTreeMap<To, usize>,
-    /// Empty buffers for reuse.
     spare: Vec<Vec<u8>>,
     repeats: Repeats,
     /// Whether a woken thread goes first.
@@ -122,7 +121,6 @@ impl Outbox {
         self.gives_way = true;
     }
 
-    /// Sends everything.
     pub(crate) fn flush(
         &mut self,
         transport: &mut impl Transport,

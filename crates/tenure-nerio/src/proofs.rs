@@ -4,7 +4,6 @@ use tenure_core::nerio::{Question, Who};
 use tenure_core::{ElectionName, Fence, Time};
 use tokio::sync::mpsc;
 
-/// The answer to a verification.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
     Leads { who: Who, until: Time, fence: Option<Fence> },

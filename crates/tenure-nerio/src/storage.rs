@@ -54,7 +54,6 @@ const STALE: Duration = Duration::from_secs(2);
 /// unlocked.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
-/// Open storage.
 pub(crate) struct Records {
     directory: Option<StateDir>,
     flushes: Option<FlushThread>,

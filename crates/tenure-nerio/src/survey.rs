@@ -52,9 +52,7 @@ pub struct Survey {
 pub struct Seen {
     /// State of each member; `None` for a member that did not answer.
     pub states: BTreeMap<NodeName, Option<State>>,
-    /// Members with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
-    /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
 }
 

@@ -20,7 +20,6 @@ pub(crate) enum Order {
 pub(crate) enum Report {
     /// The command runs as this process.
     Started(i32),
-    /// The command was not started.
     Failed(Failure),
     /// The command's first process has ended; others may be left.
     Ended(Ended),
@@ -33,7 +32,6 @@ pub(crate) enum Report {
 pub(crate) enum Failure {
     /// SIGTERM would have been due at once.
     TooLate,
-    /// A stop came before the start.
     Stopped,
     /// `execve` failed with this error number.
     Exec(i32),

@@ -249,7 +249,6 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Whether any child is left.
     fn reap(&mut self) -> bool {
         if self.launch.is_some() && !self.is_launcher_dead() {
             return true;

@@ -29,7 +29,6 @@ pub(crate) struct Link(OwnedFd);
 /// A frame that came over a link, or the end of the link.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Reception<T> {
-    /// A frame.
     Frame(T),
     /// The link is closed, or the packet was no frame: the other side cannot be trusted any longer,
     /// which is the same.

@@ -33,7 +33,6 @@ pub struct Outcome {
     /// End of its first process; `None` if unseen, because the guard died between reaping and
     /// reporting.
     pub ended: Option<Ended>,
-    /// Cause of the end.
     pub why: Why,
 }
 
@@ -88,7 +87,6 @@ pub struct Supervised {
     grace: Duration,
     kill_margin: Duration,
     since: Time,
-    /// Deadline of the guard.
     until: Time,
     /// A later deadline, for when the command runs.
     later: Option<Time>,
@@ -321,7 +319,6 @@ impl Supervised {
         outcome
     }
 
-    /// Takes in the next event.
     async fn hear(&mut self) {
         match self.next().await {
             Event::GuardStart(begun) => self.begun(begun),

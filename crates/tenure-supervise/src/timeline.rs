@@ -13,7 +13,6 @@ const HEADSTART: Duration = Duration::from_millis(10);
 /// Actions that are due now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
-    /// Wait.
     Nothing,
     /// Send SIGTERM, once.
     Terminate,

@@ -34,7 +34,6 @@ struct Shared {
 struct Next {
     until: Option<Time>,
     closed: bool,
-    /// Whether the file is to be removed.
     over: bool,
 }
 

@@ -16,7 +16,6 @@ impl SharedClaim {
         Self(cell)
     }
 
-    /// Whether the claim holds now.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         self.0.holds(clock::now)
@@ -30,7 +29,6 @@ impl SharedClaim {
         (until < Time::MAX).then_some(until)
     }
 
-    /// Ends the claim for ever.
     pub(crate) fn lower(&self) {
         self.0.lower();
     }

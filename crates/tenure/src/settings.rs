@@ -51,7 +51,6 @@ pub fn duration(text: &str) -> Result<Duration, DurationError> {
     })
 }
 
-/// The byte order mark, in UTF-8.
 const MARK: char = '\u{feff}';
 
 /// The text behind the byte order mark that some editors write at the head of a file. No reader

@@ -111,11 +111,9 @@ pub enum Refusal {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Refused {
     pub election: ElectionName,
-    /// Incarnation that asked.
     pub asker: Inc,
     pub start: Time,
     pub refusal: Refusal,
-    /// Highest fence seen.
     pub seen: Fence,
     /// Address of another incarnation that uses the candidate's name at the same time.
     pub name_shared: Option<SocketAddr>,
@@ -178,7 +176,6 @@ pub struct Released {
     pub election: ElectionName,
     /// Incarnation that gave the grant up.
     pub asker: Inc,
-    /// Start of the release.
     pub start: Time,
 }
 
@@ -194,7 +191,6 @@ pub struct Verify {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Remainder {
     pub election: ElectionName,
-    /// Start of the question.
     pub start: Time,
     pub asker: Inc,
     /// Least real time for which the leadership goes on; zero without a leadership.
@@ -240,7 +236,6 @@ pub enum Service {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct State {
     pub election: ElectionName,
-    /// Incarnation that asked.
     pub asker: Inc,
     /// Time of the question on the asker's clock.
     pub start: Time,
@@ -284,7 +279,6 @@ pub struct Listed {
     pub service: Service,
     /// Elections with a live grant.
     pub names: Vec<ElectionName>,
-    /// Whether more names follow.
     pub more: bool,
 }
 
@@ -305,9 +299,7 @@ pub struct FenceRead {
 /// An upper bound on every fence that this grantor has seen, and on every lease that it gave.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceSeen {
-    /// Incarnation that asked.
     pub asker: Inc,
-    /// Start of the question.
     pub start: Time,
     /// Bound on fences.
     pub seen: Fence,

@@ -10,10 +10,7 @@ pub type Command = crate::Command<Extra>;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
     /// Ask a leader whether it leads (section 10.5).
-    Verify {
-        /// Address of the leader.
-        leader: SocketAddr,
-    },
+    Verify { leader: SocketAddr },
 }
 
 impl fmt::Display for Extra {

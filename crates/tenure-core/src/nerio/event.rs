@@ -21,7 +21,10 @@ pub type Event = crate::event::Event<OwnEvent>;
 pub enum OwnEvent {
     /// The leadership that begins has this quorum timestamp, for edicts. Emitted just before
     /// [`Elected`](crate::Event::Elected).
-    Stamped { fence: Fence, timestamp: QuorumTimestamp },
+    Stamped {
+        fence: Fence,
+        timestamp: QuorumTimestamp,
+    },
     /// The leadership is over, but the release waits until `until`, because a verification promised
     /// that. Emitted just before [`Ended`](crate::Event::Ended).
     Held {
@@ -29,11 +32,13 @@ pub enum OwnEvent {
         until: Time,
     },
     /// A grantor refused this candidate for a reason that time alone does not mend.
-    Obstacle { grantor: NodeName, refusal: Refusal },
+    Obstacle {
+        grantor: NodeName,
+        refusal: Refusal,
+    },
     /// Another incarnation uses this candidate's name at the same time.
     NameShared {
         grantor: NodeName,
-        /// Address of the other incarnation.
         other: SocketAddr,
     },
     /// The answer to a verification.
@@ -47,7 +52,6 @@ pub enum OwnEvent {
     /// The process that was asked does not lead.
     NotVerified {
         question: Question,
-        /// Process that answered.
         by: Who,
     },
     /// An authorized process orders the leadership with this fence to end. Emitted once for each
@@ -61,14 +65,16 @@ pub enum OwnEvent {
         next: Option<NodeName>,
         /// Member that passed the order on.
         by: NodeName,
-        /// Source of the order.
         from: SocketAddr,
     },
     /// This grantor's grant went to another candidate, and is written down.
-    Granted { to: Who },
+    Granted {
+        to: Who,
+    },
     /// The holder gave up this grantor's grant.
-    Freed { by: Who },
-    /// This grantor grants from now on.
+    Freed {
+        by: Who,
+    },
     Serving,
     /// This grantor gives longer leases than before only later: leases that another grantor may
     /// have forgotten must end first. Emitted after [`Serving`](Self::Serving).
@@ -81,7 +87,9 @@ pub enum OwnEvent {
         until: Time,
     },
     /// The wait for longer leases is over.
-    Raised { delta_max: Duration },
+    Raised {
+        delta_max: Duration,
+    },
     /// This grantor waits until every lease that it may have given has ended.
     Quarantined {
         /// Time on the grantor's clock.
@@ -108,7 +116,10 @@ pub enum OwnEvent {
     /// process has its name. The grantor grants no more.
     Replaced,
     /// An ok of `member` did not count, because `by` knows a later memory of it.
-    OldMemory { member: NodeName, by: NodeName },
+    OldMemory {
+        member: NodeName,
+        by: NodeName,
+    },
     /// A write to the state directory failed. Emitted once, until [`DiskMended`](Self::DiskMended).
     DiskFailed,
     /// A flush has taken more than a second, and goes on. Emitted once, until
@@ -132,14 +143,12 @@ pub enum OwnEvent {
         holder: SocketAddr,
         other: SocketAddr,
     },
-    /// A message had no effect.
     Ignored(Ignored),
 }
 
 /// A verification. Several of one election may be on their way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Question {
-    /// Address of the process that was asked.
     pub leader: SocketAddr,
     /// Time of the question, on this node's clock.
     pub start: Time,
@@ -167,7 +176,6 @@ pub enum Ignored {
     NotTheHolder,
     /// Request for a lease of no length.
     Empty,
-    /// No room to remember the message.
     Full,
     /// Verification for another incarnation of this node.
     OtherIncarnation,

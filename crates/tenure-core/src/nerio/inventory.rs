@@ -57,7 +57,6 @@ pub struct Elections {
 /// A page of elections in ascending order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectionsHere {
-    /// Incarnation that asked.
     pub asker: Inc,
     pub start: Time,
     pub service: Service,
@@ -104,14 +103,12 @@ pub struct Candidates {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct CandidatesHere {
     pub election: ElectionName,
-    /// Incarnation that asked.
     pub asker: Inc,
     pub start: Time,
     pub service: Service,
     /// Holder of the grant, if the grant is written down. Without its value.
     pub holder: Option<Box<Holder>>,
     pub waiting: Vec<CandidateHere>,
-    /// Whether more candidates follow.
     pub more: bool,
 }
 

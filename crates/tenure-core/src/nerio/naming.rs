@@ -8,7 +8,6 @@ use crate::time::Time;
 /// A reported grant that is still believed to be live.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LiveGrant<'a> {
-    /// Position of the grantor.
     pub member: usize,
     /// Earliest end of the grant.
     pub until: Time,

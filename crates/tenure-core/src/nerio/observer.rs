@@ -118,13 +118,11 @@ impl Observer {
         self.work(now, config, out);
     }
 
-    /// Books the next question, or the end of the present view.
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
         let due = Some(self.due());
         deadlines.set(&mut self.booking, &self.election, due);
     }
 
-    /// Cancels the deadline.
     pub(super) fn cancel(&mut self, deadlines: &mut Deadlines) {
         deadlines.set(&mut self.booking, &self.election, None);
     }

@@ -42,7 +42,6 @@ pub enum Passed {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Ordered {
     pub election: ElectionName,
-    /// Incarnation that gave the order.
     pub asker: Inc,
     pub start: Time,
     pub passed: Passed,
@@ -54,12 +53,9 @@ pub struct StepDown {
     pub election: ElectionName,
     /// Incarnation that holds the grant: no other one obeys.
     pub holder: Inc,
-    /// Fence of the leadership in question, and of no other.
     pub fence: Fence,
-    /// Next leader, if the order names one.
     pub next: Option<NodeName>,
     pub number: u64,
-    /// Source of the order.
     pub from: SocketAddr,
 }
 

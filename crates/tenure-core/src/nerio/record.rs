@@ -20,7 +20,6 @@ pub enum Record {
     /// Must survive the machine: written with a flush before the grantor's first grant.
     Identity {
         instance: Instance,
-        /// Boot that begins.
         boot: Boot,
         /// Largest lease length ever allowed here, which a restart waits out.
         delta_max: Duration,
@@ -55,7 +54,6 @@ pub struct GrantRecord {
     pub holder: Who,
     /// Source of the holder's requests.
     pub address: SocketAddr,
-    /// Value that others see.
     pub value: Value,
     /// `gs`: the highest Start granted to the holder.
     pub start: Time,

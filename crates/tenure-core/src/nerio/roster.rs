@@ -99,14 +99,12 @@ impl Roster {
         before.is_none_or(|before| before.instance != merged.instance)
     }
 
-    /// Replaces the entry of the member at this place.
     pub(super) fn set(&mut self, place: usize, entry: Entry) {
         if let Some(known) = self.0.get_mut(place) {
             *known = Some(entry);
         }
     }
 
-    /// Removes the entry of the member at this place.
     pub(super) fn clear(&mut self, place: usize) {
         if let Some(known) = self.0.get_mut(place) {
             *known = None;

@@ -5,37 +5,21 @@ use crate::time::{Deadline, Time};
 /// The purpose of a deadline. The first group is a grantor's, the second a candidate's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
-    /// The quarantine ends.
     Quarantine,
-    /// The grantor asks the others again for their fences.
     ReadFences,
-    /// The grantor writes its boot again.
     WriteBoot,
-    /// The grantor writes the fences again that it read.
     WriteFences,
-    /// The grantor gives longer leases.
     LongerLeases,
-    /// A flush takes too long.
     FlushHangs,
-    /// The grantor writes records again.
     WriteRecords,
-    /// The grantor writes memories of others again.
     WriteMemories,
-    /// The grantor reports its memory again.
     SayMemory,
-    /// A grant or a waiting request ends.
     GrantEnd,
-    /// A candidate asks for the lease.
     Attempt,
-    /// A leader renews its lease.
     Renewal,
-    /// A lease ends.
     LeaseEnd,
-    /// The time for a hand-over ends.
     TransferEnd,
-    /// The candidate sends a release again.
     Release,
-    /// The observer asks, or its view ends.
     Observe,
 }
 

@@ -33,7 +33,6 @@ pub(crate) fn extract(shared: &Secret, of_two: &SharedSecret) -> Secret {
     Secret(out.into())
 }
 
-/// The id of a cluster's key, from its public half.
 pub(super) fn id(public: &[u8; 32]) -> KeyId {
     let Secret(bytes) = expand(&Secret(*public), "id", &[]);
     KeyId([bytes[0], bytes[1], bytes[2], bytes[3]])

@@ -147,7 +147,6 @@ impl ClusterKey {
         ApplicationKey { cluster, grant, secret, members, id }
     }
 
-    /// The secret of the application with this grant.
     pub(super) fn of_application(&self, grant: &Grant) -> Secret {
         let name = grant.application.as_str();
         let elections = grant.elections.as_str();

@@ -13,7 +13,6 @@ use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
 /// A statement of a member.
 pub(super) struct Statement<T> {
-    /// Position of the member in the list.
     pub(super) nth: usize,
     /// Time of the question on `CLOCK_BOOTTIME`: the statement is no older.
     pub(super) asked: Time,
@@ -55,7 +54,6 @@ pub(super) fn first<L: List>(all: &[MemberPages<L>]) -> Option<Time> {
     all.iter().flat_map(|one| &one.pages).map(|page| page.asked).min()
 }
 
-/// A statement of a member about the holder of its grant.
 struct HolderStatement<'a> {
     nth: usize,
     holder: &'a HolderHere,

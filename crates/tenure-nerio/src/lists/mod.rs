@@ -27,7 +27,6 @@ use super::keys::Keys;
 pub enum Heard {
     /// The member gave its list, in this service.
     Said(Service),
-    /// The member did not answer.
     Silent,
     /// The member answers only questions that all versions know: it runs an older version, or
     /// longer datagrams are lost.
@@ -91,11 +90,9 @@ pub struct CandidateSeen {
     pub who: Who,
     /// The highest goes first.
     pub priority: u8,
-    /// Members that have granted the candidate the lease.
     pub granted: Vec<NodeName>,
     /// Members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
-    /// Members at which the candidate waits.
     pub waits_at: Vec<NodeName>,
     /// Longest time for which the candidate had waited at a member without a break, at least.
     pub waited: Option<Duration>,

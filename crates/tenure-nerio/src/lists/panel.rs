@@ -30,7 +30,6 @@ pub(super) struct MemberPages<L: List> {
     pub(super) pages: Vec<Page<L>>,
 }
 
-/// All members, and the state of each.
 pub(super) struct Panel {
     config: Checked,
     voices: Vec<Voice>,
@@ -160,7 +159,6 @@ impl Voice {
         Ok(pages)
     }
 
-    /// Asks for a page.
     async fn ask<L: List>(
         &mut self,
         list: &L,

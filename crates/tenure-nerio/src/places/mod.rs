@@ -67,7 +67,6 @@ struct Place {
     host: String,
     /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
-    /// Index of the address in use.
     current: usize,
     /// Begin of the silence at this address, and in all, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
@@ -185,7 +184,6 @@ impl Places {
         })
     }
 
-    /// Notices of all lasting troubles with addresses.
     pub(super) fn troubles(&self) -> Vec<Notice> {
         let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
         for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
@@ -236,7 +234,6 @@ impl Places {
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
-    /// All addresses at which members may be.
     pub(super) fn addresses(&self) -> BTreeSet<SocketAddr> {
         self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
     }
@@ -333,7 +330,6 @@ impl Places {
 }
 
 impl Place {
-    /// Whether an address was ever found.
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }
@@ -345,7 +341,6 @@ impl Place {
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })
     }
 
-    /// Tries the next of its addresses.
     fn turn(&mut self, now: Time) {
         self.tried = Some(now);
         if !self.addresses.is_empty() {

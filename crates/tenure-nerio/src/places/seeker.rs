@@ -17,10 +17,8 @@ const CALM: Duration = Duration::from_secs(60);
 /// Pause between look-ups of a name with several addresses, whose member must be one process.
 const SEVERAL: Duration = Duration::from_secs(15);
 
-/// The result of a look-up.
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
-    /// Position of the member in the list.
     pub(super) member: usize,
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }

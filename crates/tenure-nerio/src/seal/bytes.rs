@@ -74,7 +74,6 @@ fn begin(version: u8, into: &mut Vec<u8>) {
     into.push(version);
 }
 
-/// Takes the first bytes of `rest`.
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (first, behind) = rest.split_first_chunk::<N>()?;
     *rest = behind;

@@ -21,7 +21,6 @@ pub(super) fn is_long(now: Time, heard: Time) -> bool {
     now.since(heard) >= GONE.1
 }
 
-/// The contact at an address.
 #[derive(Default)]
 pub(super) struct Contact {
     /// Time and number of the last hello to it.
@@ -53,19 +52,16 @@ impl Contact {
         self.unanswered = Some((since, hellos.saturating_add(1)));
     }
 
-    /// Notes a datagram to it.
     pub(super) fn sent(&mut self, now: Time) {
         self.silent.get_or_insert(now);
     }
 
-    /// Notes a sealed datagram from it.
     pub(super) fn heard(&mut self) {
         self.silent = None;
         self.unanswered = None;
         self.unsealed = false;
     }
 
-    /// Notes an unsealed datagram from it.
     pub(super) fn heard_unsealed(&mut self) {
         self.silent = None;
         self.unsealed = true;

@@ -219,7 +219,6 @@ impl Seal {
         }
     }
 
-    /// The incarnation of this process.
     pub(super) fn inc(&self) -> Inc {
         inc(&self.own.public)
     }
@@ -445,7 +444,6 @@ pub(super) const fn is_sealed(version: u8) -> bool {
     matches!(version, DATA | HELLO | WELCOME)
 }
 
-/// The incarnation of the process with this public half.
 fn inc(public: &[u8; 32]) -> Inc {
     let mut begin = [0; 16];
     begin.copy_from_slice(&public[..16]);

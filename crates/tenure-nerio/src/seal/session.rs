@@ -20,7 +20,6 @@ pub(super) struct Session {
     /// Public half of the process, which begins with its id and incarnation.
     pub(super) public: [u8; 32],
     pub(super) authority: Authority,
-    /// Key that the process uses.
     pub(super) key: KeyId,
     pub(super) opens: Aead,
     pub(super) seals: Aead,
@@ -34,7 +33,6 @@ pub(super) struct Session {
     pub(super) established: bool,
 }
 
-/// The id of the process with this public half.
 pub(super) fn id(public: &[u8; 32]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *public;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
@@ -120,7 +118,6 @@ impl Sessions {
         self.addresses.remove(&address);
     }
 
-    /// Whether there is a session like this.
     pub(super) fn has(&self, like: impl Fn(&Session) -> bool) -> bool {
         self.all.values().any(like)
     }

@@ -38,7 +38,6 @@ impl UnsealedSenders {
         self.0.insert(address, (name.clone(), now));
     }
 
-    /// The time of the last datagram from `address`.
     pub(super) fn heard(&self, address: SocketAddr) -> Option<Time> {
         self.0.get(&address).map(|(_, heard)| *heard)
     }

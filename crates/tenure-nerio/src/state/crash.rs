@@ -31,9 +31,7 @@ type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 
 #[derive(Default, Debug)]
 struct Account {
-    /// The state directory.
     directory: Number,
-    /// The parent of the state directory.
     parent: Number,
     /// Names that are surely on disk, by directory.
     names: BTreeMap<Number, BTreeMap<String, Number>>,

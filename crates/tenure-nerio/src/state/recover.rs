@@ -21,7 +21,6 @@ use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 /// An operator's declaration about a state directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
-    /// Whether the directory was lost.
     pub is_lost: bool,
     /// Longest lease that its node gives.
     pub delta_max: Duration,

@@ -16,12 +16,13 @@ const HEAD: usize = 16;
 
 #[derive(Clone, Copy)]
 enum Slot<'a> {
-    /// Never written.
     Empty,
     /// The checksum does not hold.
     Torn,
-    /// A written slot.
-    Whole { sequence: u64, body: &'a [u8] },
+    Whole {
+        sequence: u64,
+        body: &'a [u8],
+    },
     /// The checksum holds, but such bytes were never written here.
     Wrong,
 }

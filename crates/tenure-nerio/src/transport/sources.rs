@@ -21,7 +21,6 @@ const PEERS_MAX: usize = 16_384;
 /// The addresses that peers have asked, all as the socket has them.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    /// Address that each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
     /// Sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,

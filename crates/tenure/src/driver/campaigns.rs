@@ -33,7 +33,6 @@ struct Entry<C: SafetyClass> {
     progress: watch::Sender<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
-    /// Id of the leader, once the campaign is won.
     name: Option<Arc<str>>,
     /// Reason why observers do not know yet that the leadership is over.
     waits: watch::Sender<Option<Waiting>>,

@@ -107,7 +107,6 @@ impl UrlForm {
         ServerUrl { url: format!("{scheme}://{authority}").into(), secure: !url.secure }
     }
 
-    /// Splits host and port.
     fn split<'a>(&self, authority: &'a str) -> Result<(&'a str, Option<&'a str>), UrlError> {
         let Self { what, plain, port, .. } = *self;
         let fix = format!(

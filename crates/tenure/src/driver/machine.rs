@@ -106,7 +106,6 @@ impl<B: Backend> Machine<B> {
         self.owed.extend(owed.map(resign));
     }
 
-    /// Takes the next input for the core.
     pub(super) fn next_input(&mut self) -> Option<Input<WordsOf<B>>> {
         self.owed.pop().or_else(|| self.inputs.pop_front())
     }

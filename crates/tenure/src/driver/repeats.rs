@@ -21,7 +21,6 @@ pub struct Repeats {
     known: BTreeMap<&'static str, BTreeMap<String, LastLine>>,
 }
 
-/// The last line about a subject.
 #[derive(Debug)]
 struct LastLine {
     /// `None` when the condition is over.

@@ -24,7 +24,6 @@ const BATCH: usize = 64;
 /// several times, and behind a batch each time.
 const SPAN: Duration = Duration::from_millis(1);
 
-/// The loop's state.
 pub(super) struct Loop<B: Backend> {
     backend: B,
     machine: Machine<B>,
@@ -223,7 +222,6 @@ impl<B: Backend> Loop<B> {
         self.closing.as_ref().is_some_and(|closing| quiet || clock::now() >= closing.until)
     }
 
-    /// Samples the clocks that the core takes.
     fn sample(&self) -> NowOf<B> {
         NowOf::<B>::sample(&Real(&self.backend))
     }

@@ -226,7 +226,6 @@ impl Directory {
         &self.path
     }
 
-    /// The names of all files in the directory, sorted.
     fn names(&self) -> Result<Vec<String>, StateError> {
         let failed = |errno| StateError::io("list", &self.path, errno);
         let mut names = Vec::new();

@@ -19,7 +19,6 @@ use super::sealed::{Format, Refusal};
 /// A file that holds one `T`, in postcard's encoding.
 #[derive(Debug)]
 pub struct Document<T> {
-    /// File name in the directory.
     pub name: &'static str,
     /// Format that distinguishes the document from other files.
     pub format: Format,

@@ -145,7 +145,6 @@ impl PathLoss {
 pub enum Damage {
     /// The file has another length than it declares.
     Length {
-        /// Length of the file, in bytes.
         bytes: u64,
         /// Declared length, in bytes.
         expected: u64,
@@ -154,7 +153,6 @@ pub enum Damage {
     Checksum {
         /// Checksum stored with them.
         stored: u32,
-        /// Checksum of the bytes.
         computed: u32,
     },
     /// The checksum holds, but the content makes no sense.

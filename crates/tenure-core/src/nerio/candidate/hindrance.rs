@@ -34,9 +34,7 @@ pub(in crate::nerio) struct Hindrances {
     words: ByMember<Word>,
     /// Grantors that report another incarnation with this candidate's name.
     context: MemberSet,
-    /// Address of that incarnation.
     other: Option<SocketAddr>,
-    /// The last report, and its time.
     told: Option<(Waiting, Time)>,
 }
 
@@ -47,7 +45,6 @@ impl Hash for Hindrances {
 }
 
 impl Hindrances {
-    /// `member` granted.
     pub(in crate::nerio) fn granted(&mut self, member: usize) {
         self.words.remove(member);
         self.context = self.context.minus(MemberSet::EMPTY.with(member));

@@ -67,7 +67,6 @@ pub(super) struct Campaign {
     pub(super) priority: u8,
     /// First Start of this attempt, which names the leadership.
     pub(super) first: Option<Time>,
-    /// Fence proposed for the leadership.
     pub(super) fence: Fence,
     /// Start of the last request when a grantor first refused a fence as too far ahead.
     too_far: Option<Time>,
@@ -94,7 +93,6 @@ pub(super) struct Campaign {
     pub(super) waiting: Option<(NodeName, Time)>,
     /// Orders to end this leadership that were reported.
     orders: Orders,
-    /// Time of the next request.
     pub(super) next_at: Time,
 }
 
@@ -105,7 +103,6 @@ pub(super) struct Lease {
     /// Set once a completing quorum has accepted the fence; the candidate announces the fence only
     /// then.
     pub(super) office: Option<(Fence, QuorumTimestamp)>,
-    /// Whether a lease of full length was obtained.
     pub(super) settled: bool,
 }
 
@@ -218,7 +215,6 @@ impl Candidate {
         }
     }
 
-    /// Books the candidate's next deadline.
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
         let due = self.due().map(|(at, _)| at);
         deadlines.set(&mut self.booking, &self.election, due);
@@ -236,7 +232,6 @@ impl Candidate {
         all.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// The purpose of the next deadline.
     pub(super) fn timer(&self) -> Option<Timer> {
         self.due().map(|(_, timer)| timer)
     }

@@ -19,7 +19,6 @@ pub(in crate::nerio) struct PendingRelease {
     /// Time at which the lease would have ended at every grantor, so that the release no longer
     /// matters.
     pub(in crate::nerio) until: Time,
-    /// Time of the first sending.
     begins: Time,
     pub(in crate::nerio) again: Time,
     pub(in crate::nerio) pause: Duration,

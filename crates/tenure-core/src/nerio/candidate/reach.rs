@@ -19,7 +19,6 @@ pub(in crate::nerio) struct Reach {
 }
 
 impl Reach {
-    /// A request went to `member`.
     pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
         self.unanswered.get_or_insert(member, start);
     }

@@ -33,7 +33,6 @@ impl Candidate {
         }
     }
 
-    /// A grantor has the release.
     pub(in crate::nerio) fn on_released(
         &mut self,
         now: Time,

@@ -19,7 +19,6 @@ enum Host {
 
 /// Most bytes of a DNS name.
 const NAME_MAX: usize = 253;
-/// Most bytes of one label of a DNS name.
 const LABEL_MAX: usize = 63;
 
 /// The reason why a text is no host and port.

@@ -109,7 +109,6 @@ pub struct Config {
     /// which the machine carries out a kill: too short, and work outlives the lease on a busy
     /// machine. Default 100 ms.
     pub kill_margin: Duration,
-    /// Bounds on the memory of a node.
     pub limits: Limits,
 }
 

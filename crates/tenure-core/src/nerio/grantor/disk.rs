@@ -45,7 +45,6 @@ impl Grantor {
         (at < Time::MAX).then_some(Timer::FlushHangs.at(at))
     }
 
-    /// Reports that the disk hangs, if the deadline has passed.
     pub(super) fn on_hang_due(&mut self, now: Time, out: &mut Out) {
         let is_due = self.hang_due().is_some_and(|due| now >= due.at);
         if let Some(since) = self.waits_for_disk_since().filter(|_| is_due) {

@@ -206,7 +206,6 @@ impl ElectionState {
         }
     }
 
-    /// The grant, if it is live at `at`.
     pub(in crate::nerio) fn live(&self, at: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| grant.is_live(at))
     }
@@ -282,7 +281,6 @@ impl ElectionState {
         }
     }
 
-    /// Forgets the waiting request of `who`.
     pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
     }
@@ -328,7 +326,6 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Whether `who`, speaking from `address`, gave `start` up.
     pub(in crate::nerio) fn is_released(
         &self,
         who: &Who,
@@ -339,7 +336,6 @@ impl ElectionState {
         self.watermarks.iter().any(given_up)
     }
 
-    /// Books the next deadline of this election.
     pub(in crate::nerio) fn book(
         &mut self,
         name: &ElectionName,

@@ -49,7 +49,6 @@ impl Fences {
         self.note(seen);
     }
 
-    /// A fence was seen in some election.
     pub(in crate::nerio) fn note(&mut self, seen: Fence) {
         self.highest = self.highest.max(seen);
     }
@@ -135,7 +134,6 @@ impl Fences {
         }
     }
 
-    /// The flush of a higher `H` that is on its way to the disk.
     pub(in crate::nerio) fn flush(&self) -> Option<Flush> {
         self.pending.map(|(flush, _)| flush)
     }

@@ -120,7 +120,6 @@ impl Grantor {
         self.conclude(now, out);
     }
 
-    /// Does the part of this that is due at `now`.
     pub(super) fn on_memories_due(&mut self, now: Time, out: &mut Out) {
         if self.memories.write_at.take_if(|at| now >= *at).is_some() {
             self.write_memories(now, out);

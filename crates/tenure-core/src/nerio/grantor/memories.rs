@@ -74,7 +74,6 @@ impl Memories {
         self.pending.as_ref().map(|(flush, _)| *flush)
     }
 
-    /// The next deadline of its own.
     pub(super) fn due(&self) -> Option<Deadline> {
         let write = self.write_at.map(|at| Timer::WriteMemories.at(at));
         let say = self.say_at.map(|at| Timer::SayMemory.at(at));

@@ -63,7 +63,6 @@ pub(super) struct Grantor {
     delta_max: Duration,
     /// A larger `delta_max` that the grantor does not give yet.
     raise: Option<Raise>,
-    /// Begin of this incarnation.
     started: Time,
     /// Time until which a leader that asked this incarnation may lead.
     leader_until: Time,
@@ -103,7 +102,6 @@ struct Listing {
 }
 
 impl Grantor {
-    /// A grantor before its start.
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         Self {
             delta_max: config.delta_max,

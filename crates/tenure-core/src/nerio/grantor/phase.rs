@@ -32,7 +32,6 @@ pub(in crate::nerio) struct ReadAnswer {
     pub(in crate::nerio) leader: Time,
     /// Whether the member has written down the asker's memory.
     pub(in crate::nerio) recorded: bool,
-    /// Memory of the member itself.
     pub(in crate::nerio) instance: Option<Instance>,
 }
 
@@ -52,11 +51,22 @@ pub(in crate::nerio) enum Phase {
     /// The node has no memory yet: `Start` has not come.
     Unborn,
     /// The grantor writes its boot down.
-    Opening { flush: Flush, quarantine: Option<Time>, read: Read },
+    Opening {
+        flush: Flush,
+        quarantine: Option<Time>,
+        read: Read,
+    },
     /// The write of its boot failed; the grantor tries again at `at`.
-    Unwritten { at: Time, quarantine: Option<Time>, read: Read },
+    Unwritten {
+        at: Time,
+        quarantine: Option<Time>,
+        read: Read,
+    },
     /// The grantor waits until every lease that it may have given has ended.
-    Quarantine { until: Time, read: Read },
+    Quarantine {
+        until: Time,
+        read: Read,
+    },
     /// The grantor asks the others for their fences.
     Reading {
         since: Time,
@@ -67,10 +77,13 @@ pub(in crate::nerio) enum Phase {
         told: Option<Missing>,
     },
     /// The grantor writes the fences down that it read.
-    Storing { flush: Flush },
+    Storing {
+        flush: Flush,
+    },
     /// The write of these fences failed; the grantor tries again at `at`.
-    Unstored { at: Time },
-    /// The grantor grants.
+    Unstored {
+        at: Time,
+    },
     Serving,
     /// A later memory has taken the place of its own: the grantor never grants again.
     Replaced,
@@ -94,7 +107,6 @@ impl Phase {
         }
     }
 
-    /// The flush that ends this phase.
     pub(in crate::nerio) const fn flush(&self) -> Option<Flush> {
         match self {
             Self::Opening { flush, .. } | Self::Storing { flush, .. } => Some(*flush),
@@ -108,7 +120,6 @@ impl Phase {
         }
     }
 
-    /// The next deadline of this phase.
     pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
         let (at, timer) = match self {
             Self::Quarantine { until, .. } => (*until, Timer::Quarantine),

@@ -39,7 +39,6 @@ impl Raise {
         larger.then_some(Self { before: ever, stage })
     }
 
-    /// The longest lease until then.
     pub(super) const fn before(&self) -> Duration {
         self.before
     }
@@ -60,7 +59,6 @@ impl Raise {
         }
     }
 
-    /// The flush that ends the wait.
     pub(super) const fn flush(&self) -> Option<Flush> {
         match self.stage {
             Stage::Waiting { .. } => None,

@@ -88,14 +88,12 @@ impl Grantor {
         flush
     }
 
-    /// The boot is written down.
     fn open(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let until = quarantine.unwrap_or(now);
         self.phase = Phase::Quarantine { until, read };
         self.on_incarnation_due(now, out);
     }
 
-    /// A flush has ended, well or not.
     pub(in super::super) fn on_flushed(
         &mut self,
         now: Time,
@@ -133,7 +131,6 @@ impl Grantor {
         self.memories_flushed(now, flushed, written, out);
     }
 
-    /// Takes the step of the start that is due at `now`.
     pub(super) fn on_incarnation_due(&mut self, now: Time, out: &mut Out) {
         match self.phase {
             Phase::Quarantine { until, read } if now >= until => {
@@ -208,7 +205,6 @@ impl Grantor {
         }
     }
 
-    /// A flush has ended, possibly that of the larger `delta_max`.
     pub(super) fn raise_flushed(
         &mut self,
         now: Time,

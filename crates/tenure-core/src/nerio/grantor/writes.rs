@@ -23,7 +23,6 @@ pub(in crate::nerio) enum Entry {
     New,
     /// A record in the place of the one before.
     Renewed,
-    /// The election is forgotten.
     Forgotten,
 }
 
@@ -36,7 +35,6 @@ pub(in crate::nerio) struct Writes {
     /// Elections whose last record may not be written: at most as many as there are elections, and
     /// as many that were forgotten.
     unwritten: BTreeSet<ElectionName>,
-    /// Whether the last flush failed.
     unflushed: bool,
     /// Whether a flush under way was reported to take too long.
     hangs: bool,
@@ -119,17 +117,14 @@ impl Writes {
         !self.last.is_empty()
     }
 
-    /// When the last flush ended.
     pub(in crate::nerio) fn flushed_at(&self) -> Option<Time> {
         self.ended.map(|flush| flush.since)
     }
 
-    /// A flush takes too long.
     pub(in crate::nerio) fn hang(&mut self) {
         self.hangs = true;
     }
 
-    /// Whether a flush under way was reported to take too long.
     pub(in crate::nerio) fn hangs(&self) -> bool {
         self.hangs
     }
@@ -149,7 +144,6 @@ impl Writes {
         self.unflushed
     }
 
-    /// Whether the last record of `election` may not be written.
     pub(in crate::nerio) fn lacks(&self, election: &ElectionName) -> bool {
         self.unwritten.contains(election)
     }
@@ -169,7 +163,6 @@ impl Writes {
         }
     }
 
-    /// The deadline of the next repetition.
     pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
         // The last instant of a clock never comes.
         let comes = self.lacks_any() && self.again_at < Time::MAX;
