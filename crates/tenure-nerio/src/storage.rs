@@ -311,7 +311,7 @@ fn flush_all(
                 (Ticket::NONE, answer)
             }
             Err(RecvTimeoutError::Disconnected) => {
-                // The next start looks for nothing.
+                // Decide now: the next start does not check.
                 if flusher.check().is_err() {
                     flusher.distrust();
                 }

@@ -19,7 +19,7 @@ use crate::keys::Keys;
 /// Fewest parts of a page before another one; a page may also have none, if the grantor has
 /// examined only elections that are over.
 const FULL: usize = 4;
-/// Most pages with fewer parts: a member keeps fewer elections that are over.
+/// Most pages with fewer parts: no member keeps so many elections that are over.
 const THIN_MAX: usize = 1_000;
 /// Most lives of one member during a question: its pages must be of one life.
 const LIVES_MAX: u32 = 3;

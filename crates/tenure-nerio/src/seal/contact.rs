@@ -10,7 +10,7 @@ use tenure_core::Time;
 const OTHERS_MAX: usize = 64;
 /// Silence after which a contact is greeted again: it may have been restarted.
 const AGAIN: Duration = Duration::from_millis(50);
-/// Silence after which a contact without a known key is greeted again.
+/// Silence after which a contact that sends without a key is greeted again.
 const NO_KEY_YET: Duration = Duration::from_millis(250);
 /// Unanswered hellos, and their span, after which a node that has shown a key may have been
 /// restarted without one.

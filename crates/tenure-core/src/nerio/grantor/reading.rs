@@ -1,10 +1,10 @@
 //! Questions of a grantor without memory, and the answers of the others.
 //!
-//! A lease that this grantor gave and forgot counts until the first of its quorum ends. The answers
-//! are enough when no quorum goes without one of those members: then each forgotten lease has in
-//! its quorum a member that remembers, or that has waited itself before it answered. So the answers
-//! bound the forgotten leases by the largest `delta_max` among them, and the forgotten fences by
-//! the highest: `docs/decisions/lease-max.md`.
+//! A lease that this grantor gave and forgot counts until the first grant of its quorum ends. The
+//! answers are enough when every quorum has a member that answered: then the quorum of each
+//! forgotten lease has a member that remembers, or that waited itself before it answered. So the
+//! answers bound the forgotten leases by the largest `delta_max` among them, and the forgotten
+//! fences by the highest: `docs/decisions/lease-max.md`.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
