@@ -29,7 +29,6 @@ impl Process {
         Ok((process, ready))
     }
 
-    /// Sends an order and waits for its answer.
     pub(crate) fn ask(&mut self, order: &str) -> Result<String> {
         writeln!(self.orders, "{order}")?;
         self.line()

@@ -85,7 +85,6 @@ impl Floor {
     }
 }
 
-/// The thread that asks.
 async fn serve(
     socket: UdpSocket,
     addresses: Vec<SocketAddr>,

@@ -1,6 +1,5 @@
 //! Targets of measurements, and those that were missed.
 
-/// The targets of one part.
 pub(crate) struct Targets {
     part: &'static str,
     missed: Vec<String>,

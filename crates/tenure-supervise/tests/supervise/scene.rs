@@ -174,7 +174,6 @@ impl Scene {
         scene
     }
 
-    /// Sets the length of the lease from now on.
     pub(crate) fn shorten(&mut self, lease: &Lease) {
         self.until = clock::now().after(lease.length);
         self.extend(self.until);
@@ -232,7 +231,6 @@ impl Scene {
         line.trim_end().to_owned()
     }
 
-    /// The end of the command.
     pub(crate) fn outcome(&mut self) -> String {
         let line = self.hear();
         let said = line.strip_prefix("outcome ").and_then(|said| said.split_once(' '));

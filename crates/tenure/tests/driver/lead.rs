@@ -8,7 +8,6 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Number of works under way.
 #[derive(Clone, Default)]
 struct Works(Arc<AtomicUsize>);
 

@@ -55,7 +55,6 @@ impl fmt::Display for LeaderNews {
 pub(crate) struct Core {
     id: &'static str,
     grant: Grant,
-    /// Leaders that were reported.
     leaders: BTreeMap<(ElectionName, &'static str), Value>,
     observed: BTreeSet<ElectionName>,
 }
@@ -148,7 +147,6 @@ impl Protocol for Core {
     }
 }
 
-/// Input from outside.
 pub(crate) enum Incoming {
     Loss(Loss),
     News(LeaderNews),

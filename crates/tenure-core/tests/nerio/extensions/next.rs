@@ -201,7 +201,6 @@ fn ok_belongs_to_its_transfer() {
     assert!(s.leads("p"), "q waits, r does not, and r was named last");
 }
 
-/// Resign without a campaign does nothing.
 #[test]
 fn resign_is_idempotent() {
     let mut s = Story::new();

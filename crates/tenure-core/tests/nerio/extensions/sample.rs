@@ -31,7 +31,6 @@ fn shared_start_serves_many_elections() {
     assert!(granted(&s.ask("p", "a", repeated)).is_some(), "y is still granted");
 }
 
-/// A timeout that comes early changes nothing at all.
 #[test]
 fn an_early_timeout_does_nothing() {
     let mut s = Story::new();

@@ -40,7 +40,6 @@ fn release_waits_for_promise() {
     assert_eq!(sent(&s), 3);
 }
 
-/// A transfer waits as well.
 #[test]
 fn a_transfer_waits_for_the_promise() {
     let mut config = config(&GRANTORS);

@@ -12,7 +12,6 @@ use super::{Story, address, members, x};
 
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// Node that sent the message.
     pub by: &'static str,
     pub from: Sender,
     /// The receiver's address.
@@ -43,12 +42,10 @@ impl Actor {
 }
 
 impl Story {
-    /// The node of this name.
     pub fn actor(&mut self, who: &str) -> &mut Actor {
         self.actors.get_mut(who).unwrap_or_else(|| panic!("no actor {who}"))
     }
 
-    /// The time on the clock of `who`.
     pub fn now(&self, who: &str) -> Time {
         self.actors[who].clock
     }
@@ -119,18 +116,15 @@ impl Story {
         self.flushed(who, ticket, record)
     }
 
-    /// Gives `who` a command.
     pub fn command(&mut self, who: &'static str, command: Command) -> Vec<Effect> {
         self.step(who, Input::Command { election: x(), command })
     }
 
-    /// `who` contends for the election.
     pub fn campaign(&mut self, who: &'static str) -> Vec<Effect> {
         let value = who.parse().unwrap();
         self.command(who, Command::Campaign { value, priority: 0 })
     }
 
-    /// `who` resigns.
     pub fn resign(&mut self, who: &'static str) -> Vec<Effect> {
         self.command(who, Command::Resign)
     }
@@ -231,7 +225,6 @@ impl Story {
         self.take(to, from)
     }
 
-    /// Drops every letter under way.
     pub fn drop_all(&mut self) {
         self.letters.clear();
     }
@@ -254,7 +247,6 @@ impl Story {
         self.step(to, Input::Message { from: from.clone(), message })
     }
 
-    /// The standing of `who`, by its own clock.
     pub fn standing(&self, who: &str) -> Standing {
         let actor = &self.actors[who];
         actor.core.standing(&x(), actor.clock)
@@ -273,7 +265,6 @@ impl Story {
         leader
     }
 
-    /// The fence of `who`, which leads.
     pub fn fence(&self, who: &str) -> u64 {
         match self.standing(who) {
             Standing::Leading { fence: Some(fence), .. } => fence.number(),
@@ -281,7 +272,6 @@ impl Story {
         }
     }
 
-    /// The end of `who`'s claim, on its own clock.
     pub fn until(&self, who: &str) -> Time {
         match self.standing(who) {
             Standing::Leading { until, .. } => until,
@@ -289,7 +279,6 @@ impl Story {
         }
     }
 
-    /// The events that `who` emitted.
     pub fn events(&self, who: &str) -> &[Event] {
         &self.actors[who].events
     }

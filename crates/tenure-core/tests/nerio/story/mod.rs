@@ -38,7 +38,6 @@ pub fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// The election of all stories.
 pub fn x() -> ElectionName {
     "x".parse().unwrap()
 }
@@ -72,9 +71,7 @@ pub fn config(grantors: &[&str]) -> Config {
 /// Grantors and candidates with these settings, their clocks, and the network between them.
 pub struct Story {
     pub config: Checked,
-    /// Nodes by name.
     pub actors: BTreeMap<&'static str, Actor>,
-    /// Messages under way.
     pub letters: Vec<Letter>,
     /// Whether tests answer flushes by hand.
     pub slow_disks: bool,
@@ -150,14 +147,12 @@ impl Story {
         self.restart(who)
     }
 
-    /// The state directory of `who` is lost.
     pub fn lose_disk(&mut self, who: &'static str) -> Vec<Effect> {
         let disk = self.directory(false);
         self.actor(who).disk = Some(disk);
         self.restart(who)
     }
 
-    /// `who` begins with an empty directory.
     pub fn start_empty(&mut self, who: &'static str) -> Vec<Effect> {
         let disk = self.directory(false);
         self.start(who, Some(disk))
@@ -171,7 +166,6 @@ impl Story {
         Remembered::new(Instance::new(born, random), first)
     }
 
-    /// The memory of `who`.
     pub fn instance(&mut self, who: &'static str) -> Instance {
         self.actor(who).disk.as_ref().unwrap().durable().instance
     }

@@ -67,7 +67,6 @@ fn hand(s: &mut Story, from: &str, to: &str, is_it: fn(&Message) -> bool) {
     }
 }
 
-/// All three members.
 fn new_cluster() -> Story {
     begun(&GRANTORS)
 }
