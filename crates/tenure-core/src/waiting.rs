@@ -227,7 +227,7 @@ impl fmt::Display for Sentence<'_> {
                 self.until(*until, f)
             }
             Waiting::GivingUp { missing, until } => {
-                f.write_str("no quorum has confirmed that this one gave up: at most ")?;
+                f.write_str("no quorum has confirmed that this candidate gave up: at most ")?;
                 self.until(*until, f)?;
                 also(missing, f)
             }
@@ -352,8 +352,8 @@ mod tests {
                     missing: names(&["b", "c"]),
                     until: Time::from_nanos(4_000_000_000),
                 },
-                "no quorum has confirmed that this one gave up: at most for 2.0s more; nothing \
-                 heard of b, c",
+                "no quorum has confirmed that this candidate gave up: at most for 2.0s more; \
+                 nothing heard of b, c",
             ),
             (
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },

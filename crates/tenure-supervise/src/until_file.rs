@@ -81,7 +81,7 @@ impl Shared {
                     let path = writer.path.display();
                     tracing::warn!(
                         %path, %error,
-                        "the until file cannot be renewed: who reads it finds an older, earlier \
+                        "the until file cannot be renewed: its readers find an older, earlier \
                          deadline"
                     );
                 }

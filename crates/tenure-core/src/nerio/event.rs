@@ -333,8 +333,8 @@ fn recovery_waits(
         let verb = if strange.len() == 1 { "takes" } else { "take" };
         return write!(
             f,
-            ". {} {verb} it for a stranger: without keys a member is who sends from its address in \
-             members there, and this node sends from another one. If it has moved, change members \
+            ". {} {verb} it for a stranger: without keys a node recognizes a member by its address \
+             in members, and this node sends from another one. If it has moved, change members \
              everywhere; else correct --listen; or use keys (\"Keys\" in docs/operations.md)",
             List(strange, ", ")
         );

@@ -53,7 +53,7 @@ async fn a_quorum_that_agrees_goes_on() {
     let mut told = campaign.waiting();
     let waits = tokio::spawn(async move { campaign.await.map(drop) });
     let too_long = [
-        "refused by b: it gives no lease longer than 21s, and asked for is 60s",
+        "refused by b: it gives no lease longer than 21s, and this candidate asks for 60s",
         "c: it runs with another configuration",
     ];
     let refused = soon(async {

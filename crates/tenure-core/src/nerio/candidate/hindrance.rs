@@ -202,7 +202,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::TooLong { lease, delta_max } => (
             "too-long",
             alloc::format!(
-                "it gives no lease longer than {delta_max:?}, and asked for is {lease:?}"
+                "it gives no lease longer than {delta_max:?}, and this candidate asks for {lease:?}"
             )
             .into(),
         ),
