@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn prints_what_it_parses(parts in 0_u32..BILLION) {
+        fn parsed_text_prints_back(parts in 0_u32..BILLION) {
             let rho = Drift::from_parts_per_billion(parts).unwrap();
             prop_assert_eq!(rho.to_string().parse::<Drift>(), Ok(rho));
         }

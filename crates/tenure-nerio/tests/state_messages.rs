@@ -49,7 +49,7 @@ fn directory_is_private() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere() {
+fn missing_paths() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_directory_of_another_grantor() {
 }
 
 #[test]
-fn a_directory_that_is_not_new() {
+fn old_directories() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let (state, recovered) = open(&path, Opening::Existing).unwrap();
@@ -177,7 +177,7 @@ fn a_directory_that_is_not_new() {
 }
 
 #[test]
-fn files_that_are_not_ours() {
+fn foreign_files() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let identity = path.join("identity");

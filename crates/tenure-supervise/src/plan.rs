@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_it_looked() {
+    fn error_lists_searched_folders() {
         let error = resolve_in("no-such".as_ref(), "/bin:/usr/bin".as_ref()).unwrap_err();
         assert_eq!(error.exit_code(), 127);
         assert_eq!(error.to_string(), "no-such: command not found; looked in PATH=/bin:/usr/bin");

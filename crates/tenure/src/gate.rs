@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gate_that_was_exported_remembers() {
+    fn exported_gate_remembers() {
         let mut gate = FenceGate::default();
         gate.admit(Fence::new(9)).unwrap();
         let bytes = postcard::to_allocvec(&gate).unwrap();

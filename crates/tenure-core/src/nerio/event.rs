@@ -368,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recovery_says_what_ends_its_wait() {
+    fn recovery_names_the_missing_members() {
         let said = |whole: &[&str], silent: &[&str], empty: &[&str], strange: &[&str]| {
             let [whole, silent, empty, strange] = [whole, silent, empty, strange]
                 .map(|names| names.iter().map(|name| name.parse().unwrap()).collect());

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_orders_samples_of_one_clock_value() {
+    fn counter_orders_equal_clock_values() {
         assert_eq!(qt(&[(1, 0, 7, 0)]).order(&qt(&[(1, 0, 7, 1)])), Ok(Ordering::Less));
     }
 

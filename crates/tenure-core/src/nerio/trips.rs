@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forgets_a_slow_trip_after_two_windows() {
+    fn slow_trip_lasts_two_windows() {
         let mut trips = RoundTrips::default();
         let configured = Duration::from_millis(10);
         assert_eq!(trips.high(configured), configured);

@@ -638,7 +638,7 @@ mod tests {
 
     /// An asker that leaves out the filler gets no more questions into a datagram.
     #[test]
-    fn questions_that_are_too_short_are_dropped() {
+    fn short_questions_are_dropped() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
         let padded = asks().into_iter().filter(|(question, _)| least(kind(question)) > 0);
         for (question, _) in padded {
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_says_which_member_it_is_for() {
+    fn datagram_names_its_member() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
         let mut datagram = packer.start();
         assert_eq!(recipient(&datagram), 0);

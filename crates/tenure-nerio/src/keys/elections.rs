@@ -142,7 +142,7 @@ mod tests {
         assert!("x".repeat(BYTES_MAX + 1).parse::<Elections>().is_err());
     }
     #[test]
-    fn list_asks_what_it_covers() {
+    fn list_asks_for_covered_elections() {
         let list: Elections = "billing/*,audit".parse().unwrap();
         let name = |name: &str| name.parse().unwrap();
         let which = [Which::Beginning(name("billing/")), Which::Only(name("audit"))];

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_is_none() {
+    fn last_number_is_never_new() {
         let mut window = Window::default();
         window.take(u64::MAX - 1);
         assert!(!window.is_new(u64::MAX) && !window.is_new(u64::MAX - 1));

@@ -34,7 +34,7 @@ async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
 /// Leases are 20 s: the longest of one grantor is a day, that of another one 21 s, and the third
 /// has other clocks. The first two are a quorum, and a candidate with 60 s waits and reports that.
 #[tokio::test]
-async fn a_quorum_that_agrees_goes_on() {
+async fn agreeing_quorum_goes_on() {
     let config = config();
     let memory = || tenure_nerio::Storage::Memory { opening: Opening::New };
     let day = other(&config, |config| config.delta_max = Config::DELTA_MAX_MAX);

@@ -7,7 +7,7 @@ use std::process::Command;
 use tenure_supervise::resolve;
 
 tenure_testkit::tests!(
-    a_session_and_group_without_numbers_are_left_alone,
+    unnumbered_session_is_spared,
     where_processes_have_other_numbers_nothing_is_started,
 );
 
@@ -16,8 +16,8 @@ const WITHOUT: &[&str] = &["--pid", "--fork", "--kill-child"];
 /// Set inside the namespace.
 const INSIDE: &str = "TENURE_TEST_INSIDE";
 
-fn a_session_and_group_without_numbers_are_left_alone() {
-    passes_inside(WITH_ITS_PROC, "family::a_lost_guard_costs_other_children_nothing");
+fn unnumbered_session_is_spared() {
+    passes_inside(WITH_ITS_PROC, "family::lost_guard_spares_other_children");
 }
 
 fn where_processes_have_other_numbers_nothing_is_started() {

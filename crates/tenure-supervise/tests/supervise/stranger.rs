@@ -18,9 +18,9 @@ use crate::scene::{SECOND, Scene, millis, timed_out};
 
 tenure_testkit::tests!(
     garbage_is_the_end_of_the_link,
-    a_guard_without_a_first_order_starts_nothing,
-    a_guard_whose_first_order_is_late_starts_nothing,
-    a_guard_that_comes_to_run_late_starts_nothing_after_a_stop,
+    guard_without_order_starts_nothing,
+    guard_with_late_order_starts_nothing,
+    late_guard_obeys_stop,
 );
 
 /// The tags of orders and reports, as on the wire.
@@ -120,7 +120,7 @@ fn garbage_is_the_end_of_the_link() {
     }
 }
 
-fn a_guard_without_a_first_order_starts_nothing() {
+fn guard_without_order_starts_nothing() {
     let mut stranger = Stranger::new();
     stranger.link = None;
     assert_eq!(stranger.scene.exit_code(), Some(2));
@@ -144,7 +144,7 @@ fn a_guard_without_a_first_order_starts_nothing() {
     }
 }
 
-fn a_guard_whose_first_order_is_late_starts_nothing() {
+fn guard_with_late_order_starts_nothing() {
     for length in [millis(0), millis(5), 10 * SECOND, 20 * SECOND] {
         let stranger = Stranger::new();
         stranger.send(&[LOOK], &lease(length));
@@ -153,7 +153,7 @@ fn a_guard_whose_first_order_is_late_starts_nothing() {
     }
 }
 
-fn a_guard_that_comes_to_run_late_starts_nothing_after_a_stop() {
+fn late_guard_obeys_stop() {
     for stops in [true, false] {
         let stranger = Stranger::new();
         let guard = stranger.scene.supervisor();

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_is_there_it_ends() {
+    fn empty_input_ends_the_batch() {
         let mut driver = Driver { b: 1, ..Driver::default() };
         let take = |driver: &mut Driver, kind| driver.take(kind + 1);
         assert!(!handle_fairly(&mut driver, 64, 2, take, Driver::on, || false));

@@ -207,7 +207,7 @@ async fn lapsed_claim_is_resigned() {
 }
 
 #[tokio::test]
-async fn a_campaign_that_ends_says_why() {
+async fn ended_campaign_has_a_reason() {
     let (election, mut driver) = start::<AtMostOne>();
     let refused = campaign(&election, &mut driver).await;
     driver.campaigns.refused(&driver.name, "permission denied on /e/".to_owned());
@@ -229,7 +229,7 @@ async fn a_campaign_that_ends_says_why() {
 }
 
 #[tokio::test]
-async fn a_leadership_that_ends_says_why() {
+async fn ended_leadership_has_a_reason() {
     let (election, mut driver) = start::<AtMostOne>();
     let losses = [Loss::Revoked, Loss::Reset, Loss::Expired, Loss::Superseded, Loss::Reassigned];
     for loss in losses {

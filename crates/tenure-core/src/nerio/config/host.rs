@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_what_is_shown_of_it() {
+    fn text_is_shown_unchanged() {
         for text in ["10.0.0.1:7101", "[fd00::1]:7101", "db-1.internal:7101", "x:1", "a_b.c.:9"] {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), text);
         }

@@ -34,7 +34,7 @@ fn refused(change: impl FnOnce(&mut Config)) -> alloc::string::String {
 }
 
 #[test]
-fn the_defaults_pass_and_are_the_documented_ones() {
+fn defaults_pass_as_documented() {
     let checked = config().check().unwrap();
     assert_eq!(*checked, config(), "checking changes nothing");
     assert_eq!(checked.lease, ms(5_000));
@@ -67,7 +67,7 @@ fn the_lease_takes_its_followers_along() {
 }
 
 #[test]
-fn short_leases_pass_with_timers_to_match() {
+fn short_leases_pass() {
     for (lease, refresh) in [(300, 20), (300, 50), (500, 30), (1_000, 50)] {
         let mut short = config().with_lease(ms(lease));
         (short.refresh, short.grace, short.kill_margin) = (ms(refresh), ms(50), ms(10));
@@ -101,7 +101,7 @@ fn section_10_1_computes_the_least_lease() {
 }
 
 #[test]
-fn a_members_list_is_refused_with_its_reason() {
+fn members_refusal_has_a_reason() {
     assert_eq!(
         refused(|c| c.members.clear()),
         "the members list is empty: name at least one grantor, better three"
@@ -222,7 +222,7 @@ fn a_limit_of_zero_is_refused() {
 
 /// The values come from another implementation of the documented encoding and of SipHash-1-3.
 #[test]
-fn a_member_has_one_number_in_every_list() {
+fn member_numbers_agree_everywhere() {
     let number = |list: &[(&str, &str)], name: &str| {
         let config = Config::new("x".parse().unwrap(), members(list));
         config.number(config.position(&name.parse().unwrap()).unwrap())
@@ -235,7 +235,7 @@ fn a_member_has_one_number_in_every_list() {
 }
 
 #[test]
-fn the_digest_is_the_same_for_ever() {
+fn digest_never_changes() {
     assert_eq!(config().check().unwrap().digest(), 0x40dc_6bd8_4c6d_18aa);
     let grid = [("b", "127.0.0.1:2"), ("a", "127.0.0.1:1")];
     let mut grid = Config::new("x".parse().unwrap(), members(&grid));
@@ -262,7 +262,7 @@ fn digest_ignores_order_of_members() {
 }
 
 #[test]
-fn every_part_that_must_agree_changes_the_digest() {
+fn agreed_settings_change_the_digest() {
     let changes: &[fn(&mut Config)] = &[
         |_| {},
         |c| c.cluster = "test".parse().unwrap(),
@@ -347,7 +347,7 @@ proptest! {
     }
 
     #[test]
-    fn a_checked_lease_fits_all_it_must(
+    fn checked_lease_fits_all_times(
         drift in 0_u32..=250_000_000,
         lease in 10_000_000_u64..5_000_000_000,
         [round_trip, refresh, grace, kill_margin] in prop::array::uniform4(0_u64..1 << 29),

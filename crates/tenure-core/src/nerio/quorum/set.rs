@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_beyond_the_last_is_nobody() {
+    fn position_beyond_last_is_ignored() {
         assert_eq!(MemberSet::EMPTY.with(32), MemberSet::EMPTY);
         assert_eq!(MemberSet::EMPTY.with(usize::MAX), MemberSet::EMPTY);
         assert!(!MemberSet::first(32).contains(32));

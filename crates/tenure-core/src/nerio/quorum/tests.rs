@@ -64,7 +64,7 @@ fn agrees_with_brute_force(
 
 proptest! {
     #[test]
-    fn weighted_is_accepted_exactly_when_all_quorums_meet(
+    fn weighted_systems_need_meeting_quorums(
         weights in prop::collection::vec(0_u32..8, 1..=6),
         threshold in prop::option::of(0_u32..24),
     ) {
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn explicit_is_accepted_exactly_when_all_sets_meet(
+    fn explicit_systems_need_meeting_sets(
         (members, sets) in (1_usize..=6).prop_flat_map(|members| {
             let set = (0_u32..1 << members).prop_map(move |bits| {
                 (0..members).filter(|member| bits >> member & 1 == 1).collect::<MemberSet>()
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn majorities_are_what_the_paper_says() {
+fn majorities_follow_the_paper() {
     for members in 1..=6 {
         let made = Quorums::majority(members);
         agrees_with_brute_force(members, made, |set| 2 * set.len() > members).unwrap();
@@ -160,7 +160,7 @@ fn weights_are_decided_exactly() {
 }
 
 #[test]
-fn explicit_sets_are_kept_minimal_and_in_order() {
+fn explicit_sets_are_minimal_and_sorted() {
     let listed = [set(&[1, 2]), set(&[0, 1]), set(&[0, 1, 2]), set(&[1, 2]), set(&[0, 2])];
     let made = Quorums::explicit(3, &listed).unwrap();
     assert_eq!(made.text(&letters("a b c")).to_string(), "sets:a+b,a+c,b+c");
@@ -182,7 +182,7 @@ fn empty_set_is_no_quorum() {
 }
 
 #[test]
-fn a_refused_system_says_why() {
+fn refused_system_has_a_reason() {
     let many = vec![set(&[0]); Quorums::SETS_MAX + 1];
     let cases = [
         (Quorums::majority(0), "a quorum system needs at least one member, better three"),
@@ -234,7 +234,7 @@ fn a_refused_system_says_why() {
 }
 
 #[test]
-fn text_becomes_the_system_it_describes() {
+fn text_becomes_its_system() {
     let names = letters("a b c d e f");
     let of = |text: &str, count| Quorums::parse(text, &names[..count]).unwrap();
     assert_eq!(of("majority", 5), Quorums::majority(5).unwrap());
@@ -247,7 +247,7 @@ fn text_becomes_the_system_it_describes() {
 }
 
 #[test]
-fn refused_text_says_what_is_wrong_and_where() {
+fn refused_text_names_the_place() {
     let form = |text: &str| {
         format!(
             "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 \

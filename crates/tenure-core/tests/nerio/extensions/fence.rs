@@ -9,7 +9,7 @@ use crate::story::*;
 
 /// Rule 1: a proposal above the fence seen is accepted; the ok says so, with the previous value.
 #[test]
-fn a_proposal_is_accepted_above_what_was_seen() {
+fn proposal_above_seen_is_accepted() {
     let mut s = Story::new();
     let ok = granted(&s.ask("p", "a", proposal(at(10), 7))).unwrap();
     assert_eq!((ok.accepted, ok.seen), (true, Fence::NONE));
@@ -52,7 +52,7 @@ fn refused_fence_costs_another_round() {
 /// Rule 2: grantor a has accepted the first proposal and b the second, of which p heard by c's
 /// refusal.
 #[test]
-fn oks_that_accepted_different_fences_cost_another_round() {
+fn different_fences_cost_another_round() {
     let mut s = Story::new();
     s.ask("r", "c", proposal(at(10), 7));
     s.letters.clear();
@@ -73,7 +73,7 @@ fn oks_that_accepted_different_fences_cost_another_round() {
 
 /// A lease of full length is announced even if the fence took several rounds.
 #[test]
-fn settled_is_said_however_long_the_fence_took() {
+fn slow_fence_still_settles() {
     let mut s = Story::new();
     s.slow_disks = true;
     for grantor in GRANTORS {
@@ -170,7 +170,7 @@ fn older_flush_proves_no_newer_reserve() {
 
 /// Rule 3: a flush that was dropped with the effects of a failed write is asked for again.
 #[test]
-fn a_dropped_flush_is_asked_for_again() {
+fn dropped_flush_is_repeated() {
     let mut s = Story::new();
     s.failing = Some("a");
     s.ask("p", "a", proposal(at(10), 5_000));

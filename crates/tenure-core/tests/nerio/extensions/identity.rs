@@ -6,7 +6,7 @@ use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
 use crate::story::*;
 
 #[test]
-fn a_restarted_candidate_is_a_new_candidate() {
+fn restarted_candidate_is_new() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.restart("p");
@@ -52,7 +52,7 @@ fn forged_request_takes_no_place() {
 }
 
 #[test]
-fn a_node_that_is_no_grantor_says_so() {
+fn candidate_refuses_grantor_messages() {
     let mut s = Story::new();
     let from = s.sender("q");
     let message = Message::from(request(at(1)));

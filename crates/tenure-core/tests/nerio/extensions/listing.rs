@@ -23,7 +23,7 @@ fn grant(s: &mut Story, election: &str, start: u64) {
 /// The grantor collects elections once for all questions within a tenth of a second: a question
 /// does not cost a walk over all of them. Elections that have ended since are left out.
 #[test]
-fn elections_are_collected_for_all_who_ask() {
+fn elections_are_collected_once() {
     let mut s = Story::new();
     for number in 100..200 {
         grant(&mut s, &format!("a-name-of-thirty-bytes-{number:07}"), number);

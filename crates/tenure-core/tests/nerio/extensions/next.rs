@@ -7,7 +7,7 @@ use crate::story::*;
 
 /// Rule 1: a release is valid if the holder is its (name, inc) and its Start ≥ gs.
 #[test]
-fn a_release_below_the_granted_start_is_ignored() {
+fn release_below_start_is_ignored() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(20)));
     let effects = s.tell("p", "a", release(at(19)));
@@ -67,7 +67,7 @@ fn single_candidate_survives_split_vote() {
 /// Rule 4: an ok for a request that waited shows that the rival in the way has gone: older refusals
 /// that name the rival are no reason to give the ok away again.
 #[test]
-fn first_ok_of_hand_over_is_kept() {
+fn hand_over_keeps_first_ok() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -84,7 +84,7 @@ fn first_ok_of_hand_over_is_kept() {
 /// Rule 4, with renewals: a leader soon gets a grantor that was away back from a waiting candidate
 /// that was there first.
 #[test]
-fn a_leader_that_lives_gets_its_grantor_back() {
+fn live_leader_regains_its_grantor() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -146,7 +146,7 @@ fn unsteady_rival_costs_few_messages() {
 
 /// Transfer to a named candidate uses this field: a hand-over to a waiting candidate.
 #[test]
-fn a_transfer_hands_over_to_one_who_waits() {
+fn transfer_reaches_waiting_candidate() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -222,7 +222,7 @@ fn a_second_campaign_changes_nothing() {
 /// A node with many campaigns forgets those that are over: an application's requests are bounded,
 /// too.
 #[test]
-fn campaigns_that_are_over_do_not_pile_up() {
+fn finished_campaigns_are_forgotten() {
     let mut config = config(&GRANTORS);
     config.limits.elections = 10;
     let mut s = Story::with(config);

@@ -68,7 +68,7 @@ fn the_holder_is_never_parked() {
 
 /// Rule 3: a repeated request whose grant has lapsed is not granted again.
 #[test]
-fn a_duplicate_of_a_lapsed_request_is_ignored() {
+fn duplicate_of_lapsed_request_is_ignored() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(20)));
     s.pass(ms(1_100));
@@ -125,7 +125,7 @@ fn failed_renewal_is_not_released() {
 
 /// At the ends of the clock nothing overflows, and no timer spins.
 #[test]
-fn the_ends_of_the_clock_are_survived() {
+fn ends_of_clock_are_survived() {
     for now in [Time::ZERO, Time::from_nanos(u64::MAX - 1), Time::MAX] {
         let mut s = Story::new();
         for actor in s.actors.values_mut() {

@@ -6,7 +6,7 @@ use crate::story::*;
 
 /// Rule 2: the grant is written before the ok leaves, a repeated one too.
 #[test]
-fn the_grant_is_written_before_the_ok_leaves() {
+fn grant_is_written_before_ok() {
     let mut s = Story::new();
     for _ in 0..2 {
         let effects = s.ask("p", "a", request(at(10)));
@@ -124,7 +124,7 @@ fn refound_directory_is_reported() {
 
 /// Rule 3: a release during quarantine only moves watermarks.
 #[test]
-fn a_release_during_quarantine_only_moves_watermarks() {
+fn release_in_quarantine_moves_watermarks() {
     let mut s = Story::new();
     s.reboot("a");
     s.pass(ms(100));

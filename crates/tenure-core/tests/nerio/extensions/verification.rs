@@ -76,7 +76,7 @@ fn unasked_answer_is_ignored() {
 
 /// Questions that were never answered do not keep later ones from being asked.
 #[test]
-fn lost_questions_do_not_use_up_the_room() {
+fn lost_questions_take_no_room() {
     let mut s = Story::new();
     for n in 0..1_000 {
         s.slip(ms(1));

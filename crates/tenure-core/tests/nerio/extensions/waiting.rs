@@ -27,7 +27,7 @@ fn unchanged_reason_is_not_repeated() {
 }
 
 #[test]
-fn a_candidate_that_wins_at_once_says_nothing() {
+fn quick_winner_reports_no_wait() {
     let mut s = Story::new();
     s.elect("p");
     s.run(ms(5_000));
@@ -50,7 +50,7 @@ fn answering_grantor_is_not_missing() {
 }
 
 #[test]
-fn a_waiting_candidate_says_whom_it_is_behind() {
+fn waiting_candidate_names_its_rival() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -67,7 +67,7 @@ fn a_waiting_candidate_says_whom_it_is_behind() {
 /// With one grantor silent and one in quarantine, no candidate is elected before the quarantine
 /// ends.
 #[test]
-fn a_quarantine_says_until_when() {
+fn quarantine_reports_its_end() {
     let mut s = Story::new();
     s.actors.remove("c");
     s.reboot("b");
@@ -88,7 +88,7 @@ fn a_quarantine_says_until_when() {
 }
 
 #[test]
-fn refusals_that_time_does_not_mend_are_named() {
+fn lasting_refusals_are_named() {
     let mut s = Story::new();
     s.campaign("p");
     for _ in 0..8 {

@@ -95,7 +95,7 @@ fn vacancy_ends_with_a_leader() {
 
 /// "Fault Tolerance: Some number of crash failures are tolerated." A minority of grantors.
 #[test]
-fn a_minority_of_crashed_grantors_is_tolerated() {
+fn crashed_minority_is_tolerated() {
     let mut s = Story::new();
     s.actors.remove("b");
     s.elect("p");

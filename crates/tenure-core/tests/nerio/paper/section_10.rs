@@ -54,7 +54,7 @@ fn yielding_candidates_wait_differently() {
 /// 10.4: "If process p has an unexpired grant for another process q, then process p can respond
 /// by giving q as a forwarding address."
 #[test]
-fn a_grantor_says_where_the_leader_is() {
+fn grantor_names_the_leader() {
     let mut s = Story::new();
     assert_eq!(s.state("a").holder, None);
     s.elect("p");
@@ -111,7 +111,7 @@ fn view_ends_with_the_grants() {
 
 /// A grantor in quarantine does not report an election as vacant.
 #[test]
-fn a_grantor_without_memory_does_not_say_vacant() {
+fn lost_grantor_reports_no_vacancy() {
     let mut s = Story::new();
     s.elect("p");
     s.reboot("a");
@@ -157,7 +157,7 @@ fn erratum_1_verification_counts_from_start() {
 
 /// Erratum 1: a later answer verifies nothing.
 #[test]
-fn erratum_1_a_late_answer_verifies_nothing() {
+fn erratum_1_late_answer_verifies_nothing() {
     let mut s = Story::new();
     s.elect("p");
     s.verify("q", "p");

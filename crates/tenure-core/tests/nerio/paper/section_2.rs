@@ -35,7 +35,7 @@ fn a_weighted_quorum_decides_by_weight() {
 }
 
 #[test]
-fn an_explicit_quorum_decides_by_its_sets() {
+fn explicit_quorum_follows_its_sets() {
     let mut config = config(&GRANTORS);
     let sets = [MemberSet::from_iter([0, 1]), MemberSet::from_iter([0, 2])];
     config.quorums = Quorums::explicit(3, &sets).unwrap();

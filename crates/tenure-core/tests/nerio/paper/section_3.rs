@@ -9,7 +9,7 @@ use crate::story::*;
 
 /// Steps 1 to 3: "sample starting time, select δ > 0, broadcast".
 #[test]
-fn steps_1_to_3_sample_start_and_broadcast() {
+fn steps_1_to_3_sample_and_broadcast() {
     let mut s = Story::new();
     let effects = s.campaign("p");
     let line = |place| {

@@ -9,7 +9,7 @@ use crate::story::*;
 /// be running. Second, process p sets E to C. … Next p broadcasts a request to all peers": in
 /// this order, and no other.
 #[test]
-fn a_release_aborts_lowers_e_and_then_broadcasts() {
+fn release_aborts_lowers_e_and_broadcasts() {
     let mut s = Story::new();
     s.elect("p");
     assert_eq!(
@@ -52,7 +52,7 @@ fn a_release_by_another_is_ignored() {
 /// "If a process is not able to obtain grants from a quorum …, then it might as well give up the
 /// grants that it has so that perhaps another process can be more lucky."
 #[test]
-fn a_withdrawn_attempt_gives_up_its_grants() {
+fn withdrawn_attempt_releases_its_grants() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -140,7 +140,7 @@ fn erratum_4_delayed_release_ends_nothing() {
 /// A candidate that gives up lets others go first: a new attempt of its own does not overtake the
 /// release, and would take back the grants that it frees.
 #[test]
-fn a_new_attempt_does_not_overtake_the_release() {
+fn new_attempt_follows_the_release() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -169,7 +169,7 @@ fn a_new_attempt_does_not_overtake_the_release() {
 
 /// A release that never arrives no longer matters when the lease has ended everywhere.
 #[test]
-fn a_new_attempt_does_not_wait_for_ever() {
+fn new_attempt_waits_finitely() {
     let mut s = Story::new();
     s.elect("p");
     s.resign("p");
@@ -199,7 +199,7 @@ fn erratum_4_released_request_is_refused() {
 
 /// "Invariant 16 is not used elsewhere": the F of a released grant does not come back.
 #[test]
-fn a_released_grant_leaves_no_f_behind() {
+fn released_grant_leaves_no_f() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(2_000)));
     s.tell("p", "a", release(at(10)));

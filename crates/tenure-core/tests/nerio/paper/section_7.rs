@@ -104,7 +104,7 @@ fn each_grantor_enters_qt_once() {
 /// A grantor whose state directory was lost is another instance: its timestamps are not
 /// comparable with the earlier ones, which is an error and never an order.
 #[test]
-fn a_lost_state_directory_gives_another_instance() {
+fn lost_directory_gives_another_instance() {
     let mut s = Story::new();
     let before = granted(&s.ask("p", "a", request(at(10)))).unwrap();
     s.lose_disk("a");

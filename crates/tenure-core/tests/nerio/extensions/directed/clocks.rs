@@ -44,7 +44,7 @@ fn grants_round_up() {
 
 /// Contradictory timestamps are errors, too.
 #[test]
-fn timestamps_that_contradict_each_other_have_no_order() {
+fn contradictory_timestamps_have_no_order() {
     let mut s = Story::new();
     let mut stamp = |grantor, start| {
         let ok = granted(&s.ask("p", grantor, request(at(start)))).unwrap();

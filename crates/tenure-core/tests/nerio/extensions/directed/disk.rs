@@ -43,7 +43,7 @@ fn full_disk_renews_known_records() {
 /// Restart 4: the record that is tried again may fail; others of the same input would count as
 /// unwritten with it, again and again.
 #[test]
-fn a_record_that_is_tried_again_is_alone() {
+fn repeated_record_is_alone() {
     let mut s = Story::new();
     s.ask("p", "a", of("held", request(at(10))));
     s.failing = Some("a");

@@ -19,7 +19,7 @@ fn fence_belongs_to_one_attempt() {
 /// Rule 3: `fence_seen ≤ H` with H on disk before the ok leaves; if the reserve is not ready the
 /// lease is granted and the fence is not accepted.
 #[test]
-fn no_fence_above_the_durable_reserve_is_accepted() {
+fn fences_stay_below_durable_reserve() {
     let mut s = Story::new();
     s.slow_disks = true;
     let effects = s.ask("p", "a", proposal(at(10), 5_000));
@@ -90,7 +90,7 @@ fn read_fences_cover_released_elections() {
 /// Rules 4 and 6: answers to a grantor that lost its directory cover elections that no grantor
 /// remembers one by one.
 #[test]
-fn an_answer_covers_elections_that_were_forgotten() {
+fn answer_covers_forgotten_elections() {
     let mut s = Story::new();
     for grantor in ["b", "c"] {
         s.ask("p", grantor, proposal(at(10), 7));
@@ -104,7 +104,7 @@ fn an_answer_covers_elections_that_were_forgotten() {
 /// Rule 4: recovering members do not answer reads, so with three grantors two such restarts at
 /// once stop the election.
 #[test]
-fn a_recovering_grantor_does_not_answer_reads() {
+fn recovering_grantor_answers_no_reads() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.lose_disk("b");
@@ -122,7 +122,7 @@ fn a_recovering_grantor_does_not_answer_reads() {
 /// Rule 4: the read begins after the quarantine has *ended*: its answers must cover every ok of the
 /// incarnation before that is still completed.
 #[test]
-fn the_read_begins_after_the_quarantine_has_ended() {
+fn read_begins_after_quarantine() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.deliver_all();
@@ -168,7 +168,7 @@ fn single_round_trip_is_normal() {
 /// Rule 6: one H and one floor for each grantor: when an election is evicted, the floor rises to
 /// its fence.
 #[test]
-fn an_evicted_election_leaves_its_fence_behind() {
+fn evicted_election_leaves_its_fence() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     s.pass(ms(3_300));
@@ -184,7 +184,7 @@ fn an_evicted_election_leaves_its_fence_behind() {
 
 /// Rule 6: a proposal above seen + 2⁴² is refused: one packet must not exhaust the number.
 #[test]
-fn a_proposal_too_far_ahead_is_refused() {
+fn far_proposal_is_refused() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     let far = 7 + (1 << 42);
@@ -196,7 +196,7 @@ fn a_proposal_too_far_ahead_is_refused() {
 /// Rule 6: a stranger has driven the fences of two grantors far apart, each within reach of the
 /// fence that it had seen. Later candidates lead all the same, though not at once.
 #[test]
-fn grantors_whose_fences_are_far_apart_come_together() {
+fn distant_fences_converge() {
     let mut s = Story::new();
     for (grantor, steps) in [("a", 2), ("b", 4)] {
         for step in 1..=steps {

@@ -73,7 +73,7 @@ fn new_cluster() -> Story {
 
 /// A first start needs no declaration: every member waits as long as leases may last, and serves.
 #[test]
-fn a_cluster_is_founded_by_all_its_members() {
+fn all_members_found_a_cluster() {
     let mut s = new_cluster();
     s.campaign("p");
     s.run(ms(2_199));
@@ -250,7 +250,7 @@ fn another_memory_was_not_there() {
 /// Member b answers that it is empty, and has another memory when a founds the cluster: a asks b
 /// again.
 #[test]
-fn only_memories_that_answered_are_founders() {
+fn only_answering_memories_are_founders() {
     let mut s = new_cluster();
     s.run(ms(2_150));
     s.drop_all();
@@ -297,7 +297,7 @@ fn all_lost_under_a_leader(lease: Duration) -> Story {
 /// All directories are lost while a candidate leads with a longer lease than the members give now.
 /// The leader reaches one of them, which tells the others.
 #[test]
-fn a_leader_that_is_heard_is_waited_for() {
+fn founding_waits_for_heard_leader() {
     let mut s = all_lost_under_a_leader(ms(5_000));
     s.drop_all();
     for _ in 0..700 {
@@ -333,7 +333,7 @@ fn alone(s: &mut Story, steps: usize, members: &[&'static str]) {
 /// All but b found the cluster, and serve; then c's directory is lost. Answers that b got before it
 /// heard of c's new memory do not show which members were there together with that memory.
 #[test]
-fn founders_are_there_at_one_time() {
+fn founders_are_present_together() {
     let members = ["a", "b", "c", "p", "q"];
     let mut s = Story::empty(config(&members));
     for member in members {
@@ -411,7 +411,7 @@ fn founding_waits_for_late_leader() {
 
 /// Fences from before the loss of all directories are not handed out again.
 #[test]
-fn fences_go_on_when_all_directories_were_lost() {
+fn fences_survive_loss_of_all_directories() {
     let mut s = new_cluster();
     s.run(ms(3_000));
     let mut fences = Vec::new();
@@ -469,7 +469,7 @@ fn lost_founders_count_for_fences() {
 
 /// The rule holds in clusters of one and of two members, too.
 #[test]
-fn a_cluster_of_one_or_two_is_founded() {
+fn small_clusters_are_founded() {
     for all in [&["a"][..], &["a", "b"][..]] {
         let mut s = Story::empty(config(all));
         for member in all {

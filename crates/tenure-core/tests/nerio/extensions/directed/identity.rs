@@ -7,7 +7,7 @@ use crate::story::*;
 /// Comparing by name alone is unsafe: a delayed release of an earlier incarnation frees a grantor
 /// under its successor.
 #[test]
-fn a_release_of_an_earlier_incarnation_frees_nobody() {
+fn release_of_earlier_incarnation_frees_nothing() {
     let mut s = Story::new();
     let earlier = s.sender("p");
     s.restart("p");
@@ -129,7 +129,7 @@ fn foreign_ok_is_dropped() {
 /// Requests wait by incarnation: a release of the one before does not remove the request of the
 /// next.
 #[test]
-fn a_new_incarnation_waits_beside_the_one_before() {
+fn new_incarnation_waits_beside_the_old() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(30)));

@@ -91,7 +91,7 @@ fn longer_leases_wait_for_forgotten_oks() {
 /// A grantor reports the time until which it gives no longer lease, the begin of longer leases, and
 /// the length of a holder's leases.
 #[test]
-fn a_larger_delta_max_that_waits_is_told() {
+fn waiting_delta_max_is_reported() {
     let mut s = Story::new();
     s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
@@ -272,7 +272,7 @@ fn answers_cost_a_day_at_most() {
 
 /// A grantor with another maximum is like one that is down: a quorum that accepts suffices.
 #[test]
-fn a_quorum_that_gives_the_lease_suffices() {
+fn quorum_for_the_lease_suffices() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(500));
     s.reboot("a");
@@ -287,7 +287,7 @@ fn a_quorum_that_gives_the_lease_suffices() {
 /// A member that reads may be behind a relay, like a member whose state directory was lost: its
 /// question comes from another address than its own. Answers count from a member only.
 #[test]
-fn a_read_is_answered_wherever_it_comes_from() {
+fn relayed_read_is_answered() {
     let mut s = Story::new();
     let relayed = Sender { who: s.who("b"), address: address("z"), member: None };
     let read = Message::from(FenceRead { start: at(1), instance: Instance(9), record: true });

@@ -68,7 +68,7 @@ fn two_memories_elect_one_leader() {
 
 /// A grantor does not report a memory before it is durable: b, whose disk is slow, does not answer.
 #[test]
-fn a_memory_is_written_down_before_the_answer() {
+fn memory_is_durable_before_answer() {
     let mut s = Story::new();
     s.slow_disks = true;
     let read = FenceRead { start: at(1), instance: Instance::new(1 << 40, 7), record: true };
@@ -101,7 +101,7 @@ fn a_memory_is_written_down_before_the_answer() {
 /// The directory of b is lost, and at a's address the old memory of a answers: it has not seen the
 /// fences handed out since, and c knows a later memory of a.
 #[test]
-fn the_word_of_an_old_memory_bounds_nothing() {
+fn old_memory_bounds_nothing() {
     let mut s = Story::new();
     let old = s.actors.remove("a").unwrap();
     s.start_empty("a");
@@ -203,7 +203,7 @@ fn new_memory_takes_over_rosters() {
 /// The old directory is mounted again: the other members know a later one, and the grantor reports
 /// that and grants no more.
 #[test]
-fn an_old_directory_that_comes_back_is_told() {
+fn returning_old_directory_is_reported() {
     let mut s = Story::new();
     s.elect("p");
     let old = s.actor("a").disk.clone().unwrap();

@@ -159,7 +159,7 @@ fn split_vote(s: &mut Story) -> Vec<(&'static str, &'static str, Option<NodeName
 
 /// Rule 4: exactly one of the rivals does not yield, and the others yield to it.
 #[test]
-fn all_but_the_highest_yield_and_to_it() {
+fn all_yield_to_the_highest() {
     let yields = split_vote(&mut Story::new());
     assert_eq!(yields.len(), 2, "{yields:?}");
     let yielded = |who: &&str| yields.iter().any(|(candidate, ..)| candidate == who);
@@ -170,7 +170,7 @@ fn all_but_the_highest_yield_and_to_it() {
 /// Rule 4: a refusal from before the last grant is no reason to give that grant away: views
 /// differ, and its holder may have gone as well.
 #[test]
-fn an_older_refusal_is_no_reason_to_yield() {
+fn older_refusal_causes_no_yield() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     for grantor in ["b", "c"] {

@@ -27,7 +27,7 @@ fn three_holders_are_no_leader() {
 }
 
 #[test]
-fn two_incarnations_of_one_name_are_no_leader() {
+fn two_incarnations_are_no_leader() {
     let mut s = Story::new();
     s.ask("p", "a", renewal(at(10), 1));
     s.restart("p");
@@ -45,7 +45,7 @@ fn single_free_grantor_is_no_vacancy() {
 }
 
 #[test]
-fn a_vacancy_is_told() {
+fn vacancy_is_reported() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     assert_eq!(view(&mut s), View::Vacant, "b and c are free, and a quorum");
@@ -103,7 +103,7 @@ fn quorum_names_the_fence() {
 
 /// A candidate that does not know of its quorum of grants has never led.
 #[test]
-fn a_candidate_that_never_won_is_no_leader() {
+fn candidate_without_victory_is_no_leader() {
     let mut s = Story::new();
     s.campaign("p");
     for grantor in ["a", "b"] {
@@ -198,7 +198,7 @@ fn unwritten_grant_is_not_reported() {
 
 /// A grantor that cannot write is not free, though it names no holder.
 #[test]
-fn a_grantor_that_cannot_write_is_not_free() {
+fn failing_grantor_is_not_free() {
     let mut s = Story::new();
     s.ask("p", "b", request(at(10)));
     s.failing = Some("a");
@@ -215,7 +215,7 @@ fn a_grantor_that_cannot_write_is_not_free() {
 /// A grantor reports a flush that does not end after a second, like a disk that fails, and reports
 /// its end, too. Meanwhile it grants as far as the reserve has room.
 #[test]
-fn a_grantor_whose_flush_hangs_says_so() {
+fn hanging_flush_is_reported() {
     let mut s = Story::new();
     s.slow_disks = true;
     // Half of the reserve is used up, so the next is asked for.

@@ -162,7 +162,7 @@ fn lapsed_start_is_not_granted_again() {
 /// A grantor remembers a release that overtakes its request, for a few elections at a time: any
 /// sender can name elections.
 #[test]
-fn releases_of_strangers_take_no_room_of_elections() {
+fn foreign_releases_take_little_room() {
     let mut config = config(&GRANTORS);
     (config.limits.elections, config.limits.watermarks) = (10, 4);
     let mut s = Story::with(config);

@@ -52,7 +52,7 @@ fn q_leads_above(s: &mut Story, floor: u64) -> u64 {
 
 /// Two of three are lost: they wait as long as leases last, and serve with the third.
 #[test]
-fn recovered_members_wait_and_serve_above_the_floor() {
+fn recovered_members_serve_above_the_floor() {
     let (mut s, before) = stopped();
     recover(&mut s, "a", FLOOR);
     recover(&mut s, "b", FLOOR);
@@ -124,7 +124,7 @@ fn empty_member_reads_from_recovered() {
 
 /// Members need not have the same floor: each floor is above all fences handed out before.
 #[test]
-fn floors_that_differ_come_together() {
+fn different_floors_converge() {
     let (mut s, _) = stopped();
     recover(&mut s, "a", FLOOR);
     recover(&mut s, "b", FLOOR + 10_000);
@@ -154,7 +154,7 @@ fn highest_floor_is_reached() {
 /// The process of a recovered member ends, and its machine: the member remembers its fences like
 /// others.
 #[test]
-fn a_recovered_member_is_one_like_others_since() {
+fn recovered_member_is_like_others() {
     let (mut s, _) = stopped();
     recover(&mut s, "a", FLOOR);
     recover(&mut s, "b", FLOOR);
@@ -221,7 +221,7 @@ fn swap(s: &mut Story, old: &mut [(&'static str, Actor); 2]) {
 /// The operator was wrong: the floor is below the fences of the lost members, and no member that
 /// remembers was there to say so. A fence is handed out again.
 #[test]
-fn a_floor_that_is_too_low_repeats_fences() {
+fn low_floor_repeats_fences() {
     let mut s = Story::new();
     s.elect("p");
     let first = s.fence("p");

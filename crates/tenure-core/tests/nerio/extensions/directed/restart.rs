@@ -34,7 +34,7 @@ fn delta_max_is_the_largest_ever_configured() {
 
 /// Rule 1: the quarantine holds for the current leader, too (two leaders otherwise).
 #[test]
-fn a_quarantine_holds_for_the_leader_too() {
+fn quarantine_holds_for_the_leader() {
     let mut s = Story::new();
     s.elect("p");
     s.reboot("a");

@@ -47,7 +47,7 @@ fn answer_is_rest_less_drift() {
 /// Two questions about one election at once: the leader answers yes, and a candidate that is taken
 /// for the leader answers no. Each answer is for its own question, in any order.
 #[test]
-fn each_of_two_verifications_is_answered_for_itself() {
+fn two_verifications_have_two_answers() {
     let mut s = Story::new();
     s.elect("p");
     s.actor("q").events.clear();

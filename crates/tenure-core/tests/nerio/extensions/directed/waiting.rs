@@ -155,7 +155,7 @@ fn only_its_holder_leaves_a_grant() {
 /// A refusal is not much longer than its request: it leaves out fields that waiting candidates do
 /// not need.
 #[test]
-fn a_refusal_names_the_holder_without_its_value() {
+fn refusal_omits_the_holders_value() {
     let mut s = Story::new();
     let mut with_value = renewal(at(10), 1);
     with_value.value = "v".repeat(128).parse().unwrap();
