@@ -255,7 +255,7 @@ pub struct State {
     pub raise: Option<Box<Raising>>,
 }
 
-/// A grantor gives longer leases later.
+/// The wait of a grantor before it gives longer leases.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Raising {
     /// Longest lease until then.
