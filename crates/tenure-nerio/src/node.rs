@@ -44,6 +44,7 @@ struct Shared {
     notices: Notices<Notice>,
 }
 
+/// The settings with which a [`Node`] starts.
 #[must_use]
 pub struct Builder {
     config: Checked,

@@ -24,6 +24,7 @@ pub trait DriverHandle<C: SafetyClass>: Send + Sync + 'static {
     fn timing(&self) -> Timing;
 }
 
+/// The times that a handle needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
     /// Rest of the lease at which [`Leader::expiring`](crate::Leader::expiring) resolves.

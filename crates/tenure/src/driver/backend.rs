@@ -106,8 +106,11 @@ pub trait Backend: Send + Sized + 'static {
     }
 }
 
+/// Addresses of the protocol.
 pub type Address<B> = <WordsOf<B> as Words>::Address;
+/// Messages of the protocol.
 pub type Message<B> = <WordsOf<B> as Words>::Message;
+/// Records of the protocol.
 pub type Record<B> = <WordsOf<B> as Words>::Record;
 /// The clock samples that the core takes.
 pub(super) type NowOf<B> = <<B as Backend>::Core as Protocol>::Now;

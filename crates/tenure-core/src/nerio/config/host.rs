@@ -62,6 +62,7 @@ impl HostPort {
         }
     }
 
+    /// The port.
     #[must_use]
     pub const fn port(&self) -> u16 {
         match &self.0 {
