@@ -11,7 +11,6 @@ use crate::transport::UdpError;
 
 /// The reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     #[error(transparent)]
     Transport(#[from] UdpError),
@@ -46,9 +45,7 @@ pub struct NotWonHere;
 
 /// The reason why a leader could not be verified.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum VerifyError {
-    /// The process that was asked does not lead.
     #[error("{by} says that it does not lead {election}")]
     DoesNotLead { election: ElectionName, by: NodeName },
     #[error("no answer within {waited:?}")]
@@ -60,10 +57,7 @@ pub enum VerifyError {
 /// The reason why new keys did not take the place of the present ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RekeyError {
-    /// The keys belong to another cluster, to another application, or to another kind of
-    /// participant.
     #[error("the key belongs to another cluster or application")]
     Others,
     /// The keys accept unsealed datagrams, and the node could not have been started without keys.
@@ -78,9 +72,7 @@ pub enum RekeyError {
 
 /// The reason why no leader was found (section 10.4).
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum FindError {
-    /// The election has no leader, and this node could not win in time.
     #[error("{election} has no leader after {waited:?}: {}", last.as_ref().map_or_else(
         || "no grantor answered".to_owned(), ToString::to_string))]
     NoLeader { election: ElectionName, waited: Duration, last: Option<View> },

@@ -18,9 +18,7 @@ pub struct EdictGate {
 
 /// The reason why an edict was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EdictRefused {
-    /// A later edict was admitted before, or this very edict.
     #[error("edict {offered} is not later than edict {newest}, which the gate has admitted")]
     Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
     #[error("edict {offered} cannot be ordered with {newest}")]

@@ -44,9 +44,7 @@ pub enum Answered {
 
 /// The reason why no member obeys an order.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Refusal {
-    /// Without keys any host could give orders in any name.
     #[error(
         "the cluster has no keys, and {} is at {}, which other machines reach: without keys orders \
          are obeyed only where all members are on loopback", .member.name, .member.address

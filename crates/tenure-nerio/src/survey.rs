@@ -58,7 +58,6 @@ pub struct Seen {
 
 /// The reason why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
@@ -66,14 +65,10 @@ pub enum Unsafe {
     Unresolved { member: NodeName, host: String, error: String },
     #[error("{member} runs with another configuration")]
     Differs { member: NodeName },
-    /// A grantor does not grant yet, or cannot write its grants down.
     #[error("{member} {}", Activity(*service))]
     NotServing { member: NodeName, service: Service },
-    /// A leader relies on fewer grantors than the cluster has.
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
     NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
-    /// A grantor never grants the latest lease: the leader asks for longer leases than the grantor
-    /// gives, and renews them.
     #[error(
         "{member} grants no lease longer than {}, and {leader}, which leads {election}, renews a \
          lease of {}: {member} never grants it",
@@ -86,8 +81,6 @@ pub enum Unsafe {
         longest: Duration,
         lease: Duration,
     },
-    /// A grantor has not granted such a lease, but no look shows a renewal: the leader may be gone,
-    /// and then the lease ends.
     #[error(
         "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
          {}, which ends in {} unless {leader} renews it",
@@ -101,7 +94,6 @@ pub enum Unsafe {
         lease: Duration,
         remaining: Duration,
     },
-    /// A grantor has not granted such a lease yet, but will: its lease-max was raised.
     #[error(
         "{member} grants no lease longer than {} for {} more, because its lease-max was raised and \
          longer leases that other grantors may have forgotten must end first, and {leader} leads \
@@ -115,8 +107,6 @@ pub enum Unsafe {
         raising: Raising,
         lease: Duration,
     },
-    /// So many grantors have lost their memory that none of them can read the fences from a quorum
-    /// of others.
     #[error(
         "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
          from: these nodes never grant again",

@@ -7,19 +7,15 @@ use std::time::Duration;
 
 use crate::frame::Why;
 
-/// The reason why a command was not started, or an order to its guard not carried out.
+/// The reason why a command was not started, or an order to its guard not carried out. After a
+/// failed start nothing is left running, except as [`Stuck`](Self::Stuck) says.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SuperviseError {
-    /// The command does not exist. Nothing was started.
     #[error("{}: command not found; looked {}", .command.display(), .searched)]
     NotFound { command: OsString, searched: String },
-    /// The file of that name cannot be executed. Nothing was started.
     #[error("{}: not executable: {reason}", .path.display())]
     NotExecutable { path: PathBuf, reason: &'static str },
-    /// The system refused to execute the command, for instance because the interpreter in its first
-    /// line does not exist. Nothing is left running.
     #[error("{}: cannot be executed: {source}", .path.display())]
     Exec { path: PathBuf, source: io::Error },
     #[error(
@@ -32,17 +28,13 @@ pub enum SuperviseError {
         /// Time between SIGKILL and the end of the lease.
         kill_margin: Duration,
     },
-    /// The lease is too short to start under, or was by the time the command could have started.
-    /// Nothing is left running.
     #[error(
         "not started: with {remaining:?} of the lease left and a grace of {grace:?}, SIGTERM would \
          come at once; lengthen the lease or shorten the grace"
     )]
     TooLate { remaining: Duration, grace: Duration },
-    /// A stop came before the start. Nothing is left running.
     #[error("the command was not started: a stop came first")]
     Stopped,
-    /// The until file cannot be written. Nothing was started.
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
     )]
@@ -62,7 +54,6 @@ pub enum SuperviseError {
          file system still answers", .path.display()
     )]
     Stuck { path: PathBuf, waited: Duration },
-    /// The system refused something that supervising needs. Nothing is left running.
     #[error("the command was not started, {doing} failed: {source}")]
     Setup { doing: String, source: io::Error },
     /// The guard ended, or did nothing until the lease was nearly over, before it reported that the

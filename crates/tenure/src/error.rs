@@ -16,9 +16,7 @@ pub struct SystemError {
 /// The reason why a campaign ended without being won.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CampaignError {
-    /// A participant has at most one campaign for each election.
     #[error(
         "this node campaigns in {election} or leads it already; wait for that to end, or use \
          another node"
@@ -44,7 +42,6 @@ pub enum CampaignError {
 /// otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TransferError {
     #[error(
         "no quorum of grantors knows {to} as a waiting candidate; {to} must campaign before it \

@@ -31,7 +31,6 @@ pub struct Elections(Box<str>);
 
 /// The reason why a list of elections was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ElectionsError {
     #[error("the list names no election")]
     Empty,

@@ -16,7 +16,6 @@ const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
 /// Errors of a text with keys. No error shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum KeyError {
     #[error("no line holds a key")]
     Empty,
@@ -40,7 +39,6 @@ pub enum KeyError {
     Elections { line: usize, error: ElectionsError },
     #[error("line {line}: the rights: {error}")]
     Rights { line: usize, error: RightsError },
-    /// Two keys that cannot replace each other.
     #[error("two keys of different {what} cannot replace each other")]
     Mixed { what: &'static str },
 }

@@ -20,13 +20,11 @@ pub struct Rights(u8);
 
 /// The reason why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RightsError {
     #[error("{word:?} is no right; there are contend, ask and resign")]
     Unknown { word: String },
     #[error("{} is there twice", .right.as_str())]
     Twice { right: Right },
-    /// Without the right to ask no process can find members or leaders.
     #[error("the right to ask is missing, without which a key is of no use: add ask")]
     NoAsk,
 }

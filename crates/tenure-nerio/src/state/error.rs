@@ -10,12 +10,9 @@ use tenure_core::{ClusterName, NodeName};
 
 /// The reason why the memory of a grantor was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
     #[error(transparent)]
     State(#[from] StateError),
-    /// The directory is empty, and the clock of this machine shows a time before this release: a
-    /// memory that begins now would count as earlier than those before it.
     #[error(
         "the clock of this machine is at least {seconds} s behind: set it (chrony, \
          systemd-timesyncd), then start again; a new memory is ordered behind earlier ones by the \
@@ -24,13 +21,11 @@ pub enum MemoryError {
     ClockBehind { seconds: u64 },
     #[error("no random numbers for a new memory: {0}")]
     Random(io::Error),
-    /// Declared new, but it has a memory already.
     #[error(
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \
          cluster {cluster}, started {starts} times; start without --new"
     )]
     NotNew { path: PathBuf, node: NodeName, cluster: ClusterName, instance: Instance, starts: Boot },
-    /// Declared new, but it has lost a part of its memory.
     #[error(
         "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
          is lost; start without --new, so that the fences are read from the other grantors"
@@ -51,16 +46,13 @@ pub enum MemoryError {
 /// The reason why a record was not written. The record on disk before still holds and can be read;
 /// a later write may succeed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
     #[error(transparent)]
     State(#[from] state::WriteError),
     #[error("{path} has no room for another election: it holds {held}; let some end first")]
     Full { path: PathBuf, held: usize },
-    /// The caller handed a grant to the [`Flusher`](super::Flusher).
     #[error("a grant is written, not flushed: hand it to StateDir::write")]
     NotFlushed,
-    /// The system gave no thread for flushes.
     #[error("there is no thread to write with: restart this node")]
     NoThread,
 }

@@ -41,25 +41,21 @@ pub struct Edited {
 
 /// The reason why a recovery failed: nothing was done, or the result may not be durable.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RecoveryError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// Declared lost, but whole.
     #[error(
         "state directory {path} of node {node} is not lost: it holds the memory {instance}, \
          started {starts} times, with fences up to {held}; if it is the right one, leave {node} \
          out of --lost; if it was recovered before and has run since, start it"
     )]
     Whole { path: PathBuf, node: NodeName, instance: Instance, starts: Boot, held: Fence },
-    /// Lost, but not declared so.
     #[error(
         "state directory {path} of node {node} remembers nothing, and {node} is not among the \
          lost; if its disk is only not mounted, mount it; if it is lost, add {node} to --lost, on \
          every member"
     )]
     Lost { path: PathBuf, node: NodeName },
-    /// The directory has promised fences above the floor.
     #[error(
         "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"

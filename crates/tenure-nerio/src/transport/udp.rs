@@ -83,10 +83,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
 
 /// The reason why there is no socket.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum UdpError {
-    /// Datagrams are not authenticated: any host that reaches the address could end and win
-    /// leaderships.
     #[error(
         "{address} is not a loopback address, and this node has no keys, or its keys accept \
          unsealed datagrams: every host that reaches it could end leaderships and win elections; \

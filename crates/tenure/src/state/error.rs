@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The reason why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StateError {
-    /// Another process, or another handle of this one, holds the directory.
     #[error(
         "state directory {path} is in use by {}; stop that process, or give this node a directory \
          of its own",
@@ -37,13 +35,11 @@ pub enum StateError {
          the process as user {owner}, or change the owner: chown -R {user} {path}"
     )]
     Owner { path: PathBuf, owner: u32, user: u32 },
-    /// Other users could put another memory in the place of this one.
     #[error(
         "other users can write to state directory {path}, whose mode is {mode:o}; run chmod go-w \
          {path}, or name a directory below it, which Tenure creates for this user alone"
     )]
     Writable { path: PathBuf, mode: u32 },
-    /// Other users could hold the lock, and no node could start.
     #[error(
         "other users can open {path}, whose mode is {mode:o}, and could keep this node from \
          starting; run chmod 600 {path}"
@@ -54,7 +50,6 @@ pub enum StateError {
          missing"
     )]
     Foreign { path: PathBuf, found: String },
-    /// A file of Tenure with other bytes than were written.
     #[error(
         "{path} is damaged: {damage}; Tenure left it unchanged. Its promises are lost: check the \
          disk, move the whole directory away and start{relearn}"
@@ -75,7 +70,6 @@ pub enum StateError {
          it"
     )]
     Version { path: PathBuf, found: u32, known: u32 },
-    /// The machine does not tell its boot.
     #[error(
         "cannot read {path}: {source}; this file says whether records on disk are of this boot of \
          the machine: mount /proc"
@@ -96,7 +90,6 @@ impl StateError {
 /// The reason why a record was not written. The record on disk before still holds and can be read;
 /// a later write may succeed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
     #[error("cannot write {path}: {source}{}", hint(.source))]
     Io { path: PathBuf, source: io::Error },
@@ -115,13 +108,11 @@ pub enum WriteError {
 
 /// The way in which a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PathLoss {
     #[error("{path} cannot be found any more: {source}")]
     Missing { path: PathBuf, source: io::Error },
     #[error("another file or directory is at {path} now")]
     Replaced { path: PathBuf },
-    /// The node removed a file that was replaced or cut.
     #[error("{why}; this node removed the file, so that no start believes it")]
     Removed { why: String },
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
