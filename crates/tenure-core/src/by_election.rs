@@ -40,7 +40,6 @@ impl<T> ByElection<T> {
         self.0.get_mut(&Key::of(election))
     }
 
-    /// The entry of the election, inserted by `begin` if absent.
     pub(crate) fn get_or_insert_with(
         &mut self,
         election: &ElectionName,

@@ -85,7 +85,6 @@ impl Deadlines {
         self.earliest.as_ref().map(|((at, _), _)| *at)
     }
 
-    /// The earliest due time and its election.
     pub(crate) fn next(&self) -> Option<(Time, &ElectionName)> {
         self.earliest.as_ref().map(|((at, _), election)| (*at, election))
     }

@@ -26,7 +26,6 @@ pub struct LeaseBounds {
     pub longest: Duration,
     /// Leases are multiples of this span.
     pub step: Duration,
-    /// Largest ρ.
     pub drift: Drift,
     /// Count and length of the round trips that must fit beside grace and kill margin.
     pub round_trips: (u32, Duration),
@@ -67,7 +66,6 @@ impl LeaseTiming {
     }
 }
 
-/// The shortest lease that fits, if any does.
 fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Option<Duration> {
     let steps = |span: Duration| span.as_nanos().div_ceil(bounds.step.as_nanos().max(1));
     let lease = |steps: u128| bounds.step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
@@ -120,7 +118,6 @@ pub struct TooShort {
     pub drift: Drift,
     pub grace: Duration,
     pub kill_margin: Duration,
-    /// The times that must fit into the rest.
     pub beside: RoundTrips,
     /// Sum that `usable` must exceed.
     pub needed: Duration,

@@ -17,7 +17,6 @@ pub enum View {
     Leaders {
         /// The leader that this side follows.
         followed: LeaderView,
-        /// At least one.
         others: Vec<LeaderView>,
     },
     /// The election certainly has no leader.

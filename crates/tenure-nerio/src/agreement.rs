@@ -71,7 +71,6 @@ impl Agreement {
         notices
     }
 
-    /// The notice that no quorum agrees, as long as none does.
     pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
         let names = self.lasting().iter().map(|member| config.members[member].name.clone());
         let differing = names.collect();

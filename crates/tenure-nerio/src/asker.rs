@@ -39,7 +39,6 @@ pub(crate) struct Asker {
     config: Checked,
     inc: Inc,
     patience: Duration,
-    /// Members that answered with another digest.
     differing: BTreeSet<NodeName>,
     /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
@@ -82,7 +81,6 @@ impl Asker {
         })
     }
 
-    /// Gives look-ups up once a quorum has answered.
     pub(crate) fn beside(&mut self, enough: Enough) {
         self.beside = Some(enough);
     }
@@ -207,7 +205,6 @@ impl Asker {
         Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
-    /// Sends a datagram, sealed if there are keys.
     async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
         let Some(seal) = &mut self.seal else {
             return self.socket.send_to(datagram, self.families.outward(to)).await.map(drop);

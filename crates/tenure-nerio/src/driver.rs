@@ -73,7 +73,6 @@ pub(crate) enum Incoming {
     },
     Flushed((Ticket, Result<(), WriteError>)),
     LookUpResult(LookUpResult),
-    /// A datagram could not be received.
     Nothing,
 }
 
@@ -225,7 +224,6 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Hands in a message that its sender may send.
     fn on_message(
         &mut self,
         now: Time,
@@ -302,7 +300,6 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// The member with this number in datagrams.
     fn numbered(&self, number: u8) -> Option<usize> {
         (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
     }

@@ -27,7 +27,6 @@ impl<'a> Answers<'a> {
         Enough(self.enough.subscribe())
     }
 
-    /// The member at this place of the list has answered.
     pub(crate) fn from(&mut self, nth: usize) {
         self.from = self.from.with(nth);
         self.enough.send_replace(self.config.quorums.is_quorum(self.from));

@@ -55,7 +55,6 @@ impl fmt::Display for KeyTrouble {
     }
 }
 
-/// Times of the last notices: about members, and about others.
 #[derive(Debug, Default)]
 pub(crate) struct KeyTroubles {
     told: [Option<Time>; 2],

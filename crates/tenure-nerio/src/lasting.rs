@@ -45,7 +45,6 @@ impl LastingTroubles {
         Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
     }
 
-    /// Takes each notice, even if it was logged already.
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
             Notice::Mismatch { address, is_member, .. } => {

@@ -10,7 +10,6 @@ use tenure_core::Time;
 use crate::seal::{DropReason, OpenDatagram, Seal};
 use crate::transport::Transport;
 
-/// A transport with its seal.
 pub(crate) struct Line<T> {
     transport: T,
     pub(crate) seal: Option<Box<Seal>>,

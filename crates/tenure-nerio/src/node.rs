@@ -37,7 +37,6 @@ struct Shared {
     who: Who,
     address: SocketAddr,
     driver: Arc<Hold<AtMostOne, Ask>>,
-    /// Keys at its start.
     keys: Option<Keys>,
     /// Whether later keys may accept unsealed datagrams.
     unsealed: bool,
@@ -303,7 +302,6 @@ impl Builder {
         Ok(Node { shared: Arc::new(shared) })
     }
 
-    /// Checks that the keys allow the role of the node.
     fn check_keys(&self) -> Result<(), StartError> {
         let Some(keys) = &self.keys else { return Ok(()) };
         let ours = &self.config.cluster;

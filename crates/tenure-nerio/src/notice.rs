@@ -71,7 +71,6 @@ pub enum Notice {
         is_member: bool,
         /// Digest of the peer's configuration.
         theirs: u64,
-        /// Digest of this node's configuration.
         ours: u64,
     },
     /// The key of a peer does not fit. Any process can send such datagrams in the name of any
@@ -79,7 +78,6 @@ pub enum Notice {
     Key {
         /// Member with that address, or the name that the peer gives itself; `None` for others.
         peer: Option<NodeName>,
-        /// Address of the sender.
         address: SocketAddr,
         /// Whether a member may have that address.
         is_member: bool,
@@ -93,7 +91,6 @@ pub enum Notice {
     /// This grantor receives at another address than the members list says. Behind a relay that is
     /// right; without a relay no node reaches this grantor.
     ListensElsewhere {
-        /// Address at which this grantor receives.
         here: SocketAddr,
         /// Host and port of this grantor in the list.
         member: HostPort,
@@ -104,7 +101,6 @@ pub enum Notice {
         member: NodeName,
         /// Host and port of the member in the list.
         host: String,
-        /// Error of the resolver.
         error: String,
         /// Whether the name gave an address before, which the node still tries.
         known: bool,
@@ -126,7 +122,6 @@ pub enum Notice {
     },
     /// A message for another member came here.
     ForAnother {
-        /// Name of the sender.
         peer: NodeName,
         address: SocketAddr,
         member: NodeName,
@@ -144,11 +139,7 @@ pub enum Notice {
     },
     /// Two processes are one member at the same time. This node does not know whether they have
     /// copies of one memory, or a memory each.
-    MemberTwice {
-        member: NodeName,
-        /// Addresses of the two processes.
-        addresses: [SocketAddr; 2],
-    },
+    MemberTwice { member: NodeName, addresses: [SocketAddr; 2] },
     /// This grantor lost memory, and grants nothing until every lease has ended.
     Quarantined {
         /// End of the wait on `CLOCK_BOOTTIME`.
@@ -227,7 +218,6 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Writes notices about addresses of members.
 fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match notice {
         Notice::ListensElsewhere { here, member } => write!(

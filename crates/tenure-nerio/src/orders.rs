@@ -32,13 +32,11 @@ pub struct Order {
 /// The answer of a member to an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answered {
-    /// The member passed the order on, or refused it.
     Did(Passed),
     Silent,
     /// The member answers only questions that all versions know: it runs an older version, or
     /// longer datagrams are lost.
     ElseOnly,
-    /// The member runs with another configuration.
     Differs,
 }
 

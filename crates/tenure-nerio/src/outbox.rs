@@ -14,7 +14,6 @@ use crate::counters::Counters;
 use crate::places::Places;
 use crate::transport::Transport;
 
-/// Buffers kept for reuse.
 const SPARE: usize = 64;
 /// Most messages for which a caller may wait; more are renewals, and share datagrams with the next
 /// ones.
@@ -24,14 +23,12 @@ const HURRIED_MAX: usize = 4;
 /// begun and leave.
 pub(crate) struct Outbox {
     packer: Packer,
-    /// Number of each member in datagrams.
     numbers: Vec<u8>,
     filling: Vec<Datagram>,
     /// Position in `filling` of each recipient's datagram.
     places: BTreeMap<To, usize>,
     spare: Vec<Vec<u8>>,
     repeats: Repeats,
-    /// Whether a woken thread goes first.
     gives_way: bool,
 }
 

@@ -10,7 +10,6 @@ pub(crate) enum Proof {
     DoesNotLead { by: Who },
 }
 
-/// The channel to a waiting caller.
 type Reply = mpsc::UnboundedSender<Proof>;
 
 /// Most questions remembered for one caller. A caller asks again every two round trips at the

@@ -60,9 +60,7 @@ pub(crate) struct Records {
     flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
     /// Lost part of the memory, for which this start waits.
     pub(crate) forgot: Forgot,
-    /// Damage of the table of grants.
     pub(crate) damage: Option<String>,
-    /// Time of the last request for a check.
     asked: Time,
     /// Whether a record was written since the last [`look`](Self::look).
     written: bool,
@@ -125,7 +123,6 @@ impl Records {
         }
     }
 
-    /// Writes a record that must survive the process.
     pub(crate) fn persist(&mut self, record: &Record) -> Result<(), WriteError> {
         let Some(directory) = &mut self.directory else { return Ok(()) };
         self.written = true;
@@ -156,7 +153,6 @@ impl Records {
         format!("a write to {place} has not ended for {span:.1?}")
     }
 
-    /// Begins to write a record that must survive the machine.
     pub(crate) fn flush(&mut self, ticket: Ticket, record: Record) {
         if let (Some(directory), Record::Identity { instance, .. }) = (&mut self.directory, &record)
         {
@@ -208,7 +204,6 @@ struct Looks {
 }
 
 impl Looks {
-    /// Notes the end of a check that began at `began`.
     fn ended(&self, began: Time, lost: bool) {
         self.lost.store(lost, Ordering::Relaxed);
         self.began.store(began.as_nanos(), Ordering::Relaxed);

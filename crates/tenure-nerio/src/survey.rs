@@ -442,7 +442,6 @@ pub async fn ask(
     Ok(Seen { states, differing: differing(&voices), unresolved: unresolved(&voices) })
 }
 
-/// A member, and the asker for its questions.
 struct Voice {
     nth: usize,
     member: Member,
@@ -484,7 +483,6 @@ where
     Ok(all)
 }
 
-/// Asks a member for the elections that it knows of.
 async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     let mut names = BTreeSet::new();
     let mut after = None;

@@ -19,7 +19,6 @@ const BYTES: usize = 16;
 /// Repetitions of a read that saw half a write. A write takes nanoseconds.
 const ATTEMPTS: u32 = 1_000;
 
-/// The handle of one side to the deadline.
 pub(crate) struct Deadline(OwnedFd);
 
 impl Deadline {

@@ -80,7 +80,6 @@ pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     Ok(children)
 }
 
-/// The begin of `pid`, in ticks of the kernel.
 pub(crate) fn began(pid: Pid) -> Option<u64> {
     Stat::read(pid).map(|stat| stat.began)
 }

@@ -18,10 +18,8 @@ pub(crate) enum Order {
 /// From a guard to its supervisor; from a launcher to its guard only [`Report::Failed`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// The command runs as this process.
     Started(i32),
     Failed(Failure),
-    /// The command's first process has ended; others may be left.
     Ended(Ended),
     /// No process of the command is left.
     AllGone(Why),
@@ -39,7 +37,6 @@ pub(crate) enum Failure {
     Interpreter(String),
     /// `execve` had not returned when the command was to end.
     Hung,
-    /// A step before that failed.
     Setup {
         doing: String,
         /// 0 without an error number.
@@ -96,7 +93,6 @@ pub enum Why {
     Itself,
     /// A caller asked for a stop.
     Stopped,
-    /// The lease came to its end.
     Deadline,
     /// The guard was gone, or overdue, and the supervisor killed the remaining processes.
     GuardLost,

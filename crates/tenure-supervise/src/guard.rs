@@ -36,7 +36,6 @@ const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Orders read before the guard looks at deadline and clock again. No order holds a deadline.
 const ORDERS_AT_ONCE: usize = 64;
 
-/// The command line of a guard.
 struct Task {
     grace: Duration,
     kill_margin: Duration,

@@ -32,7 +32,6 @@ const NO_LOADER: &str = "the dynamic loader that it names is not on this machine
 /// The order that a guard hands to its launcher with the command's standard input.
 type Go = ();
 
-/// The command line of a launcher.
 pub(crate) struct Launch {
     pub(crate) guard: Pid,
     pub(crate) program: OsString,

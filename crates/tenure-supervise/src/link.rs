@@ -20,13 +20,11 @@ use serde::de::DeserializeOwned;
 /// More bytes than any frame has.
 const FRAME_MAX: usize = 1024;
 
-/// Most descriptors of a frame.
 const ATTACHED_MAX: usize = 2;
 
 /// An end of the socket. Dropping the end closes the link.
 pub(crate) struct Link(OwnedFd);
 
-/// A frame that came over a link, or the end of the link.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Reception<T> {
     Frame(T),
@@ -54,7 +52,6 @@ impl Link {
         Ok(())
     }
 
-    /// Sends `frame` with descriptors attached.
     pub(crate) fn send_with<T: Serialize>(
         &self,
         frame: &T,
@@ -71,7 +68,6 @@ impl Link {
         Ok(())
     }
 
-    /// The next frame, or `WouldBlock`.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Reception<T>> {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
@@ -84,7 +80,6 @@ impl Link {
         Ok(bytes.get(..length).map_or(Reception::End, decode))
     }
 
-    /// Waits for the first frame and its descriptors.
     pub(crate) fn receive_with<T: DeserializeOwned, const N: usize>(
         &self,
     ) -> io::Result<(T, [OwnedFd; N])> {

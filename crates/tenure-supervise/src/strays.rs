@@ -27,7 +27,6 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    /// The processes that were left at the last look.
     pub(crate) const fn pids(&self) -> &BTreeSet<i32> {
         &self.before
     }

@@ -88,13 +88,11 @@ pub struct Supervised {
     kill_margin: Duration,
     since: Time,
     until: Time,
-    /// A later deadline, for when the command runs.
     later: Option<Time>,
     stopped: Option<Time>,
     beginning: Option<Beginning>,
     until_file: Option<UntilFile>,
     guard: Option<Pid>,
-    /// Whether the guard may still send reports.
     listening: bool,
     pid: Option<Pid>,
     ended: Option<Ended>,
@@ -108,7 +106,6 @@ pub struct Supervised {
     outcome: Option<Outcome>,
 }
 
-/// The killing of strays of a lost guard.
 #[derive(Clone, Copy)]
 struct Sweep {
     begun: Time,

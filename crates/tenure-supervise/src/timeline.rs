@@ -10,7 +10,6 @@ use crate::frame::Why;
 /// processes does not use up the margin.
 const HEADSTART: Duration = Duration::from_millis(10);
 
-/// Actions that are due now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     Nothing,

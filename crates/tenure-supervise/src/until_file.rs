@@ -119,7 +119,6 @@ impl Drop for UntilFile {
     }
 }
 
-/// Distinguishes the writers of one process.
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
 /// Writes the file. A writer that was stuck may go on when no caller waits for it any more, and the

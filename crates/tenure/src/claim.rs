@@ -7,7 +7,6 @@ use tenure_core::Time;
 use crate::cell::ClaimCell;
 use crate::clock;
 
-/// Asks a cell by the clock of leases.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedClaim(Arc<ClaimCell>);
 

@@ -8,7 +8,6 @@ use tenure_core::{ElectionName, Loss, NameError, NodeName};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start a node: {doing}")]
 pub struct SystemError {
-    /// Failed step.
     pub doing: &'static str,
     pub source: io::Error,
 }

@@ -29,7 +29,6 @@ pub struct Leader<C: SafetyClass> {
     about: Arc<About<C>>,
 }
 
-/// State that all clones share.
 struct About<C: SafetyClass> {
     election: ElectionName,
     campaign: CampaignId,
@@ -260,7 +259,6 @@ impl<C: SafetyClass> Leader<C> {
         waited.await.map(|progress| *progress).map_err(|_| Loss::Closed)
     }
 
-    /// Resolves when the driver reports the end.
     async fn ended(&self) -> Loss {
         let progress = self.progress(|_| false).await;
         progress.map_or_else(|loss| loss, |progress| progress.ended.unwrap_or(Loss::Expired))
@@ -271,7 +269,6 @@ impl<C: SafetyClass> Leader<C> {
         self.claim.until() == Some(Time::ZERO)
     }
 
-    /// Resolves when the lease has run out.
     async fn lapsed(&self) {
         self.closer_than(Duration::ZERO).await;
         if self.is_lowered() {

@@ -24,7 +24,6 @@ type Leave = Box<dyn FnOnce() + Send + Sync>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Change {
-    /// The present state.
     View(View),
     /// At least one state was missed; the latest one follows.
     Reset,

@@ -100,7 +100,6 @@ pub struct CampaignReply<C: SafetyClass> {
     waits: watch::Sender<Option<Waiting>>,
 }
 
-/// The waiting side of [`CampaignReply`].
 pub(crate) struct CampaignAnswer<C: SafetyClass> {
     pub(crate) won: oneshot::Receiver<Result<Victory<C>, CampaignError>>,
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
@@ -119,12 +118,10 @@ impl<C: SafetyClass> CampaignReply<C> {
         let _ = self.won.send(Err(why));
     }
 
-    /// Returns whether the caller took the leadership.
     pub(crate) fn won(self, won: Victory<C>) -> bool {
         self.won.send(Ok(won)).is_ok()
     }
 
-    /// Returns whether the reason is new.
     pub(crate) fn waits(&self, waiting: Waiting) -> bool {
         say(&self.waits, waiting)
     }
@@ -167,7 +164,6 @@ impl ObserveReply {
         (Self(reply), answer)
     }
 
-    /// Whether no caller waits any more.
     pub(crate) fn is_dropped(&self) -> bool {
         self.0.is_closed()
     }
@@ -198,12 +194,9 @@ pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
-/// The progress of a leadership.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
-    /// Whether a lease of full length was obtained.
     pub(crate) settled: bool,
-    /// Set at the end of the leadership.
     pub(crate) ended: Option<Loss>,
     /// Time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,

@@ -164,7 +164,6 @@ pub struct Release {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Leaving {
     pub election: ElectionName,
-    /// Start that the release is going to name.
     pub start: Time,
     /// Rest of the delay, in real time, rounded up.
     pub held: Duration,
@@ -243,7 +242,6 @@ pub struct State {
     pub instance: Instance,
     /// Memory of each member, as written down at this grantor.
     pub memories: Vec<Mark>,
-    /// Holder of the grant, if the grant is written down.
     pub holder: Option<Box<Holder>>,
     /// Span for which no candidate has held the grant, at least, on the grantor's clock.
     pub free_for: Duration,
@@ -288,7 +286,6 @@ pub struct Listed {
 pub struct FenceRead {
     /// Time of the question on the asker's clock.
     pub start: Time,
-    /// Memory of the asker.
     pub instance: Instance,
     /// Whether the answer waits until the asker's memory is written down. A member with an empty
     /// directory only asks at first: as long as it could not serve, its real directory may come
@@ -301,7 +298,6 @@ pub struct FenceRead {
 pub struct FenceSeen {
     pub asker: Inc,
     pub start: Time,
-    /// Bound on fences.
     pub seen: Fence,
     /// Bound on leases: the largest `delta_max` that this grantor ever had.
     pub delta_max: Duration,

@@ -33,7 +33,6 @@ impl<T> ByMember<T> {
         self.place(member).ok().map(|at| &mut self.0[at].1)
     }
 
-    /// The entry of `member`, inserted as `value` if absent.
     pub(super) fn get_or_insert(&mut self, member: usize, value: T) -> &mut T {
         let at = match self.place(member) {
             Ok(at) => at,
@@ -85,7 +84,6 @@ impl<T> ByMember<T> {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// Keeps the entries for which `keep` returns true.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|(_, value)| keep(value));
     }

@@ -41,7 +41,6 @@ pub enum OwnEvent {
         grantor: NodeName,
         other: SocketAddr,
     },
-    /// The answer to a verification.
     Verified {
         question: Question,
         leader: Who,
@@ -49,7 +48,6 @@ pub enum OwnEvent {
         until: Time,
         fence: Option<Fence>,
     },
-    /// The process that was asked does not lead.
     NotVerified {
         question: Question,
         by: Who,
@@ -100,9 +98,7 @@ pub enum OwnEvent {
     /// Recovery needs a full quorum of other members that remember or, where no member remembers
     /// anything, all members. Emitted when the lists change.
     RecoveryWaits {
-        /// Members that remember.
         whole: Vec<NodeName>,
-        /// Members that do not answer.
         silent: Vec<NodeName>,
         /// Members whose directory is empty, too.
         empty: Vec<NodeName>,
@@ -130,7 +126,6 @@ pub enum OwnEvent {
     },
     /// Every record is written, and no flush takes too long.
     DiskMended,
-    /// Two incarnations use one name at the same time.
     NameContested {
         name: NodeName,
         /// Addresses of the two incarnations, in ascending order.
@@ -150,7 +145,6 @@ pub enum OwnEvent {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Question {
     pub leader: SocketAddr,
-    /// Time of the question, on this node's clock.
     pub start: Time,
 }
 

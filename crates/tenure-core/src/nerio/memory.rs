@@ -47,7 +47,6 @@ pub enum Kept {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Durable {
     pub instance: Instance,
-    /// Last boot that began.
     pub boot: Boot,
     /// Largest lease length ever allowed; `None` before the first.
     pub delta_max: Option<Duration>,

@@ -25,7 +25,6 @@ use crate::name::{ElectionName, NodeName};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// Most unanswered verifications that a node remembers.
 const ASKED_MAX: usize = 64;
 
 /// A node of a Nerio cluster: the machine that the module document describes.

@@ -18,7 +18,6 @@ use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 
-/// An observer of one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observer {
     election: ElectionName,
@@ -33,14 +32,12 @@ pub(super) struct Observer {
     booking: Booking,
 }
 
-/// The latest answer of one grantor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct GrantorReport {
     start: Time,
     /// Time since which the grant has been free, at the latest, if it is free and the answer
     /// counts.
     free_since: Option<Time>,
-    /// Earliest end of the grant, and its holder.
     holder: Option<(Time, Box<Holder>)>,
     /// Approximate end of the promise that delays the release, if the holder leads no more.
     leaving: Option<Time>,
@@ -232,7 +229,6 @@ impl Observer {
         }))
     }
 
-    /// The grants known to be live.
     fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = BelievedGrant<'_>> {
         self.fresh(now, config).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
@@ -255,7 +251,6 @@ impl Observer {
     }
 }
 
-/// Whether one incarnation holds a quorum of grants.
 fn holds_quorum(grants: &[BelievedGrant<'_>], quorums: &Quorums) -> bool {
     grants.iter().any(|one| {
         let its = grants.iter().filter(|other| other.holder.who == one.holder.who);

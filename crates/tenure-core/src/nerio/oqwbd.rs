@@ -42,7 +42,6 @@ use crate::event::{End, Loss, TransferFailure};
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
-/// Most unanswered requests that a candidate remembers.
 const SENT_MAX: usize = 64;
 
 // Steps 1 to 3: a candidate asks.

@@ -62,13 +62,11 @@ pub struct GrantRecord {
     /// `T_q` of the grant.
     pub stamp: Stamp,
     pub priority: u8,
-    /// Whether the holder led when it asked.
     pub leading: bool,
     /// Fence that the holder had announced when it asked.
     pub announced: Option<Fence>,
     /// Whether the grantor accepted the requested fence with the grant.
     pub accepted: bool,
-    /// Highest fence granted in this election.
     pub fence_seen: Fence,
     /// Leadership that raised `fence_seen` to its value; `None` after a restart from the reserve.
     pub fence_owner: Option<Tenancy>,

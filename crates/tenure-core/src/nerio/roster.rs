@@ -24,7 +24,6 @@ use crate::name::NodeName;
 /// The known memory of one member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// Latest memory heard of.
     pub instance: Instance,
     /// Whether the memory was there, empty, when the cluster was founded: then it has forgotten
     /// nothing.

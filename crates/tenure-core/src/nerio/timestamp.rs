@@ -108,7 +108,6 @@ impl fmt::Display for QuorumTimestamp {
 pub struct EdictTimestamp {
     /// Epoch of the membership; zero until a membership changes.
     pub epoch: u64,
-    /// Leadership that created the edict.
     pub quorum: QuorumTimestamp,
     /// `EC`: the number of edicts that this leadership had created before.
     pub counter: u64,

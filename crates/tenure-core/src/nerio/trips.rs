@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-/// Number of round trips in one of the two windows.
 const WINDOW: u8 = 64;
 
 /// The longest of the last 64 to 128 round trips.

@@ -18,7 +18,6 @@ pub struct Start {
     pub inc: Inc,
     /// Seed of draws, random for each incarnation.
     pub seed: u64,
-    /// Memory of the node's grantor; `None` without a grantor.
     pub memory: Option<Memory>,
 }
 

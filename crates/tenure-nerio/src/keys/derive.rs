@@ -10,7 +10,6 @@ use super::KeyId;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) [u8; 32]);
 
-/// The beginning of every label.
 const LABEL: &str = "tenure nerio 1 ";
 
 /// A secret for one use.

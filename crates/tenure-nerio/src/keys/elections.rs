@@ -14,7 +14,6 @@ const BYTES_MAX: usize = 190;
 /// Most bytes of list and name before rights, with another byte between.
 const GRANT_MAX: usize = 252;
 
-/// Whether a hello has room for this grant.
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
     let name = grant.application.as_str().len();
     let bytes = grant.elections.as_str().len();

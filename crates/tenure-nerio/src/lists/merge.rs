@@ -11,7 +11,6 @@ use super::pages::{CandidateList, ElectionList, List, Page};
 use super::panel::MemberPages;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
-/// A statement of a member.
 pub(super) struct Statement<T> {
     pub(super) nth: usize,
     /// Time of the question on `CLOCK_BOOTTIME`: the statement is no older.
@@ -49,7 +48,6 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
     joined
 }
 
-/// The time of the earliest question.
 pub(super) fn first<L: List>(all: &[MemberPages<L>]) -> Option<Time> {
     all.iter().flat_map(|one| &one.pages).map(|page| page.asked).min()
 }
@@ -61,7 +59,6 @@ struct HolderStatement<'a> {
     leaving: Option<Time>,
 }
 
-/// Merges statements that have all arrived by `at`.
 pub(super) struct Merge<'a> {
     pub(super) config: &'a Checked,
     pub(super) at: Time,

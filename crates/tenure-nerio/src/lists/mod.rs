@@ -33,7 +33,6 @@ pub enum Heard {
     ElseOnly,
     /// The list of the member exceeds the limit.
     TooMany,
-    /// The member runs with another configuration.
     Differs,
     /// The name of the member gives no address, for this reason.
     Unresolved(String),
@@ -76,7 +75,6 @@ pub struct ElectionSeen {
     pub election: ElectionName,
     /// Leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
-    /// Present and past grants, by member.
     pub granted: Vec<Vote>,
     /// Most candidates at one member that wait for the election and do not lead it.
     pub waiting: u16,

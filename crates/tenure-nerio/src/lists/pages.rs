@@ -8,7 +8,6 @@ use tenure_core::nerio::{
 };
 use tenure_core::{ElectionName, Time};
 
-/// A list that members send page by page.
 pub(super) trait List: Clone + Send + Sync + 'static {
     /// Keys, in the order of the list.
     type Key: Ord + Clone + Send + Sync + 'static;
@@ -49,7 +48,6 @@ impl<L: List> Page<L> {
     }
 }
 
-/// Elections with a holder or waiting candidates.
 #[derive(Clone)]
 pub(super) struct ElectionList(pub(super) Which);
 

@@ -24,7 +24,6 @@ const THIN_MAX: usize = 1_000;
 /// Most lives of one member during a question: its pages must be of one life.
 const LIVES_MAX: u32 = 3;
 
-/// The pages of a member, by its position.
 pub(super) struct MemberPages<L: List> {
     pub(super) nth: usize,
     pub(super) pages: Vec<Page<L>>,
@@ -39,13 +38,11 @@ struct Voice {
     nth: usize,
     member: Member,
     asker: Asker,
-    /// The reason why the panel asks the member no more.
     end: Option<Heard>,
     /// Worst service that the member reported: it must have served all the time.
     service: Option<Service>,
 }
 
-/// The reason why a list was not read to its end.
 enum Stop {
     /// The member was started again: its earlier pages are of another life.
     StartedAgain,
@@ -53,7 +50,6 @@ enum Stop {
 }
 
 impl Panel {
-    /// A panel with a socket for each member.
     pub(super) async fn new(
         config: &Checked,
         keys: Option<&Keys>,

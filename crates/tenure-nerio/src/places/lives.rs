@@ -23,7 +23,6 @@ struct Life {
     last: Time,
 }
 
-/// The two lives of a member that were heard last.
 #[derive(Debug, Default)]
 pub(super) struct Lives([Option<Life>; 2]);
 

@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 
 /// Time after which a look-up gives no answer for now.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Most addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 8;
 
 /// A question to the system, which may take its time. At most one runs for each name: the next

@@ -28,7 +28,6 @@ const TRIED: Duration = Duration::from_millis(300);
 /// Silence of a member after which its name is looked up again.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// The reach of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Reach(SocketAddr);
 
@@ -39,7 +38,6 @@ impl Reach {
         Self(local)
     }
 
-    /// The addresses that the socket reaches.
     pub(super) fn filter(self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
         let local = self.0;
         let both = local.is_ipv6() && local.ip().is_unspecified();
@@ -116,7 +114,6 @@ impl Places {
         Self { all, reach: Reach::of(local), looked, _sender: sender }
     }
 
-    /// Waits for the result of a look-up. Cancel safe.
     pub(super) async fn looked(&mut self) -> LookUpResult {
         match self.looked.recv().await {
             Some(looked) => looked,
@@ -124,7 +121,6 @@ impl Places {
         }
     }
 
-    /// Returns the result of a look-up that has ended.
     pub(super) fn try_looked(&mut self) -> Option<LookUpResult> {
         self.looked.try_recv().ok()
     }

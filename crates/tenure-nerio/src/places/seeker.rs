@@ -62,7 +62,6 @@ pub(super) async fn seek(
     }
 }
 
-/// The pauses between look-ups of a name.
 #[derive(Debug, Default)]
 struct Pace {
     last: Option<Time>,

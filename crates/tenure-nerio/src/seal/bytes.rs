@@ -37,7 +37,6 @@ pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
 #[cfg(test)]
 pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * DOOR + TAG;
 
-/// The cipher of a sender in one direction.
 pub(super) struct Aead(ChaCha20Poly1305);
 
 impl Aead {
@@ -141,7 +140,6 @@ pub(super) fn open_data<'a>(
     Some(plain)
 }
 
-/// Kinds of channels between processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Channel {
     /// Two holders of the cluster's key.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use tenure_core::Time;
 
-/// Most contacts beside the members.
 const OTHERS_MAX: usize = 64;
 /// Silence after which a contact is greeted again: it may have been restarted.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -25,9 +24,7 @@ pub(super) fn is_long(now: Time, heard: Time) -> bool {
 pub(super) struct Contact {
     /// Time and number of the last hello to it.
     greeted: Option<(Time, u64)>,
-    /// Number of the last hello that it answered.
     answered: Option<u64>,
-    /// Begin and number of unanswered hellos.
     unanswered: Option<(Time, u32)>,
     /// Time of the first datagram to it without an answer.
     silent: Option<Time>,
@@ -133,7 +130,6 @@ impl Contacts {
         self.all.get_mut(&address)
     }
 
-    /// Forgets all contacts, and returns their addresses.
     pub(super) fn clear(&mut self) -> Vec<SocketAddr> {
         std::mem::take(&mut self.all).into_keys().collect()
     }

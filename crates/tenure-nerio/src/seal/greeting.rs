@@ -29,7 +29,6 @@ impl Seal {
         })
     }
 
-    /// Sends a hello to the process at `to`.
     pub(super) fn greet(
         &mut self,
         to: SocketAddr,

@@ -62,14 +62,12 @@ use self::session::{Sessions, id};
 pub use self::unsealed::Unsealed;
 use super::keys::{HeldKeys, KeyId, Keys, Secret, extract};
 
-/// The reason why a sealed datagram was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DropReason {
     /// Too short or too long for its kind.
     Cut,
     /// No datagram of this protocol.
     Magic,
-    /// An unsealed datagram.
     Unsealed,
     /// A datagram of an unknown version.
     Version,
@@ -79,7 +77,6 @@ pub(super) enum DropReason {
     Unknown,
     /// Not sealed by the sender that it names, or not for this process.
     Forged,
-    /// A repetition.
     Replayed,
     /// Too many senders: all must say hello again.
     Full,
@@ -101,7 +98,6 @@ impl DropReason {
     }
 }
 
-/// An opened datagram.
 pub(super) struct OpenDatagram<'a> {
     /// Unsealed form of the datagram.
     pub(super) plain: &'a [u8],
@@ -116,7 +112,6 @@ pub struct Peer {
     pub name: Option<NodeName>,
     pub address: SocketAddr,
     pub authority: Authority,
-    /// Key that the node uses.
     pub key: KeyId,
     /// Time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
@@ -135,7 +130,6 @@ pub struct Keyring {
     pub accepts_since: Option<Time>,
 }
 
-/// The seal of a process.
 pub(super) struct Seal {
     keys: Keys,
     /// Secret that this process shares with members; `None` for a member.
@@ -148,7 +142,6 @@ pub(super) struct Seal {
     unsealed: unsealed::UnsealedSenders,
     /// Begin of accepting unsealed datagrams: the first datagram.
     accepts_since: Option<Time>,
-    /// Room for a datagram on its way out.
     scratch: Vec<u8>,
 }
 
@@ -407,7 +400,6 @@ impl Seal {
         }
     }
 
-    /// The keys, and the nodes that were heard.
     pub(super) fn keyring(&mut self, now: Time) -> Keyring {
         let accepts = self.keys.accepts_unsealed();
         let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));

@@ -15,7 +15,6 @@ pub(super) const SESSIONS_MAX: usize = 16_384;
 /// Most sessions whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;
 
-/// The session with another process.
 pub(super) struct Session {
     /// Public half of the process, which begins with its id and incarnation.
     pub(super) public: [u8; 32],
@@ -38,7 +37,6 @@ pub(super) fn id(public: &[u8; 32]) -> u64 {
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// All sessions, by process and by address.
 #[derive(Default)]
 pub(super) struct Sessions {
     all: BTreeMap<u64, Session>,
@@ -61,7 +59,6 @@ impl Sessions {
         self.all.values()
     }
 
-    /// The session of the process at `address`.
     pub(super) fn at(&mut self, address: SocketAddr) -> Option<&mut Session> {
         let id = *self.addresses.get(&address)?;
         self.all.get_mut(&id)

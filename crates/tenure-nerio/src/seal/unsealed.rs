@@ -17,7 +17,6 @@ pub struct Unsealed {
     pub heard: Time,
 }
 
-/// Senders by address.
 #[derive(Default)]
 pub(super) struct UnsealedSenders(BTreeMap<SocketAddr, (NodeName, Time)>);
 
@@ -42,7 +41,6 @@ impl UnsealedSenders {
         self.0.get(&address).map(|(_, heard)| *heard)
     }
 
-    /// Notes another datagram of a known sender.
     pub(super) fn again(&mut self, now: Time, address: SocketAddr) {
         if let Some((_, heard)) = self.0.get_mut(&address) {
             *heard = now;

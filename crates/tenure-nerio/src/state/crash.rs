@@ -20,7 +20,6 @@ use tenure::state::{Disk, Linux};
 use super::tests::{grant_record, grantor, identity, open_on, reserve};
 use super::*;
 
-/// The number of a directory or file.
 type Number = u64;
 
 /// A name in a directory that came or, without a number, went; both at once for a rename.

@@ -13,7 +13,6 @@ use tenure_core::{ClusterName, NodeName, WallTime};
 use super::Grantor;
 use super::error::{MemoryError, WriteError};
 
-/// Far more than an identity takes.
 const BYTES_MAX: u64 = 8192;
 
 const FORMAT: Format = Format { magic: *b"\x89TENUREi", number: 3 };
@@ -54,7 +53,6 @@ pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
-    /// Identity on disk, or a new one.
     identity: Mutex<Identity>,
 }
 

@@ -60,18 +60,20 @@ pub enum WriteError {
 /// The reason why a grant table of this boot is not believed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tear {
-    /// The head of the table is damaged.
     Head(Damage),
     /// The file does not have the length of a table.
-    Length { bytes: u64 },
+    Length {
+        bytes: u64,
+    },
     /// A pair of slots holds bytes that no interrupted write leaves behind.
     Pair {
         /// Number of the pair, from 0.
         pair: u32,
     },
     /// Several slots are torn, but a process dies in one write, which tears one.
-    Slots { torn: u32 },
-    /// An election has two entries.
+    Slots {
+        torn: u32,
+    },
     Twice {
         /// Number of the second entry, from 0.
         pair: u32,

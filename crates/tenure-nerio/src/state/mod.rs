@@ -120,7 +120,6 @@ pub enum Grants {
     OtherMemory,
     /// There is no table: none was made yet, or an operator removed it.
     Missing,
-    /// The table cannot be believed.
     Torn(Tear),
 }
 
@@ -256,7 +255,6 @@ impl Flusher {
     }
 }
 
-/// Checks whether that grantor may use this identity.
 fn check(
     directory: &Directory,
     opening: Opening,

@@ -22,7 +22,6 @@ use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
     pub is_lost: bool,
-    /// Longest lease that its node gives.
     pub delta_max: Duration,
     /// Floor above which fences begin; `None` for the number of milliseconds since 1970, or the
     /// reserve of the directory if that is more.
@@ -32,7 +31,6 @@ pub struct Recovery {
 /// The directory after a recovery.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edited {
-    /// Floor above which fences begin.
     pub floor: Fence,
     /// Reserve before the recovery; `None` if the directory was lost.
     pub before: Option<Fence>,
@@ -123,7 +121,6 @@ impl Recovery {
         Ok(Edited { floor, before, instance })
     }
 
-    /// The floor above which fences begin, or an error.
     fn floor(
         &self,
         path: &Path,
@@ -152,7 +149,6 @@ impl Recovery {
     }
 }
 
-/// Whether `path` does not exist.
 fn is_missing(path: &Path) -> Result<bool, MemoryError> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(false),

@@ -17,7 +17,6 @@ const HEAD: usize = 16;
 #[derive(Clone, Copy)]
 enum Slot<'a> {
     Empty,
-    /// The checksum does not hold.
     Torn,
     Whole {
         sequence: u64,
@@ -32,9 +31,7 @@ enum Slot<'a> {
 pub(super) struct Entry {
     /// Last write that had ended; 0 before the first.
     pub(super) sequence: u64,
-    /// Record of the latest whole write.
     pub(super) record: Option<GrantRecord>,
-    /// Whether another write had begun.
     pub(super) torn: bool,
 }
 

@@ -29,7 +29,6 @@ pub(super) const GRANTS: &str = "grants";
 
 pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 2 };
 const HEAD: usize = 4096;
-/// Pairs by which the file grows.
 const CHUNK: u32 = 64;
 /// A gibibyte, sixteen times the default of a grantor.
 const PAIRS_MAX: u32 = 1 << 20;
@@ -45,7 +44,6 @@ struct Key<'a> {
     boot: &'a str,
 }
 
-/// The memory whose table begins with `head`.
 fn instance(head: &[u8]) -> Option<Instance> {
     let (body, _) = FORMAT.open(head).ok()?;
     postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)

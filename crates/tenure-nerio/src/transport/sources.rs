@@ -24,7 +24,6 @@ pub(super) struct Sources {
     asked: BTreeMap<SocketAddr, IpAddr>,
     /// Sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
-    /// Source for peers that have asked nothing.
     own: Option<IpAddr>,
 }
 

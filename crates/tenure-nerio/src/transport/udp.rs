@@ -23,11 +23,9 @@ pub struct Udp {
     watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
     families: Families,
-    /// Source addresses of a socket on all addresses of the machine.
     sources: Option<Sources>,
 }
 
-/// The address families of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Families {
     /// Its own family.

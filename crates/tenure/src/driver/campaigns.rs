@@ -25,7 +25,6 @@ pub const NOTICES: &str = "tenure::events::notices";
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resign;
 
-/// A campaign, and the leadership that it may become.
 struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,

@@ -20,7 +20,6 @@ use crate::safety::SafetyClass;
 /// Notices that a slow listener may miss before it learns of the gap.
 const NOTICES: usize = 256;
 
-/// Calls to the loop.
 pub(super) enum Call<C: SafetyClass, A> {
     Handle(Request<C>),
     Node(A),

@@ -26,7 +26,6 @@ struct LastLine {
     /// `None` when the condition is over.
     text: Option<String>,
     at: Time,
-    /// Lines since the first of the present ten minutes.
     lines: u32,
     since: Time,
 }

@@ -29,7 +29,6 @@ pub(super) struct Loop<B: Backend> {
     machine: Machine<B>,
     asked: mpsc::UnboundedReceiver<Call<B::Class, B::Ask>>,
     timer: Timer,
-    /// Room for the effects of one input.
     effects: Vec<Effect<WordsOf<B>>>,
     closing: Option<Closing>,
 }
@@ -39,7 +38,6 @@ struct Closing {
     done: Option<oneshot::Sender<()>>,
 }
 
-/// The clocks of this process.
 struct Real<'a, B>(&'a B);
 
 impl<B: Backend> Clocks for Real<'_, B> {
@@ -52,7 +50,6 @@ impl<B: Backend> Clocks for Real<'_, B> {
     }
 }
 
-/// Reasons for which the loop wakes up.
 enum Wake<B: Backend> {
     Incoming(B::Incoming),
     Alarm,

@@ -19,14 +19,12 @@ struct Subscription {
     latest: watch::Sender<VersionedView>,
     every: Duration,
     newcomers: Newcomers,
-    /// Whether the next view comes after a gap.
     missed: bool,
 }
 
 /// Observers that must not see an older view than their own.
 #[derive(Debug, Default)]
 struct Newcomers {
-    /// Observers for which the core looks now.
     looked_for: Option<Vec<ObserveReply>>,
     /// Observers that came after the begin of that look.
     later: Vec<ObserveReply>,

@@ -32,7 +32,6 @@ const HELD_TEXT: &[u8] =
 pub struct Layout {
     /// Name of the [`Document`](super::Document) without which there is no memory.
     pub document: &'static str,
-    /// Names of the other files of a memory.
     pub others: &'static [&'static str],
     /// Way to start without a lost memory, and its effect, as the end of a sentence.
     pub relearn: &'static str,
@@ -80,11 +79,9 @@ pub struct Directory {
 /// Identity of a file, whatever its name: its device and its number there.
 type FileId = (u64, u64);
 
-/// The file that must be found under a name.
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     own: FileSize,
-    /// File that is about to get that name.
     next: Option<FileSize>,
 }
 

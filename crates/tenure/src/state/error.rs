@@ -137,23 +137,19 @@ pub enum Damage {
     /// The file has another length than it declares.
     Length {
         bytes: u64,
-        /// Declared length, in bytes.
         expected: u64,
     },
     /// Bytes of the file changed.
     Checksum {
-        /// Checksum stored with them.
         stored: u32,
         computed: u32,
     },
-    /// The checksum holds, but the content makes no sense.
     Content,
 }
 
 /// The kind of file in the place of one of Tenure's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// A file that begins with other bytes.
     Begins(String),
     /// A directory, a symbolic link, a pipe or a device.
     NotAFile,
@@ -167,7 +163,6 @@ fn user(owner: Option<u32>) -> String {
     }
 }
 
-/// Advice for the commonest errors of the system.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",

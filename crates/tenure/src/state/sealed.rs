@@ -12,7 +12,6 @@ use super::error::{Damage, Found, StateError};
 /// The mark of one kind of file, and the only format that is read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// First bytes of the file.
     pub magic: [u8; 8],
     /// Number of the format. Raise it when the layout changes; let a test hold the bytes.
     pub number: u32,
@@ -28,7 +27,6 @@ pub enum Refusal {
     Foreign(Found),
     /// This release does not read the format.
     Format(u32),
-    /// The bytes were changed.
     Damaged(Damage),
 }
 

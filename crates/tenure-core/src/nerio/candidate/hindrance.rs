@@ -28,11 +28,9 @@ enum Word {
     Objection { label: &'static str, why: Arc<str> },
 }
 
-/// The last refusal of each grantor, and the last report.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Hindrances {
     words: ByMember<Word>,
-    /// Grantors that report another incarnation with this candidate's name.
     context: MemberSet,
     other: Option<SocketAddr>,
     told: Option<(Waiting, Time)>,

@@ -91,7 +91,6 @@ pub(super) struct Campaign {
     pub(super) transfer: Option<Transfer>,
     /// First of the waiting candidates, and the time at which a grantor last named it.
     pub(super) waiting: Option<(NodeName, Time)>,
-    /// Orders to end this leadership that were reported.
     orders: Orders,
     pub(super) next_at: Time,
 }
@@ -152,7 +151,6 @@ impl Candidate {
         idle && now > self.last_start && now >= self.promise
     }
 
-    /// Notes a fence that another node has seen.
     pub(super) fn hear_fence(&mut self, seen: Fence) {
         self.best = self.best.max(seen);
     }

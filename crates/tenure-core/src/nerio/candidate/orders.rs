@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 /// for some seconds.
 const ORDERS_MAX: usize = 16;
 
-/// The numbers of the orders reported in one campaign.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Orders(Vec<u64>);
 

@@ -20,7 +20,6 @@ pub struct Checked(Arc<Inner>);
 struct Inner {
     config: Config,
     digest: u64,
-    /// For each member: the number of names before its own.
     places: Vec<usize>,
 }
 

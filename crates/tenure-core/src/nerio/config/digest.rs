@@ -29,7 +29,6 @@ impl Config {
         hasher.finish()
     }
 
-    /// The settings that all nodes must share, as bytes.
     fn agreed(&self) -> Vec<u8> {
         let mut out = Vec::new();
         text(&mut out, ENCODING);

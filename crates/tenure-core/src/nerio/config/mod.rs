@@ -214,7 +214,6 @@ impl Config {
         self.usable_of(self.lease)
     }
 
-    /// [`Config::usable`] for another lease.
     fn usable_of(&self, lease: Duration) -> Duration {
         self.drift.shrink(lease).saturating_sub(lease / 3)
     }
@@ -278,7 +277,6 @@ impl Config {
         u8::try_from(before + 1).unwrap_or(0)
     }
 
-    /// The names of the members in `set`.
     pub(super) fn named<T: From<NodeName>>(&self, set: MemberSet) -> Vec<T> {
         set.iter().map(|member| self.members[member].name.clone().into()).collect()
     }

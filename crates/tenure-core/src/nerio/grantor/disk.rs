@@ -37,7 +37,6 @@ impl Grantor {
         Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))
     }
 
-    /// The deadline for reporting that the disk hangs.
     pub(super) fn hang_due(&self) -> Option<Deadline> {
         let since = self.waits_for_disk_since().filter(|_| !self.writes.hangs())?;
         let at = since.after(SLOW);
@@ -62,7 +61,6 @@ impl Grantor {
         self.fences.dropped();
     }
 
-    /// The records of the last input are written.
     pub(super) fn settle(&mut self, out: &mut Out) {
         self.fences.settle();
         if self.writes.settle() {

@@ -89,7 +89,6 @@ pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) address: SocketAddr,
     pub(in crate::nerio) request: Request,
     pub(in crate::nerio) arrival: Time,
-    /// Begin of the wait.
     since: ReportedTime,
     /// Time after which the request is dead: its own lease would be over, or its candidate no
     /// longer refreshes it.
@@ -108,7 +107,6 @@ impl ParkedRequest {
         Self { who, address, request, arrival, since: ReportedTime(arrival), expires_at }
     }
 
-    /// Takes the place of the request before.
     fn renew(&mut self, request: Request, arrival: Time, config: &Checked) {
         self.expires_at = Self::expiry(&request, arrival, config);
         (self.request, self.arrival) = (request, arrival);
@@ -153,7 +151,6 @@ impl Hash for ReportedTime {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The state of one election at a grantor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct ElectionState {
     pub(in crate::nerio) grant: Option<Grant>,
@@ -221,7 +218,6 @@ impl ElectionState {
         self.parked.len()
     }
 
-    /// The parked requests that could still be granted.
     pub(in crate::nerio) fn waiters(&self, at: Time) -> impl Iterator<Item = &ParkedRequest> {
         self.parked.iter().filter(move |parked| at < parked.expires_at)
     }

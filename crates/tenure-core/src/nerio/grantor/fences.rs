@@ -53,7 +53,6 @@ impl Fences {
         self.highest = self.highest.max(seen);
     }
 
-    /// At least every fence ever seen in any election.
     pub(in crate::nerio) fn highest(&self) -> Fence {
         self.highest
     }
@@ -107,7 +106,6 @@ impl Fences {
         !waits
     }
 
-    /// Takes the fence above which room was wanted while a reserve was on its way.
     pub(in crate::nerio) fn take_wanted(&mut self) -> Fence {
         core::mem::take(&mut self.wanted)
     }

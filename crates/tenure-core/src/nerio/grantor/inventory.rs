@@ -124,7 +124,6 @@ impl<T: Serialize> Page<T> {
         Self { parts: Vec::new(), room }
     }
 
-    /// Adds a part; true if there was room for it.
     fn push(&mut self, part: T) -> bool {
         let Some(room) = self.room.checked_sub(wire::length(&part)) else { return false };
         self.room = room;

@@ -43,7 +43,6 @@ impl Grantor {
         (from.member == Some(named) && from.who.name != self.name).then_some(named)
     }
 
-    /// The memories that this grantor has written down, and its own.
     pub(super) fn roster(&self) -> Roster {
         let mut roster = self.memories.durable.clone();
         let own = roster.at(self.own_place()).filter(|entry| entry.instance == self.instance);
@@ -89,7 +88,6 @@ impl Grantor {
         out.push(Effect::Flush(flush.ticket, record));
     }
 
-    /// A flush has ended, possibly that of the memories.
     pub(super) fn memories_flushed(
         &mut self,
         now: Time,

@@ -17,15 +17,11 @@ pub(super) struct Memories {
     pub(super) durable: Roster,
     /// The durable part and everything heard since.
     pub(super) heard: Roster,
-    /// Roster on its way to the disk.
     pub(super) pending: Option<(Flush, Roster)>,
-    /// Time of the next attempt after a failed write.
     pub(super) write_at: Option<Time>,
     /// Members that asked, and get an answer when their own memory is durable.
     pub(super) asked: ByMember<(Sender, Time)>,
-    /// Members that have written down the memory of this grantor.
     pub(super) confirmed: MemberSet,
-    /// Time of the next report of this grantor's own memory.
     pub(super) say_at: Option<Time>,
 }
 
@@ -65,7 +61,6 @@ impl Memories {
         self.heard.at(place) == Some(Entry { instance, founder: true })
     }
 
-    /// Whether everything heard is durable.
     pub(super) fn is_written(&self) -> bool {
         self.heard == self.durable
     }

@@ -52,14 +52,12 @@ use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::{Deadline, Time};
 
-/// The grantor of a node, for all elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Grantor {
     pub(super) config: Checked,
     name: NodeName,
     pub(super) instance: Instance,
     pub(super) boot: Boot,
-    /// Largest lease length ever allowed here.
     delta_max: Duration,
     /// A larger `delta_max` that the grantor does not give yet.
     raise: Option<Raise>,
@@ -176,7 +174,6 @@ impl Grantor {
         all.into_iter().fold(None, Deadline::first)
     }
 
-    /// The state of its service, as answers report it.
     pub(super) fn service(&self, now: Time) -> Service {
         let service = self.phase.service(now);
         let fails =

@@ -26,7 +26,6 @@ pub(in crate::nerio) enum Read {
 pub(in crate::nerio) struct ReadAnswer {
     pub(in crate::nerio) seen: Fence,
     pub(in crate::nerio) delta_max: Duration,
-    /// Whether the member remembers everything.
     pub(in crate::nerio) whole: bool,
     /// Time until which a leader of which the member has heard may lead.
     pub(in crate::nerio) leader: Time,
@@ -45,7 +44,6 @@ pub(in crate::nerio) struct Missing {
     pub(in crate::nerio) strange: MemberSet,
 }
 
-/// The phase of a grantor's life.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Phase {
     /// The node has no memory yet: `Start` has not come.
@@ -90,7 +88,6 @@ pub(in crate::nerio) enum Phase {
 }
 
 impl Phase {
-    /// The phase as answers report it.
     pub(in crate::nerio) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,

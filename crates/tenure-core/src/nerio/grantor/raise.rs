@@ -19,7 +19,6 @@ use crate::time::{Deadline, Time};
 /// A larger `delta_max` that the grantor does not give yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Raise {
-    /// Longest lease before.
     pub(super) before: Duration,
     pub(super) stage: Stage,
 }

@@ -102,7 +102,6 @@ impl Grantor {
         send(out, from.address, answer);
     }
 
-    /// A member answers this grantor's question.
     pub(in super::super) fn on_fence_seen(
         &mut self,
         now: Time,

@@ -165,7 +165,6 @@ impl Grantor {
         }
     }
 
-    /// Makes the next reserve durable in time.
     pub(in crate::nerio) fn reserve_if_short(&mut self, now: Time, highest: Fence, out: &mut Out) {
         if self.fences.is_short(highest) {
             self.reserve(now, highest, out);
@@ -179,12 +178,10 @@ impl Grantor {
         flush
     }
 
-    /// The longest lease that this grantor gives now.
     pub(super) fn longest(&self) -> Duration {
         self.raise.as_ref().map_or(self.config.delta_max, Raise::before)
     }
 
-    /// Reports the time until which longer leases are not given.
     pub(super) fn tell_raise(&self, out: &mut Out) {
         let Some(raise) = &self.raise else { return };
         if let Stage::Waiting { until } = raise.stage {
@@ -193,7 +190,6 @@ impl Grantor {
         }
     }
 
-    /// Writes the larger `delta_max` down after the wait.
     pub(super) fn on_raise_due(&mut self, now: Time, out: &mut Out) {
         let due = self.raise.as_ref().and_then(Raise::due);
         if due.is_none_or(|due| now < due.at) {

@@ -16,7 +16,6 @@ use crate::time::{Deadline, Time};
 /// that need room for a record or belong to the same election.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The kind of an election's record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Entry {
     /// The first record of the election, which needs room.
@@ -42,7 +41,6 @@ pub(in crate::nerio) struct Writes {
     ended: Option<Flush>,
     /// Whether the last records were repetitions, without a request.
     repeated: bool,
-    /// Time of the next repetition.
     again_at: Time,
     /// Time before which no election with a failed record is granted.
     refuses_until: Time,
@@ -53,7 +51,6 @@ pub(in crate::nerio) struct Writes {
 }
 
 impl Writes {
-    /// A record of `election` goes out with the input at hand.
     pub(in crate::nerio) fn put(&mut self, election: &ElectionName, entry: Entry) {
         self.last.push((election.clone(), entry));
     }
@@ -112,7 +109,6 @@ impl Writes {
         }
     }
 
-    /// Whether a record goes out with the input at hand.
     pub(in crate::nerio) fn any_now(&self) -> bool {
         !self.last.is_empty()
     }
@@ -134,7 +130,6 @@ impl Writes {
         self.unflushed || !self.unwritten.is_empty()
     }
 
-    /// Whether a write failed, or a flush takes too long.
     pub(in crate::nerio) fn is_failing(&self) -> bool {
         self.lacks_any() || self.hangs
     }

@@ -117,7 +117,6 @@ impl Quorums {
     }
 }
 
-/// A part of the text, with its column.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     text: &'a str,
