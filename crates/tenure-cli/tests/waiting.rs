@@ -151,7 +151,7 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
     stage.set("100ms", "10ms");
     stage.leader_without_quorum(&["--grace", "12s"]);
     stage.says("one", "CMD was ended");
-    let text = "no quorum has confirmed that this one gave up: at most for ";
+    let text = "no quorum has confirmed that this candidate gave up: at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
     let waiting = wait::eventually("whom it does not hear", || {
         let waiting = stage.status("one")["waiting"].clone();
@@ -246,7 +246,7 @@ fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
         "{said}"
     );
-    let why = "no quorum has confirmed that this one gave up: at most for ";
+    let why = "no quorum has confirmed that this candidate gave up: at most for ";
     let told = said.contains(&format!(" yet: {why}"))
         && said.contains("; nothing heard of b, c; this waits");
     // On a busy machine CMD may not have ended when that is looked at, or a moment before.

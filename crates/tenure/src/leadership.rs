@@ -1,4 +1,4 @@
-//! Holding a won election. How it is given up is in `release.rs`.
+//! A won election. `release.rs` gives it up.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,8 +11,8 @@ use crate::safety::SafetyClass;
 /// A won election: a [`Leader`], which answers for it, and the right to give it up.
 ///
 /// Dropping it resigns: [`is_current`](Leader::is_current) is false from that instant, here and in
-/// every `Leader` that came from it, and others are told in the background. Whatever is done under
-/// a leadership should be done by [`run`](Self::run), or end before it is dropped.
+/// every `Leader` that came from it, and others learn of the end in the background. Do all work
+/// under a leadership by [`run`](Self::run), or end it before the drop.
 pub struct Leadership<S: SafetyClass> {
     leader: Leader<S>,
     pub(crate) resignation: Resignation<S>,
@@ -25,7 +25,7 @@ impl<S: SafetyClass> Leadership<S> {
         Self { leader, resignation }
     }
 
-    /// A handle for the work that is done under this leadership.
+    /// A handle for the work under this leadership.
     #[must_use]
     pub fn leader(&self) -> Leader<S> {
         self.leader.clone()
@@ -43,7 +43,7 @@ impl<S: SafetyClass> Deref for Leadership<S> {
 
 impl<S: SafetyClass> Drop for Leadership<S> {
     fn drop(&mut self) {
-        // Before the resignation is dropped, and so before anybody is told.
+        // Lower the claim before the resignation is dropped, and so before others learn of the end.
         self.leader.lower();
     }
 }

@@ -78,7 +78,7 @@ fn an_end_is_told_by_the_exit_code() {
     lost.line("work", 1);
     let key = keys(&cluster);
     cluster.etcdctl(&["del", &key]).unwrap();
-    lost.line("somebody else deleted its key or its lease in the store", 1);
+    lost.line("another program deleted the key or the lease in the store", 1);
     assert_eq!(lost.ended(), Some(5));
     no_key_left(&cluster);
     let nobody = host.ask(&["resign", "--election", "billing"]);

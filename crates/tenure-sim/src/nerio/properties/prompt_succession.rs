@@ -20,7 +20,7 @@ pub(super) struct PromptSuccession {
 
 impl Property<QuorumLeases> for PromptSuccession {
     const NAME: &'static str = "Prompt succession";
-    const SOURCE: &'static str = "parked requests; who is next";
+    const SOURCE: &'static str = "parked requests; succession";
 
     fn begin(&mut self, plan: &Plan) {
         *self = Self {

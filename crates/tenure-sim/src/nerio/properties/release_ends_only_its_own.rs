@@ -15,7 +15,7 @@ pub(super) struct ReleaseEndsOnlyItsOwn {
 
 impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
     const NAME: &'static str = "A release never shortens somebody else's lease";
-    const SOURCE: &'static str = "section 6; erratum 4; who is next 1";
+    const SOURCE: &'static str = "section 6; erratum 4; succession 1";
     const NEEDS_BOUND: bool = false;
 
     fn begin(&mut self, plan: &Plan) {

@@ -327,7 +327,7 @@ impl Scenario for QuorumLeases {
 
     fn overfull(check: &Check<'_, Self>, _: usize, printed: &str) -> Option<String> {
         let room = check.plan.config().limits.parked;
-        let waiting = printed.matches("Parked {").count();
+        let waiting = printed.matches("ParkedRequest {").count();
         (waiting > room * check.plan.elections.len())
             .then(|| format!("lets {waiting} wait, and has room for {room} in each election"))
     }
