@@ -70,25 +70,25 @@ impl Exit {
 pub const HELP: &str = "\
 Exit codes:
     0  done
-    1  it ran, and a check failed (demo), what is waited for never comes (wait-safe), or
-       another one leads than was named (transfer)
-    2  arguments, variables or file cannot be used, or nobody to elect with can be used with them;
-       CMD has not run, or has ended
+    1  a check failed (demo), the cluster will never be safe (wait-safe), or another candidate
+       leads than the one named (transfer)
+    2  the arguments, variables or file cannot be used, alone or with the service or the nodes
+       that they name; CMD has not run, or has ended
     3  vacant: nobody leads
-    4  unknown: no quorum could be asked, or who leads may not have been heard of
+    4  unknown: no quorum could be asked, or a leader may exist that was not heard
     5  leadership lost (run --once)
-    6  refused: not leading, not waiting, no permission, the name is held by another, or others
-       go by other times
+    6  refused: the process does not lead or does not wait, has no permission, another process
+       has its name, or others have different times
     7  not elected in time (run --once --try): CMD has not run
-   69  no answer where the runner or the node should be, or one that was told to step down over
-       the network leads on
+   69  the runner or the node does not answer, or a leader that was told over the network to step
+       down leads on
    70  a bug in tenure
    74  the system refuses: a file, a directory, a socket, a port in use
   126  CMD cannot be executed
   127  CMD does not exist
 128+n  ended by signal n
-  any  CMD's own code passes through, be it one of these: with --json, the event not-elected tells
-       a 7 of tenure from one of CMD";
+  any  CMD's own code, which may be one of these; with --json, the event not-elected says that
+       a 7 is tenure's own";
 
 #[cfg(test)]
 mod tests {

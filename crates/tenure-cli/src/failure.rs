@@ -76,9 +76,7 @@ pub fn warn(warning: &str) {
 /// From now on no writer waits for the reader of standard error.
 pub(crate) fn warn_aside() {
     stderr::write_aside(|lost| {
-        warned(&format!(
-            "{lost} messages are lost that would stand here: standard error was not read"
-        ))
+        warned(&format!("{lost} messages are missing here, as standard error was not read"))
     });
 }
 

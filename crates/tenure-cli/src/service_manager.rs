@@ -168,7 +168,7 @@ fn tell_all(words: &Receiver<Word>) {
             again = (within > SAID_MAX).then(|| now.after(SAID_MAX / 2));
         }
         if let Err(error) = word.tell() {
-            tracing::debug!("the service manager cannot be told anything: {error}");
+            tracing::debug!("messages to the service manager fail: {error}");
         }
     }
 }

@@ -81,7 +81,8 @@ fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
     expect(
         "listen",
         "127.0.0.1:0",
-        "default: a node's address in the members list, of a name its port; else any free port",
+        "default: a node's address in the members list, or only its port if that has a host name; \
+         else any free port",
     );
     expect("wait", "-", "default");
 }

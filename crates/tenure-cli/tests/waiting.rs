@@ -250,7 +250,7 @@ fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
     let told = said.contains(&format!(" yet: {why}"))
         && said.contains("; nothing heard of b, c; this waits");
     // On a busy machine CMD may not have ended when that is looked at, or a moment before.
-    let early = [" yet: CMD, process ", " yet: others have not confirmed it"];
+    let early = [" yet: CMD, process ", " yet: the other nodes have not confirmed the resignation"];
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");
     assert_eq!(code, Some(0));
     let waits = stage.waits("one");
@@ -374,7 +374,7 @@ fn one_that_is_stopped_is_told_as_silent() {
     stage["one"].signal(Signal::STOP);
     let command = stage.command(&["resign", "--control", "one.sock"]);
     let resign = stage.machine.spawn("resign", command);
-    resign.line("one.sock yet: that process says nothing: it is stopped", 1);
+    resign.line("one.sock yet: the process does not answer: it is stopped", 1);
     stage["one"].signal(Signal::CONT);
     assert_eq!(resign.ended(), Some(6));
 }

@@ -94,7 +94,7 @@ const LATER: Duration = Duration::from_secs(1);
 async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
     let why = client::held_up_by(socket).await;
     let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");
-    let fix = "what was asked for still goes on: wait longer, and ask tenure leader";
+    let fix = "the hand-over still goes on: wait longer, and ask tenure leader";
     Failure::new(Exit::Unknown, what, fix)
 }
 

@@ -39,7 +39,7 @@ impl AskSettings {
 /// Reads and checks the settings of `tenure members`.
 pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     let protocol = layers.protocol()?;
-    let fix = "leave it to the tools of the servers: tenure has no list of them";
+    let fix = "use the tools of the servers: tenure has no list of their members";
     supported(layers, "members", protocol, protocol.can.members, fix)?;
     let election = layers.optional(&table::ELECTION)?;
     protocol.backend(layers, Purpose::Members(election.as_ref()))

@@ -144,8 +144,8 @@ fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
     if !early.is_zero() {
         let [holds, tries, early] = [holds, tries, early].map(|span| table::span(&span));
         layers.warn(format!(
-            "--hold {holds} is shorter than --try {tries}: where CMD ends within {early}, another \
-             machine that tries as long runs it again; give --hold more than --try"
+            "--hold {holds} is shorter than --try {tries}: if CMD ends within {early}, another \
+             machine with the same --try runs it again; give --hold more than --try"
         ));
     }
 }

@@ -225,7 +225,7 @@ impl<'a> Layers<'a> {
         }
         let mut fix = ways.join(", or ");
         if let Some(protocol) = self.forgotten(spec) {
-            fix += &format!("; or give --protocol {protocol}, which has what is set");
+            fix += &format!("; or give --protocol {protocol}, whose settings are set");
         }
         Failure::usage(format!("--{} is required and not set", spec.name), fix)
             .origin(looked.join(", "))

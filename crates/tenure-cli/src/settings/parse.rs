@@ -143,7 +143,7 @@ pub fn address(text: &str) -> Result<SocketAddr, Refusal> {
         Err(HostPortError::Host { host, .. }) => host,
         Err(error) => return Err(Refusal::new(error.to_string(), fix)),
     };
-    let what = format!("{host:?} is not an IP address (what is bound is not looked up)");
+    let what = format!("{host:?} is not an IP address (an address to bind is not looked up)");
     Err(Refusal::new(what, fix))
 }
 
@@ -198,7 +198,7 @@ pub fn user(text: &str) -> Result<String, Refusal> {
     }
     if text.contains(':') {
         let fix = "give the name alone, and the password in TENURE_PASSWORD or --password-file";
-        return Err(Refusal::of_secret("it holds a colon, and with it a password perhaps", fix));
+        return Err(Refusal::of_secret("it holds a colon, and perhaps a password after it", fix));
     }
     Ok(text.to_owned())
 }
@@ -273,7 +273,10 @@ mod tests {
             ("127.0.0.1", "the address \"127.0.0.1\" has no port"),
             ("127.0.0.1:", "the address \"127.0.0.1:\" has no port"),
             ("127.0.0.1:70000", "the port \"70000\" is not a number from 1 to 65535"),
-            ("localhost:1", "\"localhost\" is not an IP address (what is bound is not looked up)"),
+            (
+                "localhost:1",
+                "\"localhost\" is not an IP address (an address to bind is not looked up)",
+            ),
             ("fe80::1:2:x", "the port \"x\" is not a number from 1 to 65535"),
             ("::1", "the address \"::1\" has no port"),
             ("", "the address is empty"),

@@ -149,7 +149,7 @@ fn ends_by_itself_with_a_summary_and_nothing_left() {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     // On a machine that stands still nobody may lead so soon, and that alone is wrong then.
     let nobody = out.contains("\n0 leaderships in ");
-    let (code, said) = if nobody { (1, "WRONG: nobody led within ") } else { (0, "right: ") };
+    let (code, said) = if nobody { (1, "WRONG: no candidate led within ") } else { (0, "right: ") };
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
     for said in ["lines of work", "no failover was measured", said] {
         assert!(out.contains(said), "{said:?} in\n{out}");

@@ -100,8 +100,8 @@ fn the_runbook_for_too_many_lost_directories() {
     ["one", "c", "b", "a"].iter().for_each(|name| three.stop(name));
 
     step(2, "Find out which members are lost");
-    refused(&three, "a", &["--lost", "a", WORD], 2, "nothing is to be recovered");
-    refused(&three, "a", &["--lost", "a,b"], 2, "it is your word");
+    refused(&three, "a", &["--lost", "a", WORD], 2, "no recovery is needed");
+    refused(&three, "a", &["--lost", "a,b"], 2, "with it you confirm");
     refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
     refused(&three, "a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
 
@@ -110,7 +110,11 @@ fn the_runbook_for_too_many_lost_directories() {
     refused(&three, "c", &low, 74, "a fence floor of 7 is too low");
     let recovered = recover(&three, "c", &["--lost", "a,b", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);
-    assert!(recovered.out.contains("Lost with a, b: whom they granted"), "{}", recovered.out);
+    assert!(
+        recovered.out.contains("Lost with a, b: the leases that they granted"),
+        "{}",
+        recovered.out
+    );
 
     step(4, "Run what it prints for the others");
     for name in ["a", "b"] {

@@ -94,12 +94,15 @@ fn what_fewer_than_a_quorum_say_is_marked() {
         lines.starts_with("leader web, fence ") && lines.contains("web-2 waits for at least "),
         "{lines}"
     );
-    assert!(warning.contains("what only they know may be missing: c does not"), "{warning}");
+    assert!(
+        warning.contains("entries that only they know may be missing: c does not"),
+        "{warning}"
+    );
 
     // Of an election that nobody wants nothing is said but that.
     let none = ["candidates", "--election", "billing/y"];
     let answer = answered(&none);
-    let said = "no member that answered names a holder of billing/y or anybody who waits for it\n";
+    let said = "no member that answered names a leader of billing/y or a waiting candidate\n";
     assert_eq!(answer.out, said);
     let asked = by_a_quorum(&fleet, &none, &key);
     assert!(asked.told["age_ms"].is_u64() && asked.told["candidates"] == Value::Array(vec![]));

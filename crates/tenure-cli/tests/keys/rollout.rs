@@ -31,7 +31,7 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
 
     for (nth, node) in NODES.iter().enumerate() {
         fleet.restart_node(node, &[&key, OPEN]);
-        assert!(fleet.log(node).contains("whoever reaches this process can speak as anybody"));
+        assert!(fleet.log(node).contains("everyone who reaches this process can speak as anybody"));
         // By nodes with keys and without.
         fleet.await_renewal("web");
         assert_eq!(fence(&fleet.leader_unsealed()), first, "{nth} have keys");
@@ -52,7 +52,7 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
         let named = |one: &serde_json::Value| one["name"] == "web";
         status["accepts_unsealed"] == false
             && status["unsealed"].as_array().unwrap().iter().any(named)
-            && status["advice"].as_str().unwrap().contains("is refused, and ")
+            && status["advice"].as_str().unwrap().contains("are refused, and ")
     });
     until("its status does, too", || {
         let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();

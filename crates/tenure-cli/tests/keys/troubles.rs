@@ -23,7 +23,7 @@ fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended()
         let told = "has changed, and line 1 is no key: a key is what tenure keys new";
         fs::write(&file, "hello\n").unwrap();
         until("it is in the status", || warned(&fleet, process).contains(told));
-        assert!(warned(&fleet, process).contains("Put it right, and it is read again"));
+        assert!(warned(&fleet, process).contains("Correct the file, and it is read again"));
         fs::remove_file(&file).unwrap();
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
@@ -66,8 +66,9 @@ fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
-    let told = "web waits: no quorum: nothing heard of a, b, c; a node answers nobody whose key it \
-                does not accept, and none if it has no key: its log says who has another one";
+    let told = "web waits: no quorum: nothing heard of a, b, c; a node does not answer a \
+                process whose key it does not accept, and without a key of its own it accepts \
+                none: its log names processes with another key";
     until("it says what may be behind it", || fleet.log("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
@@ -137,6 +138,6 @@ fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
     until("and with the old one", || verify(&fleet, &of_old).0 == Some(0));
     until("it is told what to do", || {
         let (code, said) = verify(&fleet, &old);
-        code == Some(69) && said.contains("of an application, use one of that")
+        code == Some(69) && said.contains("of an application, use a key of that")
     });
 }

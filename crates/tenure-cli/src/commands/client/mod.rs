@@ -81,8 +81,8 @@ async fn patient_status(
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     exchange(path, request, patience).await.unwrap_or_else(|| {
         let what = format!("no answer at the control socket {} in {patience:?}", path.display());
-        let fix = "look at its log: what was asked for still goes on; CMD may need long to end, or \
-                   nobody confirms that it has stepped down";
+        let fix = "look at its log: the request is still being carried out; CMD may need long to \
+                   end, or the other nodes have not confirmed the resignation";
         Err(Failure::new(Exit::Unreachable, what, fix))
     })
 }
@@ -102,7 +102,7 @@ async fn exchange(
         if let Some(killed) = killed(path, &error) {
             return killed;
         }
-        let what = format!("nobody answers at the control socket {}: {error}", path.display());
+        let what = format!("no process answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
                 format!("each role of a process has a socket of its own: {}", one.display())
@@ -162,7 +162,7 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     let mut answer = String::new();
     BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
     if answer.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a word"));
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without an answer"));
     }
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
@@ -172,12 +172,12 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
 pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
-        return "that process says nothing: it is stopped, hangs, or ends".to_owned();
+        return "the process does not answer: it is stopped, hangs, or ends".to_owned();
     };
     match (status["waiting"]["text"].as_str(), status["pid"].as_u64()) {
         (Some(waiting), _) => waiting.to_owned(),
         (None, Some(pid)) => format!("CMD, process {pid}, has not ended"),
-        (None, None) => "others have not confirmed it".to_owned(),
+        (None, None) => "the other nodes have not confirmed the resignation".to_owned(),
     }
 }
 
@@ -343,7 +343,7 @@ impl Mute {
     fn failure(self, election: &str) -> Option<Failure> {
         let stopped = || {
             let what = format!(
-                "no candidate for {election} that answers here leads, and {} does not answer",
+                "no candidate that answers here leads {election}, and {} does not answer",
                 self.silent.join(", ")
             );
             let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
@@ -374,9 +374,12 @@ fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> F
         found.len()
     );
     let fix = match (*all, leading) {
-        (true, 0) => "ask again when one leads, or name one that is to join again, by --control",
-        (true, _) => "name each that is to give back what it leads, by --control",
-        (false, _) => "ask again, or name the one that is meant, by --control",
+        (true, 0) => {
+            "ask again when one of them leads, or name the process that is to join again, by \
+             --control"
+        }
+        (true, _) => "name each process that is to give back its roles, by --control",
+        (false, _) => "ask again, or name the right process, by --control",
     };
     let meant = found.iter().filter(|one| one.leads || leading == 0);
     let paths: Vec<_> = meant.map(|one| one.socket.display().to_string()).collect();
@@ -406,8 +409,8 @@ fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
         running => {
             let what = format!("{what}; what runs here: {}", running.join("; "));
             let fix = format!(
-                "name the one that is meant, by --protocol and by --cluster, --namespace or \
-                 --group; or {ELSEWHERE}"
+                "name the right process, by --protocol and by --cluster, --namespace or --group; \
+                 or {ELSEWHERE}"
             );
             Failure::new(Exit::Unreachable, what, fix)
         }

@@ -55,8 +55,9 @@ pub(super) fn check(
         who(status, realms.names.iter().copied().chain(rosters.clone())),
         told.join(", ")
     );
-    let mut fix =
-        "give the --control of the one that is meant, or name the one that answers".to_owned();
+    let mut fix = "give the --control of the right process, or the names of the process that \
+                   answers"
+        .to_owned();
     if rosters.count() > 0 {
         let names = realms.names.iter().filter(|name| status[**name].is_string());
         for name in names {
@@ -94,7 +95,7 @@ fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let kind = match (text("node"), text("id")) {
         (Some(node), _) => format!("node {node}"),
         (None, Some(id)) => format!("runner {id}"),
-        (None, None) => "somebody without a name".to_owned(),
+        (None, None) => "a process without a name".to_owned(),
     };
     let names = ["election", "protocol"].into_iter().chain(names);
     let names = names.filter_map(|field| {

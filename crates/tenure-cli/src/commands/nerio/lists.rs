@@ -33,7 +33,7 @@ pub(in crate::commands) async fn elections(
     end(
         listing,
         &text,
-        "no member that answered names an election that somebody holds or waits for",
+        "no member that answered names an election with a leader or a candidate",
         &context,
     )
 }
@@ -54,7 +54,7 @@ pub(in crate::commands) async fn candidates(
         listing.all.iter().map(|one| candidate_line(one, leader, &listing) + "\n").collect()
     };
     let nothing =
-        format!("no member that answered names a holder of {election} or anybody who waits for it");
+        format!("no member that answered names a leader of {election} or a waiting candidate");
     end(listing, &text, &nothing, &context)
 }
 
@@ -82,7 +82,10 @@ fn end<T>(
         return Err(failure);
     }
     if !missing.is_empty() && !context.json {
-        failure::warn(&format!("what only they know may be missing: {}", missing.join("; ")));
+        failure::warn(&format!(
+            "entries that only they know may be missing: {}",
+            missing.join("; ")
+        ));
     }
     Ok(Exit::Done)
 }

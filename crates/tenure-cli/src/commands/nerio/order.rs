@@ -48,7 +48,7 @@ fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
     }
     let now = match &ended.leader {
         Some((leader, fence)) => format!("{leader} leads now, fence {fence}"),
-        None => "nobody has been seen to lead since".to_owned(),
+        None => "no leader has been seen since".to_owned(),
     };
     let over = format!("{id} leads {election} no more (fence {fence})");
     match (&wish.to, &ended.leader, ended.held) {
@@ -97,7 +97,7 @@ mod tests {
             (
                 wish(Some("b"), Some(1)),
                 ended(None, None),
-                "; nobody has been seen to lead since",
+                "; no leader has been seen since",
                 Exit::Unknown,
             ),
             (

@@ -20,8 +20,8 @@ pub(in crate::commands) fn run(
     let config = &settings.cluster.config;
     if settings.all_lost() {
         failure::warn(
-            "all members are named as lost: where all of them come back, starting them is enough, \
-             as they found the cluster by themselves; this is for where one never does",
+            "all members are named as lost: if all of them come back, only start them, and they \
+             found the cluster by themselves; use this command if a member never comes back",
         );
     }
     let grantor = Grantor { cluster: config.cluster.clone(), node: settings.name.clone() };
@@ -52,9 +52,9 @@ fn low(floor: Fence, now: u64) -> Option<String> {
     (floor.number().saturating_add(DAY) < now).then(|| {
         format!(
             "the fence floor {floor} is more than a day below this machine's clock, {now} \
-             milliseconds since 1970, where the fences of a cluster begin that was started without \
-             --new: if a higher fence may have been handed out, take that floor on all members, \
-             before any of them starts"
+             milliseconds since 1970. A cluster that was started without --new takes its first \
+             fence from such a clock: if a member may have issued a higher fence than the floor, \
+             give all members that clock as their floor, before any of them starts"
         )
     })
 }
@@ -66,8 +66,8 @@ fn high(floor: Fence, now: u64) -> Option<String> {
         format!(
             "the fence floor {floor} is far above this machine's clock, {now} milliseconds since \
              1970: fences never go back, and {} is the highest that JSON has exact numbers for. If \
-             it is a slip, delete these directories before any member starts, and run this again \
-             with all of them in --lost, and a lower floor that is above all fences of before",
+             the floor is a slip, delete these directories before any member starts, and run this \
+             again with all of them in --lost and a lower floor, above all earlier fences",
             (1_u64 << 53) - 1
         )
     })
@@ -130,8 +130,8 @@ fn text<'a>(
     let state = settings.state.display();
     let done = match edited.before {
         None => format!(
-            "{name}: {state} holds a new memory; when {name} starts it waits for {:?} and a little \
-             more, the longest lease, and then grants with fences above {floor}",
+            "{name}: {state} holds a new memory; after its start {name} waits for {:?} and a \
+             little more, the longest lease, and then grants with fences above {floor}",
             settings.cluster.config.delta_max,
         ),
         Some(before) => format!(
@@ -141,20 +141,20 @@ fn text<'a>(
     };
     let commands: String = others.map(|(_, command)| format!("  {command}\n")).collect();
     let next = if commands.is_empty() {
-        format!("Now start {name} with the command line of always.\n")
+        format!("Now start {name} with its usual command line.\n")
     } else {
         format!(
-            "Now do the same for each other member that is there, before you start any of them \
-             (DIR is its state directory):\n{commands}Then start them all with the command \
-             lines of always.\n"
+            "Now do the same for each other member that still exists, before you start any of them \
+             (DIR is its state directory):\n{commands}Then start all of them with their usual \
+             command lines.\n"
         )
     };
     format!(
         "{done}\n\
-         Lost with {lost}: whom they granted a lease, and which fences they handed out.\n\
-         One leader at a time, and fences that grow, are promised from now on if what you said is \
-         so: no leader and no process of {lost} from before is left, and none of them handed out a \
-         fence above {floor}. Nothing can check that.\n\
+         Lost with {lost}: the leases that they granted, and the fences that they issued.\n\
+         From now on there is one leader at a time, and fences grow, if your word is true: no old \
+         leader and no old process of {lost} is left, and none of them issued a fence above \
+         {floor}. Tenure cannot check that.\n\
          {next}"
     )
 }

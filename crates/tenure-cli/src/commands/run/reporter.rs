@@ -270,8 +270,8 @@ impl Reporter {
     pub(super) fn part_of_all(&self) -> Answer {
         Answer::Refused {
             what: format!(
-                "{} cannot be given back alone: what decides on it would stay with this process, \
-                 and nobody would lead it",
+                "{} cannot be given back alone: this process would keep its partition, and nobody \
+                 would lead it",
                 self.election
             ),
             fix: format!(

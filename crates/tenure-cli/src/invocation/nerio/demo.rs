@@ -14,11 +14,11 @@ const DEMO: &str = "Demo";
 crate::settings! {
     FOR: Duration = "for" "DURATION" Text, ONE_CALL, Nothing, DEMO,
         parse::positive_duration, span,
-        "End with a summary after so long; without it, at Ctrl-C";
+        "End with a summary after this time; without it, at Ctrl-C";
     LEASE: Duration = "lease" "DURATION" Text, ONE_CALL, Text("2s"), DEMO, lease, span,
         "How long a leadership lasts without renewal: 1s to 1m";
     KEEP: bool = "keep" "" Switch, ONE_CALL, Text("false"), DEMO, parse::switch, plain,
-        "Keep the directory with the states, the logs and the file that was checked";
+        "Keep the directory with the states, the logs and the file of the leaders' work";
 }
 
 /// A lease short enough to watch, and long enough for a busy machine.

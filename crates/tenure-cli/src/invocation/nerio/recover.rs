@@ -86,14 +86,14 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     };
     let rest = config.quorums.everyone().minus(lost);
     let what = format!(
-        "nothing is to be recovered: no quorum goes without one of {}, so that {} can learn from \
-         them what was lost",
+        "no recovery is needed: every quorum has a member of {}, from which {} can learn what was \
+         lost",
         list(rest),
         list(lost),
     );
     let fix = format!(
-        "start {} with the same command line as always, and see that {} run; or name all that are \
-         lost, with those that never come back",
+        "start {} with the usual command line, and see that {} run; or name all lost members, also \
+         those that never come back",
         list(lost),
         list(rest),
     );
@@ -103,10 +103,10 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
 /// The failure without the operator's word, which replaces knowledge.
 fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
-    let what = "--all-leaders-stopped is required and not given: it is your word that every tenure \
-                run and every node of this cluster is stopped, those that are only cut off as \
-                well. A leader that lives on, by old processes of the lost members, would lead \
-                beside the next one";
+    let what = "--all-leaders-stopped is required and not given: with it you confirm that every \
+                tenure run and every node of this cluster is stopped, also those that are only cut \
+                off. An old leader, with old processes of the lost members, would lead beside the \
+                next leader";
     let fix = "stop them all, and look on each machine; then give --all-leaders-stopped";
     (failure.what, failure.fix) = (what.to_owned(), fix.to_owned());
     failure

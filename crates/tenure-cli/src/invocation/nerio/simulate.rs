@@ -34,34 +34,37 @@ const LOSS_LEAST: f64 = 1e-5;
 crate::settings! {
     NODES: usize = "nodes" "N" Text, ONE_CALL, Follows("as many as members has, else 3"), WORLD,
         nodes, plain,
-        "How many nodes there are, 1 to 9; each grants and contends";
+        "The number of nodes, 1 to 9; each grants and contends";
     RTT: Rtt = "rtt" "TRIPS" Text, ONE_CALL, Text("p50=1ms,p99=5ms"), WORLD, rtt, Rtt::show,
         "Round trips between two nodes: 2ms, or percentiles such as \
-         min=0.2ms,p50=1ms,p99=20ms,p99.9=80ms,max=200ms, or @FILE with one in each line or what \
-         ping printed";
+         min=0.2ms,p50=1ms,p99=20ms,p99.9=80ms,max=200ms, or @FILE with one duration in each line, \
+         or with the output of ping";
     LOSS: f64 = "loss" "PERCENT" Text, ONE_CALL, Text("0.1%"), WORLD, loss, show_loss,
-        "How many datagrams are lost, one way: 0, or 0.001% to 50%";
+        "The share of datagrams that are lost, one way: 0, or 0.001% to 50%";
     CRASH_EVERY: Every = "crash-every" "DURATION" Text, ONE_CALL, Text("30d"), WORLD, every,
         show_every, "Mean time between two crashes of one process";
     DOWN: Duration = "down" "DURATION" Text, ONE_CALL, Text("10s"), WORLD,
-        parse::positive_duration, span, "How long a process that crashed or is restarted is away";
+        parse::positive_duration, span,
+        "How long a process is away after a crash or a restart";
     REBOOT_EVERY: Every = "reboot-every" "DURATION" Text, ONE_CALL, Text("90d"), WORLD, every,
         show_every, "Mean time between two restarts of one machine, a minute each";
     RESTART_EVERY: Every = "restart-every" "DURATION" Text, ONE_CALL, Text("7d"), WORLD, every,
         show_every, "Mean time between two restarts of one process on purpose; a leader resigns";
     PAUSE_EVERY: Every = "pause-every" "DURATION" Text, ONE_CALL, Text("never"), WORLD, every,
-        show_every, "Mean time between two moments in which one process stands still";
+        show_every,
+        "Mean time between two pauses of one process, in which it stands still";
     PAUSE: Duration = "pause" "DURATION" Text, ONE_CALL, Text("1s"), WORLD,
         parse::positive_duration, span,
-        "How long it stands still, in the mean; exponentially distributed";
+        "The mean length of such a pause; exponentially distributed";
     HOURS: u32 = "hours" "N" Text, ONE_CALL, Text("1000"), RUN, hours, plain,
-        "How many hours are run, 1 to 100000";
+        "The number of simulated hours, 1 to 100000";
     TARGET: f64 = "target-needless" "N" Text, ONE_CALL, Text("1"), RUN, target, plain,
-        "How many needless changes of leader in 30 days are acceptable";
+        "The acceptable number of needless changes of leader in 30 days";
     SEED: u64 = "seed" "N" Text, ONE_CALL, Follows("a new one each time"), RUN, seed, plain,
-        "Repeats a simulation: the same seed gives the same answer on any number of processors";
+        "The seed of the simulation: the same seed gives the same answer on any number of \
+         processors";
     HTML: PathBuf = "html" "FILE" Text, ONE_CALL, Nothing, RUN, parse::path, path,
-        "Also write a page with plots, which needs nothing beside it";
+        "Also write an HTML page with plots, complete in one file";
 }
 
 /// How often something happens; `None` is never.

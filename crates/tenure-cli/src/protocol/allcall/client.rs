@@ -159,9 +159,9 @@ impl Client {
             self.nobody()
         };
         match tenths {
-            0 => format!("{who}, and one that leads may have been missed"),
+            0 => format!("{who}, and a leader may have been missed"),
             _ => format!(
-                "{who}, and one that is stopped or cut off may still lead: known in {}.{}s",
+                "{who}, and a candidate that is stopped or cut off may still lead: known in {}.{}s",
                 tenths / 10,
                 tenths % 10
             ),
@@ -385,8 +385,8 @@ impl Watcher {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }
             OwnEvent::OtherTimes { refuses: false, .. } => {
-                let advice = ": all must have the same; until then neither hears the other, and \
-                              both may lead";
+                let advice = ": all candidates must have the same; until then neither hears the \
+                              other, and both may lead";
                 self.watch.warn("times", &(text.to_owned() + advice));
             }
             OwnEvent::Started { rank, .. } => {
@@ -414,7 +414,7 @@ impl Watcher {
             }
             OwnEvent::Void { .. } => {
                 self.comes_back(false);
-                let advice = ": what this process says does not come back from NATS in time";
+                let advice = ": messages of this process do not come back from NATS in time";
                 self.watch.warn("void", &(text.to_owned() + advice));
             }
             _ => {}

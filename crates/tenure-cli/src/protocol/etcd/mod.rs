@@ -37,11 +37,11 @@ crate::settings! {
          http://10.0.0.1:2379,http://10.0.0.2:2379";
     NAMESPACE: String = "namespace" "PREFIX" Text, Everywhere, Text(""), ETCD,
         parse::text, plain,
-        "What all keys begin with, usually ending in a slash; the same for all candidates";
+        "The prefix of all keys, usually ending in a slash; the same for all candidates";
     FENCE_EPOCH: u16 = "fence-epoch" "N" Number, Everywhere, Text("0"), ETCD,
         |text| parse::whole(text, u16::MAX), plain,
-        "Raise it by one, for all candidates, whenever etcd was restored from a backup: 0 to \
-         65535";
+        "Raise this number by one, for all candidates, each time etcd is restored from a backup: \
+         0 to 65535";
 }
 
 /// Elections on etcd.

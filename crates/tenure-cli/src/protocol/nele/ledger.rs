@@ -139,8 +139,8 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     let follows = if mode == Mode::AtLeastOne { LEAD_ON } else { AT_ONCE };
     let leads_on = layers.or_follows(&ON_STOP, || Ok(follows.to_owned()))? == LEAD_ON;
     if leads_on && mode == Mode::AtMostOne {
-        let what = "--on-stop lead-on is for at-least-one: in at-most-one nobody leads before \
-                    the work of the one before has ended";
+        let what = "--on-stop lead-on is for at-least-one: in at-most-one a new leader waits until \
+                    the work of the old leader has ended";
         let failure = Failure::usage(what, "leave it out");
         return Err(layers.origins.explain(failure, &["on-stop", "mode"]));
     }
@@ -151,7 +151,7 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
 fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
     let base = layers.required(&FENCE_BASE)?;
     if base > 0 && mode == Mode::AtLeastOne {
-        let what = "--fence-base is for at-most-one: in at-least-one nobody has a fence";
+        let what = "--fence-base is for at-most-one: in at-least-one leaders have no fence";
         let failure = Failure::usage(what, "leave it out, or give --mode at-most-one");
         return Err(layers.origins.explain(failure, &["fence-base", "mode"]));
     }

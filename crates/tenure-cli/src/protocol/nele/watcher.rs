@@ -151,8 +151,8 @@ impl Watcher {
             // Known before its campaign ends.
             OwnEvent::Halted { why } => self.watch.give_up(self.explain.halted(why)),
             OwnEvent::NoFence { .. } => {
-                let advice = ": nobody leads by it; use brokers that tell leader epochs, a lower \
-                              --fence-base, or another topic";
+                let advice = ": no process leads by it; use brokers that report leader epochs, a \
+                              lower --fence-base, or another topic";
                 self.warn("fence", &(text.to_owned() + advice));
             }
             OwnEvent::Trouble { partition, why } if why.starts_with(UNACKNOWLEDGED) => {

@@ -169,8 +169,8 @@ impl Open {
                  ports"
             }
             Self::AcceptsUnsealed => {
-                "take that line out, when everybody has a key; or give --insecure-any-address for \
-                 so long, where nobody else can reach these ports"
+                "take that line out when every process has a key; until then give \
+                 --insecure-any-address, if nobody else can reach these ports"
             }
         }
     }

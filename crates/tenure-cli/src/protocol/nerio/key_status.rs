@@ -119,9 +119,9 @@ fn about_unsealed(
         }
         None if unsealed == 0 => None,
         None => Some(format!(
-            "what is not sealed is refused, and {unsealed} have sent it in the last {window:?}: \
-             give them keys, or accept-unsealed must be in the key files until they have some; \
-             anybody can forge such datagrams"
+            "unsealed datagrams are refused, and {unsealed} have sent some in the last {window:?}: \
+             give them keys, or put accept-unsealed in the key files until they have keys; anybody \
+             can forge such datagrams"
         )),
     }
 }
@@ -162,22 +162,23 @@ fn when_to_seal(
     let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
     match (unsealed, &names[..]) {
         (0, []) if listened >= window => format!(
-            "what is not sealed is accepted, and nobody has sent it for {window:?}: when that is \
-             so at every node, and those who ask less often than that have keys, too, take \
-             accept-unsealed out of all key files"
+            "unsealed datagrams are accepted, and none has come for {window:?}: when that is so at \
+             every node, and processes that ask less often have keys, too, take accept-unsealed \
+             out of all key files"
         ),
         (0, []) => format!(
-            "what is not sealed is accepted, and nobody has sent it for {listened:.0?}: keep \
+            "unsealed datagrams are accepted, and none has come for {listened:.0?}: keep \
              accept-unsealed, and ask again after {window:?}"
         ),
         (0, names) => format!(
-            "what is not sealed is accepted. Nobody has sent it lately, and {} did not show a key \
-             now: keep accept-unsealed until all members do that are not gone for good",
+            "unsealed datagrams are accepted. None has come lately, and {} did not show a key now: \
+             keep accept-unsealed until every member has shown one, but for those that are gone \
+             for good",
             names.join(", ")
         ),
         (count, _) => format!(
-            "what is not sealed is accepted, and {count} have sent it in the last {window:?}: keep \
-             accept-unsealed until all have keys; anybody can forge such datagrams"
+            "unsealed datagrams are accepted, and {count} have sent some in the last {window:?}: \
+             keep accept-unsealed until all have keys; anybody can forge such datagrams"
         ),
     }
 }
@@ -187,10 +188,10 @@ fn when_to_seal(
 fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> String {
     match users {
         0 => format!(
-            "{second} is accepted, and nobody heard of in the last minute uses it. If it is the \
-             new key, keep it: when every node accepts both, give each application one made from \
-             it. If it is the old one, take it out of the key files when that is so at every node, \
-             and none has it as its first"
+            "{second} is accepted, and no process that was heard in the last minute uses it. If it \
+             is the new key, keep it: when every node accepts both, give each application a key \
+             made from it. If it is the old key, take it out of the key files when no process uses \
+             it at any node, and no node has it as its first"
         ),
         users => {
             let verb = if users == 1 { "uses" } else { "use" };
@@ -218,7 +219,7 @@ mod tests {
         let second = id();
         let unused = advice(first, 2, second, 0);
         assert!(unused.contains("If it is the new key, keep it"), "{unused}");
-        assert!(unused.contains("If it is the old one, take it out"), "{unused}");
+        assert!(unused.contains("If it is the old key, take it out"), "{unused}");
         let used = advice(first, 1, second, 3);
         assert!(used.starts_with(&format!("in the last minute 3 use {second}, the second key.")));
         assert!(used.contains(&format!("no application uses {first} any more (1 does)")), "{used}");
@@ -243,6 +244,6 @@ mod tests {
         let silent = when_to_seal(0, &names, long, long);
         assert!(silent.contains("b, c did not show a key now: keep"), "{silent}");
         let unsealed = when_to_seal(2, &[], long, long);
-        assert!(unsealed.contains("2 have sent it in the last 60s: keep"), "{unsealed}");
+        assert!(unsealed.contains("2 have sent some in the last 60s: keep"), "{unsealed}");
     }
 }

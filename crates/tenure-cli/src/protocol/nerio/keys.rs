@@ -80,8 +80,8 @@ pub fn check(
     }
     if let (Some(node), Some(grant)) = (node, keys.application()) {
         let what = format!(
-            "node {node} is to grant leases, and its key is that of the application {}, with \
-             which nobody can",
+            "node {node} needs the key of the cluster to grant leases, and has the key of the \
+             application {}",
             grant.application
         );
         let fix = "give the key of the cluster, which tenure keys new made";
@@ -108,17 +108,16 @@ pub fn check_rights(
                 rights => format!(" --rights {rights}"),
             };
             let fix = format!(
-                "use another key: who has that of the cluster makes one with tenure keys issue \
-                 --app {application} --elections '{elections},{election}'{with}"
+                "use another key, made from the key of the cluster: tenure keys issue --app \
+                 {application} --elections '{elections},{election}'{with}"
             );
             let wanted = format!("the election {}", quoted(election.as_str()));
             (elections.cover(election), wanted, fix)
         }
         // An application's own key with more elections would let it lead in all of them.
         None => {
-            let fix = "use the key of the cluster, or one that may only ask: who has that of the \
-                       cluster makes it with tenure keys issue --app watcher --elections '*' \
-                       --rights ask";
+            let fix = "use the key of the cluster, or a key made from it that may only ask: tenure \
+                       keys issue --app watcher --elections '*' --rights ask";
             (keys.allow_all(), "all elections, which this asks of".to_owned(), fix.to_owned())
         }
     };
@@ -141,11 +140,11 @@ fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     let with = rights.with(right);
     let what = format!(
         "the key of the application {application} has the rights {rights} in {elections}, and not \
-         that to {name}"
+         the right to {name}"
     );
     let fix = format!(
-        "use another key: who has that of the cluster makes one with tenure keys issue --app \
-         {application} --elections '{elections}' --rights {with}"
+        "use another key, made from the key of the cluster: tenure keys issue --app {application} \
+         --elections '{elections}' --rights {with}"
     );
     Err(Failure::usage(what, fix))
 }
@@ -164,9 +163,9 @@ struct FileState {
     open: bool,
 }
 
-const OPEN: &str = "the key file says accept-unsealed: whoever reaches this process can speak as \
-                    anybody, until that line is taken out, which tenure keys status at each node \
-                    says when to do";
+const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this process can speak \
+                    as anybody until you take that line out; tenure keys status at each node says \
+                    when";
 
 impl KeyFile {
     /// The fault of the file, and the remedy.
@@ -246,7 +245,8 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
                 }
                 Err(why) => told.is(Some(format!(
                     "the key file {} has changed, and {why}: this process goes on with the keys \
-                     that it has, and the next start will fail. Put it right, and it is read again",
+                     that it has, and the next start will fail. Correct the file, and it is read \
+                     again",
                     quoted(&path.display().to_string())
                 ))),
             }

@@ -114,7 +114,7 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
              datagrams are lost on the way"
                 .to_owned(),
         ),
-        Heard::TooMany => ("too-many", "has more than is looked at".to_owned()),
+        Heard::TooMany => ("too-many", "has more entries than are read".to_owned()),
         Heard::Differs => ("differs", "runs with another configuration".to_owned()),
         Heard::Unresolved(error) => {
             ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
@@ -136,7 +136,7 @@ fn too_few(
     if let Some(failure) = disagree(cluster, &differing, origins) {
         return failure;
     }
-    let what = format!("no quorum of nodes says all that there is: {}", missing.join("; "));
+    let what = format!("no quorum of nodes gives a complete list: {}", missing.join("; "));
     if is(&Heard::Differs) {
         return mismatch(what, Exit::Unknown, origins);
     }

@@ -104,8 +104,8 @@ impl Storage {
             Self::Directory { path, .. } => open_above(path).map(|(above, mode)| {
                 let cure = format!("chmod o-w {}", shell_word(&above.display().to_string()));
                 format!(
-                    "everybody can put another directory in the place of the state directory {}: \
-                     {} has the mode {mode:03o}. Take that away: {cure}",
+                    "every user can replace the state directory {}: {} has the mode {mode:03o}. \
+                     Take that right away: {cure}",
                     path.display(),
                     above.display(),
                 )

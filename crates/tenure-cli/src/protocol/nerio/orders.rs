@@ -335,8 +335,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
         ([], []) => Ok(()),
         ([], old) => {
             let what = format!(
-                "no member passes orders on: other questions are answered by {}, and this one is \
-                 not, as by an older version, or where long datagrams are lost on the way",
+                "no member passes orders on: {} answered other questions and not this one, as \
+                 older versions do, or where long datagrams are lost on the way",
                 names(old)
             );
             let fix = "upgrade the nodes, one after the other; or run this on the machine of \
@@ -345,8 +345,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
         }
         (unsealed, _) => {
             let what = format!(
-                "orders from here are not passed on by {}, as the cluster has no keys: without \
-                 them they are obeyed only where all is on loopback",
+                "orders from here are not passed on by {}: the cluster has no keys, and without \
+                 keys leaders obey orders only on loopback",
                 names(unsealed)
             );
             Err(Failure::new(Exit::Refused, what, UNSEALED))
@@ -434,7 +434,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
         None => "this process is ending, or its CMD was already".to_owned(),
     };
-    Some(format!("not obeyed: {order}: {why}. Whoever gave it may give it again"))
+    Some(format!("not obeyed: {order}: {why}. Its sender may give it again"))
 }
 
 #[cfg(test)]
@@ -523,12 +523,13 @@ mod tests {
         let (exit, what) =
             all([Answered::ElseOnly, Answered::Silent, Answered::ElseOnly]).unwrap_err();
         assert!(
-            exit == Exit::Refused && what.contains("answered by a, c, and this one is not"),
+            exit == Exit::Refused
+                && what.contains("a, c answered other questions and not this one"),
             "{what}"
         );
         let (exit, what) = all([unsealed, Answered::Silent, Answered::ElseOnly]).unwrap_err();
         assert!(
-            exit == Exit::Refused && what.contains("not passed on by a, as the cluster"),
+            exit == Exit::Refused && what.contains("not passed on by a: the cluster"),
             "{what}"
         );
     }

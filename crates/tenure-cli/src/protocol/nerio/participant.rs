@@ -362,15 +362,15 @@ fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
     match keys.application() {
         Some(Grant { application, .. }) => format!(
-            "; it answers only those whose key it accepts, and this command uses {used} of the \
-             application {application}: tenure keys status --name NODE says which one {leader} \
+            "; it answers only processes whose key it accepts, and this command uses {used} of the \
+             application {application}: tenure keys status --name NODE says which key {leader} \
              uses. If keys are being exchanged, the key file of {leader} must have {used}, too, \
-             below its own; if it is of another application, use one of that"
+             below its own; if {leader} is of another application, use a key of that"
         ),
         None => format!(
-            "; it answers only those whose key it accepts, and this command uses {used} of the \
-             cluster: tenure keys status --name NODE says which one {leader} uses. If that is of \
-             an application, use one of that; if keys are being exchanged, the key file of \
+            "; it answers only processes whose key it accepts, and this command uses {used} of the \
+             cluster: tenure keys status --name NODE says which key {leader} uses. If that is of \
+             an application, use a key of that; if keys are being exchanged, the key file of \
              {leader} must have {used}, too"
         ),
     }

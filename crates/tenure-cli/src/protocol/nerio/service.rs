@@ -113,7 +113,7 @@ impl Service {
             self.enter(stage);
         }
         if now == Some(nerio::Service::Starting) && self.waits.is_none() {
-            self.waits = Some("what it must know before it grants is being written".to_owned());
+            self.waits = Some("its state directory must be written before it grants".to_owned());
         }
     }
 

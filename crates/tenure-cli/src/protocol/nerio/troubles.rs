@@ -235,10 +235,10 @@ pub(super) async fn nobody(
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
-            "; a node answers nobody whose key it does not accept, and none if it has no key: its \
-             log says who has another one"
+            "; a node does not answer a process whose key it does not accept, and without a key of \
+             its own it accepts none: its log names processes with another key"
         }
-        None => "; nodes that have a key answer nobody without one: --key-file",
+        None => "; nodes with a key do not answer a process without one: give --key-file",
     }
 }
 

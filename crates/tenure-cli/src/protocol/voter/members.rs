@@ -177,7 +177,9 @@ impl Survey {
         let names = ["voter-list", "expected-voters", "seed-host"];
         let (mut what, fix) = if differs {
             (
-                "the network is not founded: its voters do not begin with the same ones".to_owned(),
+                "the network is not founded: its voters do not agree on the initial \
+                 voters"
+                    .to_owned(),
                 "give all of them the same --voter-list, or --expected-voters, and start them anew",
             )
         } else {
@@ -245,8 +247,8 @@ pub(super) async fn change(
     let asked = Survey::of(settings, origins).await?;
     let Some(electorate) = asked.said.electorate().filter(|_| asked.said.is_founded()) else {
         let never = || {
-            let what =
-                "in the mode available nobody is given a vote: all that reach each other draw";
+            let what = "in the mode available the leader gives no votes: all voters that reach \
+                        each other draw";
             asked.explain.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
@@ -255,13 +257,13 @@ pub(super) async fn change(
         let lost = asked.said.lost(electorate);
         let (what, fix) = if electorate.members.len() - lost < electorate.quorum() {
             (
-                "nobody leads, and only a leader changes who has a vote; without the state \
-                 directories of a majority nobody will",
+                "nobody leads, and only a leader gives and takes votes; without the state \
+                 directories of a majority no voter will lead",
                 LOST_FOR_GOOD,
             )
         } else {
             (
-                "nobody leads, and only a leader changes who has a vote",
+                "nobody leads, and only a leader gives and takes votes",
                 "try again when tenure leader names one",
             )
         };
@@ -329,15 +331,16 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
             let what = match seen {
                 Ok((stored, quorum)) => format!(
                     "the leader has made the change, and it is not confirmed: {stored} of the \
-                     {quorum} voters that it takes have stored it"
+                     {quorum} voters that are needed have stored it"
                 ),
                 Err(failure) => format!(
                     "the leader has made the change, and it is not confirmed: {}",
                     failure.what
                 ),
             };
-            let fix = "it holds if the others hear of it, and may be gone if the leader ends \
-                       before that: look with tenure members show, and do it again if it is gone";
+            let fix = "the change holds once the others have it, and may be lost if the leader \
+                       ends before that: look with tenure members show, and repeat it if it is \
+                       lost";
             let explain = Explain::new(settings, origins);
             return Err(explain.failure(Exit::Unknown, &what, fix, &[]));
         }

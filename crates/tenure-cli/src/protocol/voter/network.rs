@@ -234,7 +234,7 @@ fn whereabouts(
     if let Some(CallAddress::Url(url)) = called {
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
             let what = format!("--listen is not set, and {url} has no address to bind");
-            let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
+            let fix = "give --listen ADDR:PORT, the address that calls of that URL arrive at";
             let failure = Failure::usage(what, fix);
             return Err(layers.origins.explain(failure, &["listen", "voter-url"]));
         };
@@ -250,9 +250,9 @@ fn whereabouts(
     }
     let Some(listen) = listen else { return Err(layers.missing(&VOTER_URL.spec)) };
     if listen.ip().is_unspecified() || listen.port() == 0 {
-        let what = format!("nobody can be told to call {listen}, and --voter-url is not set");
-        let fix = "give --voter-url with what others call, or --listen with an address of this \
-                   machine and a port";
+        let what = format!("other voters cannot call {listen}, and --voter-url is not set");
+        let fix = "give --voter-url with the URL that others call, or --listen with an address of \
+                   this machine and a port";
         return Err(layers.origins.explain(Failure::usage(what, fix), &["listen", "voter-url"]));
     }
     let path = match called {
@@ -297,8 +297,8 @@ fn state(layers: &mut Layers<'_>, mode: Mode) -> Result<Option<PathBuf>, Failure
 fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Founding, Failure> {
     match (list, layers.optional(&EXPECTED_VOTERS)?) {
         (Some(_), Some(_)) => {
-            let what = "--voter-list and --expected-voters are set, and each says how many voters \
-                        there are to begin with";
+            let what = "--voter-list and --expected-voters are set, and each gives the number of \
+                        initial voters";
             let failure = Failure::usage(what, "leave one of them out");
             Err(layers.origins.explain(failure, &["voter-list", "expected-voters"]))
         }
@@ -328,7 +328,9 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
         };
         let fix = match error {
             SecretError::Length { .. } => "make a longer one: openssl rand -hex 32",
-            _ => "write one secret on one line, or two on two while they are exchanged",
+            _ => {
+                "write one secret on one line, or two secrets on two lines while they are exchanged"
+            }
         };
         Failure::usage(error.to_string(), fix).origin(origin)
     })?;

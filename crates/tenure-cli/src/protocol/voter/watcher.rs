@@ -71,8 +71,8 @@ impl Watcher {
                 let members: Vec<_> =
                     electorate.members.iter().map(|member| member.id.as_str()).collect();
                 let text = format!(
-                    "the network is founded of {}, and its fences begin at 1: if there was one of \
-                     this election before, give this one another --election",
+                    "the network is founded of {}, and its fences begin at 1: if this election had \
+                     a network before, give the new one another --election",
                     members.join(", ")
                 );
                 self.watch.warn("founded", &text);

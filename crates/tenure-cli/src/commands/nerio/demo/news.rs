@@ -68,7 +68,7 @@ impl News<'_> {
             Self::Mended(strike) => words::mended(strike),
             Self::Departed(Departure { name, how, returns }) => {
                 let then = if *returns { "; it is started again" } else { "" };
-                format!("{name} ended without our doing: {how}{then}")
+                format!("{name} ended by itself: {how}{then}")
             }
             Self::Status(text) => format!("status: {text}"),
         }

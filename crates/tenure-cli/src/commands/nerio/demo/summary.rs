@@ -49,7 +49,7 @@ impl Summary {
             all.push(format!("{more} more of this kind"));
         }
         if self.judge.leaderships() == 0 {
-            all.push(format!("nobody led within {}", seconds(self.elapsed)));
+            all.push(format!("no candidate led within {}", seconds(self.elapsed)));
         }
         all
     }
@@ -235,7 +235,7 @@ right: fences only grow; no older leader wrote after a newer one, none after the
 
         let empty = summary(&[], &[]);
         assert_eq!(empty.exit(), Exit::Wrong);
-        assert!(empty.text().contains("WRONG: nobody led within 12.000 s\n"));
+        assert!(empty.text().contains("WRONG: no candidate led within 12.000 s\n"));
 
         let many = summary(&["nonsense"; 20], &[]);
         assert!(many.text().contains("WRONG: 12 more of this kind\n"));
