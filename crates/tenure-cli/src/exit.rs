@@ -1,14 +1,12 @@
-//! How the command can end: every exit code, in one place.
+//! Every exit code of the command.
 
-/// How the command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The command did its work.
     Done,
-    /// The command ran, and its check failed: the check at the end of `demo`; a state that
-    /// `wait-safe` waits for and a setting rules out; `transfer`, and another candidate leads.
+    /// A check of the command failed: at the end of `demo`; `wait-safe`, when a setting keeps the
+    /// cluster from ever being safe; `transfer`, when another candidate leads.
     Wrong,
-    /// The arguments, variables or file cannot be used; nothing was started.
+    /// The arguments, variables or file are unusable; nothing was started.
     Usage,
     /// The election has no leader.
     Vacant,
@@ -16,27 +14,26 @@ pub enum Exit {
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
-    /// The process refuses: it does not lead, does not wait, the name is held by another, no
-    /// permission.
+    /// The process refuses: it does not lead or wait, another process has its name, or a permission
+    /// is missing.
     Refused,
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
     NotElected,
-    /// No process answers where the runner or the node should be, or a leader that was told from
-    /// elsewhere to step down leads on.
+    /// The runner or the node does not answer, or a leader still leads after an order from
+    /// elsewhere to step down.
     Unreachable,
-    /// A bug in tenure.
     Bug,
-    /// The operating system refuses: a file, a directory, a socket, a port in use.
+    /// The operating system refuses a file, a directory, a socket or a port.
     System,
     /// CMD exists and cannot be executed.
     NotExecutable,
     /// CMD does not exist.
     NotFound,
-    /// CMD ended with this code of its own.
+    /// The own code of CMD.
     Command(u8),
-    /// CMD, or the command itself, was ended by this signal. Not once CMD has ended well, while
-    /// `run --hold` keeps its leadership.
+    /// The signal that ended CMD or the command itself. `run --hold` ignores it once CMD has ended
+    /// well.
     Signal(u8),
 }
 
@@ -53,20 +50,20 @@ impl Exit {
             Self::Lost => 5,
             Self::Refused => 6,
             Self::NotElected => 7,
-            // 69, 70 and 74 are what sysexits.h calls them.
+            // sysexits.h has names for 69, 70 and 74.
             Self::Unreachable => 69,
             Self::Bug => 70,
             Self::System => 74,
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             Self::Command(code) => code,
-            // As shells do it. There is no signal above 64.
+            // Shells report signals like this. No signal is above 64.
             Self::Signal(number) => 128 + number % 128,
         }
     }
 }
 
-/// The table that `tenure --help` ends with.
+/// The table at the end of `tenure --help`.
 pub const HELP: &str = "\
 Exit codes:
     0  done

@@ -1,7 +1,7 @@
-//! The command line: which commands exist, and which settings each has.
+//! The command line: its commands, and the settings of each.
 //!
-//! clap only splits it and collects texts. The parsers in [`mod@crate::settings`] read these texts,
-//! because the same setting may come from a variable or the file.
+//! clap only splits the line and collects texts. The parsers in [`mod@crate::settings`] read these
+//! texts, because the same setting may come from a variable or the file.
 
 use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
@@ -13,11 +13,11 @@ use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
 use crate::settings::{Default, Spec, parse};
 
-/// The name of what stands after `--`.
+/// The name of the arguments after `--`.
 pub const COMMAND: &str = "CMD";
-/// The name of the argument of `members add` and `members remove`.
+/// The argument of `members add` and `members remove`.
 pub const MEMBER: &str = "member";
-/// The name of the argument of `completions`.
+/// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
 
 const PRECEDENCE: &str = "\
@@ -27,7 +27,6 @@ after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\". An unk
 misspelt variable are refused; any other unknown TENURE_* variable is only warned about.
 --show-settings prints each setting with its value and origin.";
 
-/// The whole command line.
 #[must_use]
 pub fn command(registry: Registry) -> Command {
     Command::new("tenure")
@@ -248,21 +247,21 @@ fn transfer(registry: Registry) -> Command {
         )
 }
 
-/// `command` with the settings that name the runner of an election on this machine. Settings that
-/// find the others are read only with --remote, and taken without it, so that a line that asks for
-/// the leader need not be changed.
+/// `command` with the settings that name a runner of an election on this machine. The settings for
+/// reaching members are read only with --remote, but always accepted, so that a line for `tenure
+/// leader` also works here.
 fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm);
     for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster)) {
-        // Several protocols may have the same.
+        // Several protocols may share a setting.
         if specs.iter().all(|told| told.name != named.name) {
             specs.push(named);
         }
     }
     let others = registry.of_protocols(false).into_iter();
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
-    // The settings that find members are of use with --remote.
+    // The settings for reaching members are useful with --remote.
     let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can.orders);
     let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(able);
     let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
@@ -329,7 +328,7 @@ mod tests {
                 assert_eq!(says, (1..ALL.len()).contains(&owners), "{name} --{}", spec.name);
             }
         }
-        // There is nothing to confuse it with.
+        // A node has only one protocol, so the flag needs no note.
         let node = tree.find_subcommand("node").unwrap();
         assert!(!help(node, "members").contains("[only with "));
         assert!(help(node, "lease").contains("[default: 5s]"), "{}", help(node, "lease"));

@@ -1,4 +1,4 @@
-//! Certificates and keys of settings, as drivers read them, and the faults of one by its setting.
+//! Certificates and keys from settings, as drivers read them, and explanations of faulty files.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub(super) fn identity(identity: &Identity) -> tenure_tls::Identity {
     }
 }
 
-/// The settings that are wrong, and what to do about it.
+/// The wrong settings, and the remedy.
 pub(super) fn fix(
     error: &PemError,
     authority: &Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(super) fn fix(
     let file = |path: &str| -> &'static [&'static str] {
         let is = |named: Option<&Path>| named.is_some_and(|it| it.display().to_string() == path);
         match error {
-            // A user may give the same file for both, and the file may be good for one.
+            // Both settings may name one file, which is good for one of them.
             PemError::NotPem { kind: "PRIVATE KEY", .. }
             | PemError::Encrypted { .. }
             | PemError::Curve { .. } => &["key"],

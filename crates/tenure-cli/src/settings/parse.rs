@@ -1,4 +1,4 @@
-//! A parser for each kind of value, whatever layer its text came from.
+//! A parser for each kind of value, for texts from any layer.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -15,24 +15,23 @@ use tracing::level_filters::LevelFilter;
 
 use crate::near::nearest;
 
-/// Why a text was refused. The caller adds which setting it is, its text and its origin.
+/// The refusal of a text. The caller adds the setting, its text and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The broken rule.
+    /// Broken rule.
     pub what: String,
-    /// The text to write instead.
+    /// Text to write instead.
     pub fix: String,
-    /// Whether the text may hold a secret, so that it is not repeated.
+    /// Whether the text may hold a secret, and must not be repeated.
     pub hides_text: bool,
 }
 
 impl Refusal {
-    /// A refusal for this reason, with a text to write instead.
     pub fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { what: what.into(), fix: fix.into(), hides_text: false }
     }
 
-    /// A refusal of a text that may hold a secret.
+    /// The refusal of a text that may hold a secret.
     #[must_use]
     pub fn of_secret(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { hides_text: true, ..Self::new(what, fix) }
@@ -63,11 +62,10 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
     })
 }
 
-/// The name of an election.
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     ElectionName::new(text).map_err(|error| {
         let mut refusal = refused(&error, ElectionName::MAX_BYTES);
-        // Programs of others may hold an election of that very name.
+        // Programs of others may use an election of that very name.
         if !matches!(error, NameError::Empty { .. }) {
             refusal.fix += &format!(", for all its candidates: {ANOTHER}");
         }
@@ -75,17 +73,14 @@ pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     })
 }
 
-/// The name of a node or a candidate.
 pub fn node(text: &str) -> Result<NodeName, Refusal> {
     NodeName::new(text).map_err(|error| refused(&error, NodeName::MAX_BYTES))
 }
 
-/// Names of members, with commas.
 pub fn nodes(text: &str) -> Result<Vec<NodeName>, Refusal> {
     text.split(',').map(|name| node(name.trim())).collect()
 }
 
-/// The floor of fences.
 pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
     let max = Recovery::FLOOR_MAX;
     let floor = whole(text, max.number()).map(Fence::new)?;
@@ -96,19 +91,17 @@ pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
     Ok(floor)
 }
 
-/// The name of a cluster.
 pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
     ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
 }
 
-/// The elections of a key.
 pub fn elections(text: &str) -> Result<Elections, Refusal> {
     text.parse().map_err(|error: ElectionsError| {
         Refusal::new(error.to_string(), "write names with commas, such as billing/*,audit, or *")
     })
 }
 
-/// Why a name is not mended for one candidate alone.
+/// The reason against another name for one candidate alone.
 pub const ANOTHER: &str = "another name is another election";
 
 /// The rights of a key.
@@ -152,7 +145,6 @@ pub fn members(text: &str) -> Result<Vec<Member>, Refusal> {
     tenure_core::nerio::members(text).map_err(|error| of_member(&error))
 }
 
-/// A member from its name and its address.
 pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
     Member::new(name, address).map_err(|error| of_member(&error))
 }
@@ -190,7 +182,7 @@ pub fn whole<T: FromStr + Display>(text: &str, max: T) -> Result<T, Refusal> {
     })
 }
 
-/// The name of a user. Other clients take the password behind a colon, where every user of the
+/// The name of a user. Other clients accept the password after a colon, where every user of the
 /// machine can read it.
 pub fn user(text: &str) -> Result<String, Refusal> {
     if text.is_empty() {
@@ -215,7 +207,6 @@ pub fn switch(text: &str) -> Result<bool, Refusal> {
 /// The words that [`level`] takes.
 pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// How much is logged.
 pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
     let levels = [
         LevelFilter::OFF,
@@ -234,7 +225,7 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
 /// The words that [`shell`] takes.
 pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
-/// A shell to write completions for.
+/// A shell with completions.
 pub fn shell(text: &str) -> Result<clap_complete::Shell, Refusal> {
     text.parse().map_err(|_| not_one_of(text, "a shell that completions exist for", &SHELLS))
 }

@@ -1,4 +1,4 @@
-//! The settings of commands, and those that several protocols may have.
+//! The settings of commands, and those that several protocols share.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -15,17 +15,14 @@ use Reach::{Everywhere, Process};
 
 /// Headings of the help.
 pub const GENERAL: &str = "General";
-/// Settings that must agree everywhere.
+/// The heading of settings that must agree everywhere.
 pub const CLUSTER_WIDE: &str = "Cluster (the same on every node)";
-/// Times.
 pub const TIMING: &str = "Timing (durations: 500ms, 5s, 2m)";
-/// Encryption and users.
 pub const TLS: &str = "TLS and login";
-/// Addresses.
 pub const NETWORK: &str = "Network";
 const OUTPUT: &str = "Settings and output";
 
-/// Why a wish for one invocation has no variable and no key.
+/// The reach of a setting for one invocation.
 pub const ONE_CALL: Reach = Reach::Flag("it is meant for one invocation");
 const WORD: Reach = Reach::Flag("it confirms how things are now");
 const ON_PURPOSE: Reach =
@@ -191,18 +188,16 @@ crate::settings! {
         "Check everything, print each setting with its value and origin, and do nothing else";
 }
 
-/// The setting called `name` in flags and files.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Spec> {
     ALL.iter().copied().find(|spec| spec.name == name)
 }
 
-/// Writes what has one form.
+/// Writes a value that has one form.
 pub fn plain<T: Display>(value: &T) -> String {
     value.to_string()
 }
 
-/// Writes a duration.
 pub fn span(value: &Duration) -> String {
     // Other texts about such a span count seconds.
     if *value >= Duration::from_secs(86_400) {
@@ -211,14 +206,12 @@ pub fn span(value: &Duration) -> String {
     humantime::format_duration(*value).to_string()
 }
 
-/// Writes names of members.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 fn nodes(value: &Vec<NodeName>) -> String {
     let names: Vec<_> = value.iter().map(NodeName::as_str).collect();
     names.join(",")
 }
 
-/// Writes a path.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 #[must_use]
 pub fn path(value: &PathBuf) -> String {
@@ -233,7 +226,7 @@ mod tests {
     fn defaults_are_read_and_shown() {
         let mut count = 0;
         for protocol in protocol::ALL {
-            // A name that two protocols have may take other words with each.
+            // Two protocols may word a shared default differently.
             for spec in Registry(std::slice::from_ref(protocol)).settings() {
                 let Some(text) = protocol::default(protocol, spec) else { continue };
                 assert_eq!((spec.check)(text).as_deref(), Ok(text), "{}", spec.name);

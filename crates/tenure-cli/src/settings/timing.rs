@@ -1,8 +1,8 @@
-//! Times that do not work together, in the words of the flags.
+//! Contradicting times, in the words of the flags.
 
 use tenure_core::{TimingError, TooShort};
 
-/// Which settings an error is about, and what to do about them.
+/// The settings of an error, and the remedy.
 #[must_use]
 pub fn contributors(error: &TimingError) -> (&'static [&'static str], String) {
     let names: &[_] = match error {

@@ -9,14 +9,14 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// The settings that name a runner or a node, and where its status has the same. With them those
-/// of the [`Realms`], which are called the same in both.
+/// The settings that name a runner or a node, each with its field in the status. The [`Realms`] add
+/// theirs, which have one name in both.
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
-/// Refuses a `status` that differs from the settings given in `origins`. A setting that the user
-/// did not give may have any value, and so may a list of members of a process without such a list.
-/// `found` is the socket where no setting names it.
+/// Refuses a `status` that differs from the settings in `origins`. A setting that the user left out
+/// matches any value, and a members list matches a process without a list. `found` is the socket if
+/// no setting names it.
 pub(super) fn check(
     found: Option<&Path>,
     status: &Value,
@@ -32,7 +32,7 @@ pub(super) fn check(
         let field = names.iter().find(|(name, _)| *name == setting).map_or("", |(_, field)| field);
         status[field].as_str()
     };
-    // The name of the whole election also means each of its roles.
+    // The name of a whole election also matches each of its roles.
     let is_whole = |name: &str, value: &str| name == "election" && status["of"] == *value;
     let others = given(&names)
         .into_iter()
@@ -70,12 +70,12 @@ pub(super) fn check(
     Err(origins.explain(Failure::usage(what, fix), &names))
 }
 
-/// The entries of a list, whatever their order.
+/// The entries of a list, in any order.
 fn parts(list: &str) -> BTreeSet<&str> {
     list.split(',').collect()
 }
 
-/// In words: which candidate it is, for what, and by which protocol.
+/// Words for a candidate: its id, election and protocol.
 pub(super) fn runner(status: &Value) -> Option<String> {
     let text = |field: &str| status[field].as_str().map(clipped);
     let realm = ["cluster", "namespace", "group"].iter().find_map(|field| {
@@ -89,7 +89,7 @@ pub(super) fn runner(status: &Value) -> Option<String> {
     Some(format!("{id} for {election} (protocol {protocol}{realm})"))
 }
 
-/// In words: what it is, and all that names it.
+/// Words for a process: its kind, and all its names.
 fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let text = |field: &str| status[field].as_str().map(clipped);
     let kind = match (text("node"), text("id")) {

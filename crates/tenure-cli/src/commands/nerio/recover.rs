@@ -1,4 +1,4 @@
-//! `tenure node recover`: edits the state directory of a member that is stopped.
+//! `tenure node recover`: edits the state directory of a stopped member.
 
 use serde_json::json;
 use tenure::clock;
@@ -12,7 +12,7 @@ use crate::output;
 use crate::protocol::nerio::{CLUSTER_SETTINGS, unrecovered};
 use crate::settings::{Context, Spec, table};
 
-/// Edits it, and says what is lost, what holds since, and what is to be done elsewhere.
+/// Edits the directory, and prints the losses, the promises from now on, and the next steps.
 pub(in crate::commands) fn run(
     settings: &RecoverSettings,
     context: &Context,
@@ -45,8 +45,8 @@ pub(in crate::commands) fn run(
     Ok(Exit::Done)
 }
 
-/// A warning about a floor that a cluster may have been above from its first day on; `now` is in
-/// milliseconds since 1970.
+/// A warning about a floor below the first fences of some clusters; `now` is in milliseconds since
+/// 1970.
 fn low(floor: Fence, now: u64) -> Option<String> {
     const DAY: u64 = 86_400_000;
     (floor.number().saturating_add(DAY) < now).then(|| {
@@ -73,7 +73,7 @@ fn high(floor: Fence, now: u64) -> Option<String> {
     })
 }
 
-/// The command line for another member: with what stood on this one, and the same floor.
+/// The command line for another member, with the same word and floor.
 fn again(
     other: &NodeName,
     settings: &RecoverSettings,
@@ -163,7 +163,7 @@ fn text<'a>(
 mod tests {
     use super::*;
 
-    /// The other members are given the floor of the first one, some minutes later.
+    /// The other members get the floor of the first member some minutes later.
     #[test]
     fn old_floor_is_warned_about() {
         let now = 2_000_000_000_000;

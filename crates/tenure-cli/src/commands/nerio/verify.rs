@@ -1,4 +1,4 @@
-//! `tenure verify`: a promise of the leader itself.
+//! `tenure verify`: asks the leader itself for a promise.
 
 use serde_json::json;
 use tenure::{View, clock};

@@ -1,4 +1,4 @@
-//! The lines of the commands that only Nerio has.
+//! The command lines of Nerio's own commands.
 
 use clap::Command;
 
@@ -19,7 +19,7 @@ static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
-    // A node ends for no member that differs.
+    // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
         of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
@@ -175,7 +175,7 @@ pub(in crate::invocation) fn simulate_command() -> Command {
     )
 }
 
-/// The remedy for a flag `name` of another protocol at the command `path`, if it is one of a node.
+/// The remedy for a flag `name` of another protocol, if the command at `path` is one of nodes.
 pub(in crate::invocation) fn foreign(path: &str, name: &str) -> Option<&'static str> {
     let all = Registry(ALL);
     let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();

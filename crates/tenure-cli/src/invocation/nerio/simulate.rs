@@ -1,5 +1,5 @@
-//! `tenure simulate`: the timing of a cluster, as every command reads it, and a made-up world,
-//! which only flags describe.
+//! `tenure simulate`: the timing of a cluster, read as by every command, and a made-up world, given
+//! by flags only.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,14 +21,14 @@ use crate::settings::table::{ONE_CALL, path, plain, span};
 use crate::settings::{Origin, Origins, parse};
 
 const WORLD: &str = "World (durations: 500ms, 10s, 30d, or never)";
-/// How many nodes there are if nothing says so.
+/// The number of nodes without a members list.
 const NODES_ALONE: usize = 3;
 const RUN: &str = "Simulation";
-/// Failures of each kind that are drilled.
+/// The number of simulated failures of each kind.
 const DRILLS: u32 = 500;
 /// More than any file of round trips needs.
 const FILE_MAX: u64 = 16 << 20;
-/// The least loss that is simulated.
+/// The smallest simulated loss.
 const LOSS_LEAST: f64 = 1e-5;
 
 crate::settings! {
@@ -67,14 +67,13 @@ crate::settings! {
         "Also write an HTML page with plots, complete in one file";
 }
 
-/// How often something happens; `None` is never.
+/// Interval of an event; `None` is never.
 pub type Every = Option<Duration>;
 
-/// The setting of round trips.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rtt {
     text: String,
-    /// `None` stands in a file.
+    /// Round trips; `None` if the text names a file.
     trips: Option<RoundTrips>,
 }
 
@@ -87,14 +86,11 @@ impl Rtt {
 /// The checked settings of `tenure simulate`.
 #[derive(Clone, Debug)]
 pub struct SimulateSettings {
-    /// The question.
     pub question: Question,
-    /// Where the page goes.
     pub html: Option<PathBuf>,
 }
 
 impl SimulateSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let config = config(layers)?;
         let rtt = layers.required(&RTT)?;
@@ -150,7 +146,7 @@ fn too_many(nodes: usize) -> Failure {
 }
 
 /// The failure for a refusal of the simulator, with the origins of the numbers. Some refusals come
-/// only when it runs.
+/// only during the simulation.
 pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
     let (fix, names): (String, &[&str]) = match error {
         Unanswerable::Loss { .. } => ("give --loss 0% to 50%".into(), &["loss"]),
@@ -175,7 +171,7 @@ pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
     origins.explain(Failure::usage(error.to_string(), fix), names)
 }
 
-/// Short enough to be typed again.
+/// A seed that is short enough to type.
 fn new_seed() -> u64 {
     let now = tenure::clock::now().as_nanos();
     (now ^ now >> 32 ^ u64::from(std::process::id()) << 16) & 0xffff_ffff
@@ -316,7 +312,7 @@ fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
     RoundTrips::measured(&trips).map_err(|error| unusable(format!("is of no use: {error}"), fix))
 }
 
-/// A duration in each line; or the `time=` of each line that has one, as ping prints it.
+/// Reads a duration from each line, or the `time=` of each line that has one, as ping prints it.
 fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
     let time = |line: &str| Some(line.split_once("time=")?.1.trim().to_owned());
     let printed: Vec<String> = text.lines().filter_map(time).collect();

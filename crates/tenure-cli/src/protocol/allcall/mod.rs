@@ -21,7 +21,7 @@ use crate::settings::{Refusal, parse};
 
 const NATS: &str = "NATS";
 
-/// Where NATS answers.
+/// The form of NATS addresses.
 pub const FORM: UrlForm = UrlForm {
     what: "a server",
     service: "NATS",
@@ -74,7 +74,7 @@ crate::settings! {
         "A file with the seed of the login key";
 }
 
-/// Other clients of NATS take a token, or a user and its password, before an `@`.
+/// Reads the servers. Other NATS clients take a token, or a user and its password, before an `@`.
 fn servers(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let what = "a server holds no user, password or token; --user and --token-file are for that";
     urls::list(&FORM, text).map_err(|refusal| {
@@ -124,7 +124,6 @@ fn shown(value: &Vec<ServerUrl>) -> String {
     urls::shown(value)
 }
 
-/// ALLCALL on NATS.
 pub static PROTOCOL: Protocol = Protocol {
     name: "allcall",
     about: "always available, over NATS: each side of a cut network has a leader",

@@ -19,7 +19,7 @@ use crate::settings::table::{self, plain};
 
 const ETCD: &str = "etcd";
 
-/// Where etcd answers: port 2379 unless another is given, which `etcdctl` wants to be written.
+/// The form of etcd addresses: port 2379 unless another is given, which `etcdctl` requires.
 pub const FORM: UrlForm = UrlForm {
     what: "an endpoint",
     service: "etcd",
@@ -44,7 +44,6 @@ crate::settings! {
          0 to 65535";
 }
 
-/// Elections on etcd.
 pub static PROTOCOL: Protocol = Protocol {
     name: "etcd",
     about: "leases and revisions of etcd, in line with etcdctl and Go's concurrency",
@@ -88,7 +87,7 @@ pub static PROTOCOL: Protocol = Protocol {
     gives_way: None,
     own_id: None,
     unknown: "etcd does not answer, or has no quorum",
-    // The key of a candidate is the name of its lease.
+    // A candidate's key has the name of its lease.
     shows_id: true,
     example: "--endpoints http://10.0.0.1:2379,http://10.0.0.2:2379",
     #[cfg(feature = "etcd")]

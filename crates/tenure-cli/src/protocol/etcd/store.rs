@@ -1,4 +1,4 @@
-//! etcd: its endpoints, its users, and the length of its leases.
+//! The settings of etcd elections: endpoints, login, and lengths.
 
 use std::path::PathBuf;
 
@@ -13,24 +13,22 @@ use crate::protocol::tls::{self, Identity, Login};
 use crate::settings::parse::ANOTHER;
 use crate::settings::{Origins, table, timing};
 
-/// An etcd, and how to talk to it.
+/// An etcd, and its access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Store {
-    /// The settings that the core takes, checked.
+    /// The core's settings, checked.
     pub config: Checked,
-    /// Its members: one at least, all with TLS or all without.
+    /// Endpoints: at least one, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,
-    /// The authority that signed the certificates of its members; `None` trusts those of the
-    /// system.
+    /// Authority of the members' certificates; `None` trusts those of the system.
     pub authority: Option<PathBuf>,
-    /// The certificate of this client.
+    /// Certificate of this client.
     pub identity: Option<Identity>,
-    /// The login.
     pub login: Option<Login>,
 }
 
 impl Store {
-    /// Reads it from the layers, for something that is about `election`.
+    /// Reads the settings for a command about `election`.
     pub fn read(layers: &mut Layers<'_>, election: Option<&ElectionName>) -> Result<Self, Failure> {
         if let Some(election) = election.filter(|election| election.as_str().ends_with('/')) {
             let what = format!(

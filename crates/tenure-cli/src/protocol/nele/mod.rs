@@ -108,7 +108,7 @@ fn mode(text: &str) -> Result<Mode, Refusal> {
     text.parse().map_err(|_| parse::not_one_of(text, "a mode", &["at-least-one", "at-most-one"]))
 }
 
-/// `text` if it is one of these.
+/// `text`, if it is a known word.
 fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
     if known.contains(&text) {
         Ok(text.to_owned())
@@ -125,7 +125,7 @@ fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
     one_of(text, "a SASL mechanism", &["plain", "scram-sha-256", "scram-sha-512"])
 }
 
-/// The value of [`ON_EXIT`] with which CMD runs again.
+/// The value of [`ON_EXIT`] that restarts CMD.
 const RESTART: &str = "restart";
 
 fn on_exit(text: &str) -> Result<String, Refusal> {
@@ -140,7 +140,6 @@ fn on_stop(text: &str) -> Result<String, Refusal> {
     one_of(text, "a way to end", &[LEAD_ON, AT_ONCE])
 }
 
-/// NELE on Kafka.
 pub static PROTOCOL: Protocol = Protocol {
     name: "nele",
     about: "many roles spread over the processes that are there, on the partitions of a Kafka \

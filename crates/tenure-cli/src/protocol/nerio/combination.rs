@@ -1,4 +1,4 @@
-//! Settings that are right one by one and cannot stand together.
+//! Settings that are correct alone and contradict each other.
 
 use tenure_core::nerio::{Checked, Config, ConfigError, QuorumTextError, Quorums};
 
@@ -7,7 +7,7 @@ use crate::settings::{Origins, timing};
 
 /// Checks `config` with the quorum system that `quorums` describes.
 pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<Checked, Failure> {
-    // The members first: what is said of quorums over a faulty list misleads.
+    // Check the members first: quorums over a faulty list would get a misleading error.
     let mut config = (*config.check().map_err(|error| refused(&error, origins))?).clone();
     config.quorums = Quorums::parse(quorums, &config.names())
         .map_err(|error| refused_quorums(quorums, &error, origins))?;
@@ -49,7 +49,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     origins.explain(Failure::usage(in_words_of_flags(&error.to_string()), fix), names)
 }
 
-/// Which settings an error is about, and what to do if it is more than to change one of them.
+/// The settings of an error, and its remedy if that is more than a change of one setting.
 fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>) {
     const MEMBERS: &[&str] = &["members"];
     let fixed = |names, fix: &str| (names, Some(fix.to_owned()));
@@ -71,12 +71,12 @@ fn contributors(error: &ConfigError) -> (&'static [&'static str], Option<String>
             (names, Some(fix))
         }
         ConfigError::OutOfRange { setting, .. } => (out_of_range(setting), None),
-        // The limits are no settings of the command.
+        // The command has no settings for the limits.
         ConfigError::LimitZero { .. } => fixed(&[], "report it"),
     }
 }
 
-/// The setting, and those that its range follows from.
+/// The setting, and those that limit its range.
 fn out_of_range(setting: &str) -> &'static [&'static str] {
     match setting {
         "delta_max" => &["lease-max", "lease"],

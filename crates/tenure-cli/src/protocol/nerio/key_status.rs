@@ -11,16 +11,16 @@ use tenure_nerio::{Authority, Keyring, Node, Peer, Unsealed};
 use crate::control::Answer;
 use crate::output::millis;
 
-/// A sender that was heard so lately uses a key still.
+/// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// Members have answered by then what they are asked for this.
+/// How long to wait for the members' answers to the question that makes them show their keys.
 const ANSWERED: Duration = Duration::from_millis(300);
 
-/// How often they are asked: the first question may be sealed for one that was started again.
+/// Number of questions: the first may be sealed for a process that has restarted.
 const ROUNDS: usize = 3;
 
-/// So many peers are named, those that were heard of last: an answer has a megabyte of room.
+/// The largest number of listed peers, the latest first: an answer has room for a megabyte.
 const SHOWN_MAX: usize = 1_000;
 
 /// The answer of a node to [`Request::Keys`](crate::control::Request::Keys).
@@ -47,7 +47,7 @@ pub(super) async fn of(node: &Node) -> Answer {
         }
         _ => None,
     };
-    // Datagrams of strangers hide nothing of an exchange that is under way.
+    // Datagrams of strangers must not hide the advice about a running exchange.
     let both = if accepts_unsealed { [open, of_keys] } else { [of_keys, open] };
     let text = both.into_iter().flatten().reduce(|first, second| format!("{first}. {second}"));
     let count = peers.len();
@@ -90,7 +90,7 @@ pub(super) async fn of(node: &Node) -> Answer {
     }))
 }
 
-/// The keys that the node has heard, once the other members have answered, or had time to.
+/// The keys that the node has heard, after the other members have answered or had time to.
 async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     let mut heard = node.keyring().await?;
     for _ in 0..ROUNDS {
@@ -103,7 +103,7 @@ async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     Some(heard)
 }
 
-/// The advice about senders without a key, and the line that accepts them.
+/// The advice about unsealed senders, and the line that accepts them.
 fn about_unsealed(
     node: &Node,
     heard: &Keyring,
@@ -126,13 +126,13 @@ fn about_unsealed(
     }
 }
 
-/// Span without unsealed datagrams before the next step: a leader renews its lease within that, or
-/// has lost it.
+/// Span without unsealed datagrams before the next step: within it a leader renews its lease, or
+/// loses it.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
 
-/// The senders without a key, lately.
+/// The recent unsealed senders.
 fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     let lately = |one: &&Unsealed| now.since(one.heard) <= window(node);
     let mut all: Vec<_> = all.iter().filter(lately).cloned().collect();
@@ -140,8 +140,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since they were asked: those that were started again
-/// without one have not, either.
+/// The other members that have shown no key since the question, among them those that restarted
+/// without one.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;
@@ -151,8 +151,8 @@ fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     names.filter(|name| !shown(name)).collect()
 }
 
-/// The advice about the line that accepts unsealed datagrams, when the node has listened for so
-/// long, and should for so long.
+/// The advice about the line that accepts unsealed datagrams, after listening for `listened` of the
+/// needed `window`.
 fn when_to_seal(
     unsealed: usize,
     silent: &[NodeName],
@@ -183,8 +183,8 @@ fn when_to_seal(
     }
 }
 
-/// The advice about the second key. No record says whether it is newer or older than the first one:
-/// each key is the second one at some time of an exchange.
+/// The advice about the second key. No record says whether it is newer or older than the first key:
+/// each key is the second at some time of an exchange.
 fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> String {
     match users {
         0 => format!(

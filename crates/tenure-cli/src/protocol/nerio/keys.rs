@@ -1,4 +1,4 @@
-//! The keys of a process, and the file that may bring others while it runs.
+//! The keys of a process, and its key file, which may change while it runs.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,18 @@ use crate::protocol::tls::HiddenText;
 use crate::settings::Origins;
 use crate::settings::hidden::KEYS;
 
-/// How often to look whether the file has changed.
+/// Interval of the looks at the file.
 const LOOK: Duration = Duration::from_secs(1);
-/// Where keys come from: what an error about them names.
+/// The settings of keys, for errors.
 pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
 
-/// Keys, and where they are from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeySetting {
-    /// The keys.
     pub keys: Keys,
-    /// Their file, unless they are in a variable.
+    /// The key file; `None` for a variable.
     pub file: Option<PathBuf>,
 }
 
-/// Reads the keys, if there are any.
 pub fn read(layers: &mut Layers<'_>) -> Result<Option<KeySetting>, Failure> {
     let Some(HiddenText { text, origin, file }) = KEYS.read(layers)? else { return Ok(None) };
     match Keys::parse(&text) {
@@ -63,7 +60,7 @@ fn fix(error: &KeyError) -> &'static str {
     }
 }
 
-/// Refuses keys of another cluster, and those with which a node could grant nothing.
+/// Refuses keys of another cluster, and keys with which a node could not grant.
 pub fn check(
     given: Option<&KeySetting>,
     cluster: &ClusterName,
@@ -90,8 +87,8 @@ pub fn check(
     Ok(())
 }
 
-/// Refuses to ask for what no member would answer: what this right is for, about `election`, or
-/// about all.
+/// Refuses a question that no member would answer, for lack of this right in `election`, or in all
+/// elections.
 pub fn check_rights(
     given: Option<&KeySetting>,
     right: Right,
@@ -130,7 +127,7 @@ pub fn check_rights(
     Err(origins.explain(Failure::usage(what, fix), &NAMES))
 }
 
-/// Whether a key for the right elections has the right, too.
+/// Checks that a key for the right elections has the right too.
 fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     let Grant { application, elections, rights } = grant;
     if rights.allow(right) {
@@ -149,7 +146,7 @@ fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     Err(Failure::usage(what, fix))
 }
 
-/// Why the key file cannot be used as it is now, if it cannot.
+/// The present fault of the key file, if any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 
@@ -157,9 +154,9 @@ pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 struct FileState {
     /// The fault at the last look.
     last: Option<String>,
-    /// The fault at two looks, of which people were warned.
+    /// The fault at two looks, which was reported.
     told: Option<String>,
-    /// The keys in use do not keep strangers out.
+    /// Whether the keys in use admit strangers.
     open: bool,
 }
 
@@ -173,12 +170,12 @@ impl KeyFile {
         self.seen().told.clone()
     }
 
-    /// A warning about keys that do not keep strangers out yet.
+    /// A warning about keys that admit strangers.
     pub(crate) fn open(&self) -> Option<&'static str> {
         self.seen().open.then_some(OPEN)
     }
 
-    /// These keys are in use from now on.
+    /// Records the keys in use.
     fn uses(&self, keys: &Keys) {
         self.seen().open = keys.accepts_unsealed();
     }
@@ -187,7 +184,7 @@ impl KeyFile {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it could not be used when it was looked at last.
+    /// Whether the last look found a fault.
     fn was_wrong(&self) -> bool {
         self.seen().last.is_some()
     }
@@ -206,8 +203,8 @@ impl KeyFile {
     }
 }
 
-/// Hands `node` the keys of the file whenever it changes, for as long as it runs. Keys that it
-/// cannot use are warned about, and it goes on with those that it has.
+/// Passes changed keys of the file to `node` for as long as the node runs. Warns of unusable keys,
+/// and keeps the old ones.
 pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
     let file = KeyFile::default();
     cluster.keys.iter().for_each(|given| file.uses(&given.keys));
@@ -221,7 +218,7 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // Other rights on the file mend a fault without a change of the file.
+            // Another file mode mends a fault without a change of the file.
             if now == known && !told.was_wrong() {
                 continue;
             }
@@ -252,26 +249,26 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
             }
         }
     };
-    // Ends with the runtime, which ends with the command.
+    // The task ends with the runtime, which ends with the command.
     tokio::spawn(follow);
     file
 }
 
-/// Says with which keys it goes on.
+/// Logs the keys in use.
 fn tell(keys: &Keys) {
     let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
     tracing::info!("the keys are now {}, the first is used", ids.join(" and "));
     warn_if_open(keys);
 }
 
-/// Warns where a key does not keep strangers out yet.
+/// Warns of keys that still admit strangers.
 pub fn warn_if_open(keys: &Keys) {
     if keys.accepts_unsealed() {
         failure::warn(OPEN);
     }
 }
 
-/// The mark by which a change of the file is seen; its mode may have to be mended.
+/// The mark of the file's version, with its mode, which users may have to mend.
 fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
     Some((about.modified().ok()?, about.len(), about.mode()))

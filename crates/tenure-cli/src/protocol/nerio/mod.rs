@@ -86,7 +86,6 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
     &table::INSECURE_ANY_ADDRESS.spec,
 ];
 
-/// Quorum leases of the users' own nodes.
 pub static PROTOCOL: Protocol = Protocol {
     name: "nerio",
     about: "leases of a quorum of 3 or 5 nodes, which `tenure node` runs",
@@ -162,14 +161,14 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             check_seal(&cluster, election)?;
         }
         Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
-        // The list of elections is of those that the key is for.
+        // The list has only the elections of the key.
         Purpose::Elections => {}
     }
     Ok(Grantors { cluster, seat })
 }
 
-/// A warning about a member that never grants its own request. The others may be a quorum all the
-/// same.
+/// A warning about a member that never grants its own request. The other members may still form a
+/// quorum.
 fn too_long(cluster: &Cluster) -> Option<String> {
     let lease = cluster.config.lease;
     let longest = cluster.config.delta_max;
@@ -182,7 +181,7 @@ fn too_long(cluster: &Cluster) -> Option<String> {
     })
 }
 
-/// Refuses to order what no member would pass on.
+/// Refuses an order that no member would pass on.
 fn check_seal(cluster: &Cluster, election: &ElectionName) -> Result<(), Failure> {
     let checked = tenure_nerio::orders::check(&cluster.config, cluster.key(), election);
     checked.map_err(|why| Failure::new(Exit::Refused, why.to_string(), orders::UNSEALED))
@@ -193,7 +192,7 @@ fn members(value: &Vec<Member>) -> String {
     list(value)
 }
 
-/// Members as the setting is written.
+/// Members in the form of the setting.
 pub(crate) fn list(value: &[Member]) -> String {
     let pairs: Vec<_> = value.iter().map(ToString::to_string).collect();
     pairs.join(",")

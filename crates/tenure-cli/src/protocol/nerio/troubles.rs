@@ -1,4 +1,4 @@
-//! The causes that keep grantors from answering a participant, as warnings.
+//! Warnings about the causes that keep grantors from answering.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -17,12 +17,11 @@ use crate::failure::{self, Failure};
 use crate::protocol::Asks;
 use crate::settings::Origins;
 
-/// The members that were heard to run with another configuration.
+/// Members that run with another configuration.
 pub(super) type Differing = Arc<Mutex<BTreeSet<NodeName>>>;
 
-/// Warns of what may pass, and goes on. Resolves when no quorum of members has this configuration,
-/// and the settings say that this is the end. After notices were missed `disagreement` says how
-/// that is now.
+/// Warns of passing troubles. Resolves when no quorum of members has this configuration and the
+/// settings make that fatal. After missed notices `disagreement` supplies the present state.
 pub(super) async fn watch(
     mut notices: broadcast::Receiver<Notice>,
     disagreement: impl AsyncFn() -> Option<Notice>,
@@ -51,17 +50,17 @@ pub(super) async fn watch(
             Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &origins);
             }
-            // The final answer says so, and may come before this or after it.
+            // The final answer reports this, before or after it happens.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == Asks::Once => {}
             notice => hears.tell(&notice),
         }
     }
 }
 
-/// The use of notices by a candidate or an asker.
+/// How a candidate or an asker handles notices.
 pub(super) struct Hears {
     pub(super) differing: Differing,
-    /// Whether it is no member: the side of a member reports strangers.
+    /// Whether the process is no member: the side of a member reports strangers.
     pub(super) alone: bool,
 }
 
@@ -81,7 +80,7 @@ impl Hears {
                 };
             }
             Notice::Resolved { .. } => return tracing::info!("{notice}"),
-            // The function that hands it in reports it.
+            // `hand_in` reports the order.
             Notice::Protocol { event: OwnEvent::Ordered { .. }, .. } => return,
             _ => {}
         }
@@ -91,12 +90,12 @@ impl Hears {
     }
 }
 
-/// Whether a candidate or an asker reports the notice, be it a member or not.
+/// Whether a candidate or an asker reports the notice.
 pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
-        // Strangers can send that; from a member's address it is worth a warning.
+        // Strangers can send this; from a member's address it deserves a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
-        // A leader should know these, too.
+        // A leader should know these too.
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }
@@ -118,12 +117,12 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
     }
 }
 
-/// How a command ends that is to end when no quorum can have its configuration, if that is so.
+/// The failure of a command that must end when no quorum can have its configuration.
 pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Option<Failure> {
     disagree(cluster, &seen.differing, origins)
 }
 
-/// The failure for members that were heard to differ.
+/// The failure about members with another configuration.
 pub(super) fn disagree(
     cluster: &Cluster,
     differing: &BTreeSet<NodeName>,
@@ -147,15 +146,15 @@ pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
     origins.explain(Failure::new(exit, what, fix), &names)
 }
 
-/// Why no leader of an election is known.
+/// The reason for an unknown leader.
 pub(super) struct Nobody {
-    /// The answer of each member that stands in the way.
+    /// Answers of the members that stand in the way.
     pub(super) why: String,
-    /// How the command ends when no quorum could be asked.
+    /// The failure of the command if no quorum could be asked.
     failure: Option<Failure>,
 }
 
-/// Asks each member why no leader of `election` is known; `None` if they cannot be asked, or
+/// Asks each member why no leader of `election` is known; `None` if the members cannot be asked, or
 /// nothing hinders a candidate.
 pub(super) async fn nobody(
     cluster: Cluster,
@@ -231,7 +230,7 @@ pub(super) async fn nobody(
     (!why.is_empty()).then_some(Nobody { why, failure })
 }
 
-/// Why one that is there may not have answered.
+/// A possible reason for the silence of a running member.
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
@@ -274,7 +273,7 @@ impl Nobody {
     }
 }
 
-/// Grants that one candidate holds.
+/// Grants of one candidate.
 #[derive(Default)]
 struct Grants {
     by: Vec<String>,
@@ -310,7 +309,7 @@ mod tests {
 
     use super::*;
 
-    /// A slow listener misses the notice, and learns the state all the same.
+    /// A slow listener misses the notice, and still learns the state.
     #[tokio::test]
     async fn what_was_missed_is_asked_for() {
         let address = ([127, 0, 0, 1], 7_101).into();

@@ -1,4 +1,4 @@
-//! Voting, and asking voters, with the settings of a command.
+//! Voters and askers with the settings of a command.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// How long a question may take beside its rounds: a name to resolve, a connection.
+/// The extra time for a question: a look-up, a connection.
 const CONNECTING: Duration = Duration::from_secs(2);
 
 impl Backend for Settings {
@@ -89,7 +89,7 @@ impl MemberRequests for Settings {
     }
 }
 
-/// The class of elections, as the command takes it.
+/// The safety class of elections, as the command takes it.
 type Of<C> = fn(Election<C>) -> AnyElection;
 
 fn vote<C: Class>(

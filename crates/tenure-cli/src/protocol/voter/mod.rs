@@ -28,9 +28,9 @@ use crate::settings::{Refusal, parse};
 
 const VOTERS: &str = "Voters";
 
-/// The variable that names the seed host where no setting does.
+/// The fallback variable for the seed host.
 pub const SEED_HOST_VARIABLE: &str = "SEED_HOST";
-/// The variable that holds the voter URL, or its path, where no setting does.
+/// The fallback variable for the voter URL, or its path.
 pub const VOTER_URL_VARIABLE: &str = "VOTER_URL";
 
 crate::settings! {
@@ -86,7 +86,7 @@ fn admission(text: &str) -> Result<Admission, Refusal> {
         .map_err(|_| parse::not_one_of(text, "a way to admit voters", &["operator", "auto"]))
 }
 
-/// As the text has it, a bare number is seconds.
+/// Reads a duration; a bare number is in seconds, as in the source.
 fn seconds(text: &str) -> Result<Duration, Refusal> {
     let bare = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
     match text.parse() {
@@ -95,7 +95,6 @@ fn seconds(text: &str) -> Result<Duration, Refusal> {
     }
 }
 
-/// The regional voter.
 pub static PROTOCOL: Protocol = Protocol {
     name: "voter",
     about: "a random draw among regions, over HTTP between them, with no store behind",
@@ -108,7 +107,7 @@ pub static PROTOCOL: Protocol = Protocol {
     },
     settings: &[
         &VOTER_LIST.spec,
-        // Its path is that of seeds.
+        // Seeds share its path.
         &VOTER_URL.spec,
         &SEED_HOST.spec,
         &SEED_PATH.spec,

@@ -1,4 +1,4 @@
-//! A network of voters, and the nodes that ask or vote in it.
+//! A network of voters, and its asking and voting nodes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
 /// The longest spread.
 const SPREAD_MAX: Duration = Duration::from_millis(500);
 
-/// A network of voters, and how one takes part in it or asks.
+/// A network of voters, and this process's access to it.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) mode: Mode,
@@ -32,20 +32,20 @@ pub(super) struct Settings {
     pub(super) times: Times,
     pub(super) options: Options,
     pub(super) files: Files,
-    /// Which it elects for, where that was said.
+    /// The election of the network, if given.
     pub(super) election: Option<ElectionName>,
-    /// The configuration of a node that votes.
+    /// Configuration of a voting node.
     pub(super) config: Option<Config>,
 }
 
-/// Files of certificates, as they were named.
+/// Files of certificates, as the user named them.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     pub(super) authority: Option<PathBuf>,
     pub(super) identity: Option<tls::Identity>,
 }
 
-/// The settings that all of a network have alike, or nearly so.
+/// Settings that all voters share, or nearly.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) heartbeat: Duration,
@@ -57,7 +57,6 @@ pub(super) struct Times {
 }
 
 impl Settings {
-    /// Reads it from the layers.
     pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
         let mode = layers.required(&MODE)?;
         let times = times(layers)?;
@@ -114,7 +113,7 @@ impl Settings {
     }
 }
 
-/// Refuses plain URLs where certificates alone authenticate.
+/// Refuses plain URLs if only certificates authenticate.
 fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Result<(), Failure> {
     let alone = options.tls.is_some() && options.secrets.is_none();
     let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));
@@ -136,7 +135,7 @@ impl Times {
             heartbeat,
             tolerance,
             request_timeout,
-            // A slow region's number takes a request there, and one back.
+            // The number of a slow region takes a request there, and one back.
             cast_timeout: request_timeout.saturating_mul(2),
             result_timeout: request_timeout.saturating_mul(2),
             spread: SPREAD_MAX.min(heartbeat / 2),
@@ -164,10 +163,10 @@ fn times(layers: &mut Layers<'_>) -> Result<Times, Failure> {
     })
 }
 
-/// Adds the values that no setting gives to `--show-settings`.
+/// Adds derived values to `--show-settings`.
 fn note_what_follows(config: &Config, origins: &mut Origins) {
     let mut note = |name, value: Duration, words| {
-        // To the millisecond, as people read it.
+        // Rounded to milliseconds for readers.
         let value = Duration::from_millis(u64::try_from(value.as_millis()).unwrap_or(u64::MAX));
         origins.note(name, Some(table::span(&value)), Origin::Follows(words));
     };
@@ -183,7 +182,8 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }
 
-/// A setting, or what the text calls it: a variable without `TENURE_`, below the settings file.
+/// Reads a setting, or the variable that the source names: without `TENURE_`, below the settings
+/// file.
 fn as_in_the_text<T>(
     layers: &mut Layers<'_>,
     setting: &Setting<T>,
@@ -219,7 +219,7 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option
     Ok(Some(seeds))
 }
 
-/// The address to bind, and the URL at which others call it.
+/// The address to bind, and the URL for the calls of others.
 struct Whereabouts {
     listen: SocketAddr,
     url: VoterUrl,

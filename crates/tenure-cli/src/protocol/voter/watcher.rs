@@ -1,4 +1,4 @@
-//! Warns of what an operator should know.
+//! Warns of facts for the operator.
 
 use tenure_voter::{Breach, Notice, OwnEvent};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -86,7 +86,7 @@ impl Watcher {
     }
 }
 
-/// The description of a breach, and its remedy.
+/// The subject of a breach, and its remedy.
 fn advice(breach: &Breach) -> (&'static str, &'static str) {
     match breach {
         Breach::OtherFounding { .. } => (

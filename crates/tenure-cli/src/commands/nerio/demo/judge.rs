@@ -1,4 +1,4 @@
-//! Judges the file of the leaders' work: was there ever more than one leader?
+//! Judges the leaders' file: did two leaders ever overlap?
 
 use std::cmp::Ordering;
 use std::io;
@@ -9,10 +9,10 @@ use tenure::Time;
 use super::work::{Line, Lines};
 use crate::failure::quoted;
 
-/// How many flaws are kept in full; further ones are counted.
+/// The number of flaws that are kept in full; further flaws are counted.
 const KEPT: usize = 8;
 
-/// The lines under one fence.
+/// The lines with one fence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Leadership {
     pub(super) fence: u64,
@@ -22,12 +22,12 @@ pub(super) struct Leadership {
     pub(super) first: Time,
     /// Time of the latest line.
     pub(super) last: Time,
-    /// The latest end of the lease in a line.
+    /// Latest end of the lease in any line.
     pub(super) until: Time,
     pub(super) lines: u64,
 }
 
-/// Reads the lines in the order of the file. Needs the same memory for a file of any length.
+/// Reads the lines in the order of the file, in constant memory.
 #[derive(Default)]
 pub(super) struct Judge {
     current: Option<Leadership>,
@@ -38,7 +38,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Reads a whole file to which no leader writes any more.
+    /// Reads a whole file that no leader writes any more.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let mut judge = Self::default();
         let mut lines = Lines::open(path)?;
@@ -49,8 +49,8 @@ impl Judge {
         Ok(judge)
     }
 
-    /// Reads one line. When it begins a leadership, returns the one before, if there was one,
-    /// in an outer `Some`.
+    /// Reads one line. A line that begins a leadership returns the leadership before it, if any, in
+    /// an outer `Some`.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<Option<Leadership>> {
         self.lines += 1;
         let Some(line) = Line::parse(bytes) else {
@@ -123,7 +123,6 @@ impl Judge {
         }
     }
 
-    /// The leadership of the latest line.
     pub(super) fn current(&self) -> Option<&Leadership> {
         self.current.as_ref()
     }
@@ -136,12 +135,10 @@ impl Judge {
         self.leaderships
     }
 
-    /// The first few flaws.
     pub(super) fn flaws(&self) -> &[String] {
         &self.flaws
     }
 
-    /// The number of all flaws.
     pub(super) fn flaw_count(&self) -> u64 {
         self.flaw_count
     }

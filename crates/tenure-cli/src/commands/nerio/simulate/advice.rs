@@ -1,4 +1,4 @@
-//! Advice for better settings, with reasons, in sentences.
+//! Advice for better settings, in sentences with reasons.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tenure_sim::forecast::{Answer, Trial};
 
 use super::words::{counted, digits, percent, rate, span};
 
-/// The choice and its reasons: one sentence each.
+/// The choice and its reasons, one sentence each.
 pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     let advice = &answer.advice;
     let mut all = match (advice.better(), advice.best) {
