@@ -53,7 +53,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     let refused = told(&fleet, &["resign"], &billing);
     assert_eq!(refused.code, Some(2), "{}", refused.errors);
     let fix = "--app billing --elections 'billing/*' --rights contend,ask,resign";
-    assert!(refused.errors.contains("and not that to resign"), "{}", refused.errors);
+    assert!(refused.errors.contains("and not the right to resign"), "{}", refused.errors);
     assert!(refused.errors.contains(fix), "{}", refused.errors);
 
     let nobody = told(&fleet, &["transfer", "--to", "web-9"], &operator);
