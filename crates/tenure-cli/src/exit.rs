@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_help_lists_every_code_once() {
+    fn help_lists_every_code_once() {
         let exits = [
             Exit::Done,
             Exit::Wrong,

@@ -29,7 +29,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_key_is_exchanged_while_the_leader_leads() {
+fn key_is_exchanged_under_a_leader() {
     let mut fleet = Fleet::new();
     let old = fleet.key("old.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &old));
@@ -69,7 +69,7 @@ fn a_key_is_exchanged_while_the_leader_leads() {
 
 /// Nothing is bound: the settings are only checked.
 #[test]
-fn outside_loopback_a_key_is_demanded_and_enough() {
+fn addresses_outside_loopback_need_a_key() {
     let fleet = Fleet::new();
     let key = fleet.key("prod.key");
     let asked = ["node", "--name", "a", "--memory", "--members", "a=10.0.0.1:7101"];

@@ -44,7 +44,7 @@ fn of(list: &[Entry], name: &str) -> (String, String) {
 
 /// The answer would be about another cluster.
 #[test]
-fn as_many_nodes_are_simulated_as_the_cluster_has() {
+fn simulate_takes_the_cluster_size() {
     let nodes = |arguments: &[&str], variables: &[(&str, &str)]| {
         of(&settings(&[&["simulate"], arguments].concat(), variables), "nodes").0
     };
@@ -56,7 +56,7 @@ fn as_many_nodes_are_simulated_as_the_cluster_has() {
 }
 
 #[test]
-fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
+fn layers_have_an_order() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("tenure.toml");
     std::fs::write(
@@ -88,7 +88,7 @@ fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
 }
 
 #[test]
-fn a_run_inside_cmd_has_names_of_its_own() {
+fn nested_run_has_own_names() {
     let inside = [
         ("TENURE_ELECTION", "outer"),
         ("TENURE_ID", "web-1"),
@@ -106,7 +106,7 @@ fn a_run_inside_cmd_has_names_of_its_own() {
 }
 
 #[test]
-fn a_node_binds_its_own_address_and_a_candidate_any_that_reaches_all() {
+fn nodes_and_candidates_bind_their_addresses() {
     let node = ["node", "--name", "b", "--state", "/x", "--members", MEMBERS];
     assert_eq!(of(&settings(&node, &[]), "listen").0, "127.0.0.1:7102");
     let far = "a=10.0.0.1:7101,b=10.0.0.2:7101";
@@ -141,7 +141,7 @@ fn every_command_shows_its_settings_to_people() {
 }
 
 #[test]
-fn a_node_without_a_directory_is_warned() {
+fn node_without_directory_is_warned() {
     // It ends at once: nothing can listen there.
     let control = ["--control", "/dev/null/nowhere"];
     let node = ["node", "--name", "a", "--memory", "--members", MEMBERS];
@@ -163,7 +163,7 @@ fn every_shell_has_completions_that_know_the_settings() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn early_leaving_reader_is_no_failure() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["completions", "zsh"])
         .stdout(std::process::Stdio::piped())

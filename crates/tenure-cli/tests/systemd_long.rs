@@ -91,7 +91,7 @@ impl Machine {
 }
 
 #[test]
-fn the_units_run_under_a_real_systemd() {
+fn units_run_under_systemd() {
     let (node, runner) = ("tenure-node", "tenure@billing");
     let machine = Machine::start();
     let first = "setpriv --reuid 990 --regid 990 --clear-groups timeout -s TERM 3 tenure node \

@@ -72,7 +72,7 @@ fn hand_over(
 }
 
 #[test]
-fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
+fn old_cluster_is_upgraded_and_sealed() {
     let (before, mut fleet) = (build_before(), Fleet::new());
     let now = std::mem::replace(&mut fleet.machine.tenure, before);
     std::fs::write(fleet.path("open"), "accept-unsealed\n").unwrap();

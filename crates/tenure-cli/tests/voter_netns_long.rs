@@ -31,12 +31,12 @@ fn main() -> ExitCode {
                 });
                 Ok(())
             }),
-            Trial::test("voters_behind_one_name_find_each_other", || {
-                dns::voters_behind_one_name_find_each_other();
+            Trial::test("voters_share_a_dns_name", || {
+                dns::voters_share_a_dns_name();
                 Ok(())
             }),
             Trial::test("twenty_five_voters_elect_and_replace_a_leader", || {
-                many::twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed();
+                many::many_voters_replace_killed_leader();
                 Ok(())
             }),
         ];

@@ -101,7 +101,7 @@ impl Stage {
 }
 
 #[test]
-fn without_any_node_it_says_who_is_missing_and_once() {
+fn runner_names_missing_nodes_once() {
     let mut stage = Stage::new();
     stage.candidate("one", &[]);
     stage.says("one", "tenure: one waits: no quorum: nothing heard of a, b, c\n");
@@ -129,7 +129,7 @@ fn without_any_node_it_says_who_is_missing_and_once() {
 }
 
 #[test]
-fn programs_are_told_the_same() {
+fn programs_get_the_same_facts() {
     let mut stage = Stage::new();
     stage.node("b", &["--new"]);
     stage.candidate("one", &["--json"]);
@@ -143,7 +143,7 @@ fn programs_are_told_the_same() {
 /// A leader that cannot renew stops CMD in time, and gives up. Nobody confirms that, so for the
 /// rest of its lease it asks for nothing new: it says so, and whom it does not hear.
 #[test]
-fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
+fn runner_names_obstacle_after_loss() {
     let mut stage = Stage::new();
     // CMD is stopped 12 s before the end of the lease, and for so long it gives up.
     stage.set("60s", "20s");
@@ -170,7 +170,7 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
 }
 
 #[test]
-fn a_node_that_listens_elsewhere_says_so() {
+fn node_names_its_other_address() {
     let mut stage = Stage::new();
     stage.node("a", &["--new", "--listen", "127.0.0.1:0"]);
     stage.node("b", &["--new"]);
@@ -183,7 +183,7 @@ fn a_node_that_listens_elsewhere_says_so() {
 }
 
 #[test]
-fn a_transfer_to_the_leader_changes_nothing() {
+fn transfer_to_leader_changes_nothing() {
     let mut stage = Stage::new();
     stage.found();
     stage.candidate("one", &[]);
@@ -197,7 +197,7 @@ fn a_transfer_to_the_leader_changes_nothing() {
 /// A verification promised that nobody else leads for some seconds: until then a hand-over is not
 /// done, and says so, or waits.
 #[test]
-fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
+fn transfer_reports_or_awaits_a_promise() {
     for wait in [false, true] {
         let mut stage = Stage::new();
         // Grantors forget a silent candidate after 15 s.
@@ -237,7 +237,7 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
 
 /// Two of three nodes are gone: it is given up when its lease has ended, and who asks hears why.
 #[test]
-fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
+fn unconfirmed_resignation_names_its_wait() {
     let mut stage = Stage::new();
     stage.set("60s", "20s");
     stage.leader_without_quorum(&[]);
@@ -284,7 +284,7 @@ fn held_up_is_said(stage: &Stage) {
 
 /// Nothing that it grants would be remembered. Nobody asks it for anything, and it says so.
 #[test]
-fn a_lost_directory_is_told_while_the_node_runs() {
+fn running_node_reports_lost_directory() {
     let mut stage = Stage::new();
     stage.keeping("a", &["--new"]);
     let state = stage.path("state-a");
@@ -328,7 +328,7 @@ fn a_lost_directory_is_told_while_the_node_runs() {
 
 /// Who waits is known for a moment after it has ended.
 #[test]
-fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
+fn transfer_to_ended_candidate_claims_nothing() {
     let mut stage = Stage::new();
     stage.found();
     stage.candidate("one", &[]);
@@ -345,7 +345,7 @@ fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
 
 /// It comes back before it has heard which fence the other one had, so it asks twice to lead.
 #[test]
-fn a_leader_that_comes_back_at_once_is_named_at_once() {
+fn returning_leader_is_named_at_once() {
     let mut stage = Stage::new();
     // A renewal, which would say so, comes after minutes.
     stage.set("60s", "600s");
@@ -367,7 +367,7 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
 }
 
 #[test]
-fn one_that_is_stopped_is_told_as_silent() {
+fn stopped_runner_is_reported_as_silent() {
     let mut stage = Stage::new();
     stage.candidate("one", &[]);
     stage.says("one", "campaigns");
@@ -380,7 +380,7 @@ fn one_that_is_stopped_is_told_as_silent() {
 }
 
 #[test]
-fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
+fn json_has_waits_and_warnings() {
     let mut stage = Stage::new();
     let command = stage.command(&["node", "wait-safe", "--json", "--round-trip", "10ms"]);
     let line = stage.machine.spawn("wait-safe", command).line("\"safe\"", 1);

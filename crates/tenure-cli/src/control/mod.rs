@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_is_the_users_own() {
+    fn directory_belongs_to_the_user() {
         let with = |value: &str| directory(Some(OsStr::new(value)));
         assert_eq!(with("/run/user/7"), PathBuf::from("/run/user/7/tenure"));
         assert!(with("").to_string_lossy().starts_with("/tmp/tenure-"));

@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_successors_socket_stays() {
+    async fn successors_socket_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
         let (first, listener) = SocketFile::take(&path).await.unwrap();

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_sound() {
+    fn command_tree_is_sound() {
         tree().debug_assert();
     }
 

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_shown() {
+    fn secret_is_not_shown() {
         let login = Login { user: "app".into(), password: Secret("hunter2".into()), file: None };
         assert_eq!(format!("{login:?}"), r#"Login { user: "app", password: …, file: None }"#);
     }

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_what_it_lacks() {
+    fn incomplete_address_is_explained() {
         for (text, what) in [
             ("127.0.0.1", "the address \"127.0.0.1\" has no port"),
             ("127.0.0.1:", "the address \"127.0.0.1:\" has no port"),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_knows_its_words() {
+    fn choices_know_their_words() {
         assert_eq!(level("trace"), Ok(LevelFilter::TRACE));
         assert_eq!(
             level("inof").unwrap_err().fix,

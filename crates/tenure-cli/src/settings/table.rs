@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_used_twice() {
+    fn names_are_unique() {
         let all: Vec<_> = Registry(protocol::ALL).settings().collect();
         for (index, spec) in all.iter().enumerate() {
             assert!(all[..index].iter().all(|other| other.name != spec.name), "{}", spec.name);

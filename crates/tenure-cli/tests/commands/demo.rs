@@ -143,7 +143,7 @@ fn eve_writes(opened: &Value) {
 }
 
 #[test]
-fn ends_by_itself_with_a_summary_and_nothing_left() {
+fn demo_ends_with_a_summary() {
     let stage = Stage::new();
     let output = stage.run(&["--for", "3s"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -160,7 +160,7 @@ fn ends_by_itself_with_a_summary_and_nothing_left() {
 }
 
 #[test]
-fn sums_up_what_was_done() {
+fn demo_sums_up_its_faults() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&[]);
     out.line_with("tenure resign: ");
@@ -174,7 +174,7 @@ fn sums_up_what_was_done() {
 }
 
 #[test]
-fn tells_programs_of_every_failover() {
+fn demo_reports_failovers_in_json() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json", "--keep"]);
     let mut lines: Vec<Value> = Vec::new();
@@ -224,7 +224,7 @@ fn tells_programs_of_every_failover() {
 }
 
 #[test]
-fn its_processes_do_not_outlive_it() {
+fn demo_leaves_no_process() {
     let stage = Stage::new();
     let (mut demo, mut out) = stage.start(&[]);
     out.line_with("leads with the fence");
@@ -237,7 +237,7 @@ fn its_processes_do_not_outlive_it() {
 }
 
 #[test]
-fn ends_when_its_reader_leaves() {
+fn demo_ends_with_its_reader() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&[]);
     out.line_with("leads with the fence");
@@ -248,7 +248,7 @@ fn ends_when_its_reader_leaves() {
 
 /// Nobody reads the summary, so what was wrong is told elsewhere.
 #[test]
-fn says_what_was_wrong_when_its_reader_has_left() {
+fn demo_reports_faults_without_reader() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
     let opened = out.event("opened");
@@ -274,7 +274,7 @@ impl Drop for Stranger {
 
 /// As in `tenure demo > >(cat)`: what a shell has started before it becomes the demo.
 #[test]
-fn does_not_wait_for_children_of_others() {
+fn demo_ignores_inherited_children() {
     let stage = Stage::new();
     let script = "sleep 600 </dev/null >/dev/null 2>&1 & echo $!; exec \"$0\" demo --lease \"$1\"";
     let mut demo = Command::new("sh");
@@ -291,7 +291,7 @@ fn does_not_wait_for_children_of_others() {
 }
 
 #[test]
-fn copes_with_others_who_kill_its_processes() {
+fn demo_survives_kills_by_others() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
     let led = out.event("leads");
@@ -309,7 +309,7 @@ fn copes_with_others_who_kill_its_processes() {
 
 /// The judge does not look away.
 #[test]
-fn a_leader_out_of_turn_is_found_out() {
+fn demo_detects_overlapping_leaders() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
     let opened = out.event("opened");
@@ -327,7 +327,7 @@ fn a_leader_out_of_turn_is_found_out() {
 }
 
 #[test]
-fn says_where_it_cannot_be_played() {
+fn demo_names_an_unusable_directory() {
     let stage = Stage::new();
     let nowhere = stage.0.path().join("nowhere");
     let refused = output(stage.demo(&["--for", "5s"]).env("TMPDIR", &nowhere));

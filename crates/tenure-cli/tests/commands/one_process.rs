@@ -70,7 +70,7 @@ fn three_processes_elect_among_themselves() {
 }
 
 #[test]
-fn a_member_is_one_process() {
+fn member_is_a_single_process() {
     let three = three();
     let (id, _) = leader(&three, 0);
     let refused = |words: &[&str], code: i32, parts: &[&str]| {
@@ -95,7 +95,7 @@ fn a_member_is_one_process() {
 
 /// What is said at the start is heard, and the socket is beside that of the runner.
 #[test]
-fn a_member_tells_what_is_wrong_with_it() {
+fn member_reports_its_troubles() {
     let mut three = three();
     leader(&three, 0);
     three.kill("a");
@@ -113,7 +113,7 @@ fn a_member_tells_what_is_wrong_with_it() {
 
 /// The others may be a quorum, so it is no error.
 #[test]
-fn a_member_that_gives_no_lease_as_long_as_its_own_says_so_at_its_start() {
+fn member_warns_of_short_lease_max() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
     let own = ["run", "--name", "a", "--memory", "--election", "e", "--members", "a=127.0.0.1:1"];
     let said = |lease_max: &str| {

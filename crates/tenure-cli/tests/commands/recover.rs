@@ -74,7 +74,7 @@ fn step(number: u32, text: &str) {
 const WORD: &str = "--all-leaders-stopped";
 
 #[test]
-fn the_runbook_for_too_many_lost_directories() {
+fn runbook_recovers_lost_directories() {
     let mut three = three();
     nodes(&mut three, &NAMES);
     candidate(&mut three, "one");
@@ -153,7 +153,7 @@ fn the_runbook_for_too_many_lost_directories() {
 /// One machine is gone for ever, and the other two have lost their directories: nobody remembers,
 /// and the cluster cannot be founded anew, as that takes all.
 #[test]
-fn a_cluster_of_which_a_machine_never_comes_back() {
+fn cluster_recovers_without_a_machine() {
     let mut three = three();
     nodes(&mut three, &NAMES);
     candidate(&mut three, "one");

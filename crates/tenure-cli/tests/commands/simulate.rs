@@ -38,7 +38,7 @@ fn text(output: Output) -> String {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_object() {
+fn same_seed_gives_same_object() {
     let dir = tempfile::tempdir().unwrap();
     let args = [&WORLD[..], &["--json"]].concat();
     let object = || {
@@ -61,7 +61,7 @@ fn the_same_seed_gives_the_same_object() {
 }
 
 #[test]
-fn the_screen_is_narrow_and_says_how_to_get_it_again() {
+fn screen_is_narrow_and_repeatable() {
     let dir = tempfile::tempdir().unwrap();
     let seedless = ["--hours", "1", "--nodes", "2", "--lease", "3s", "--pause-every", "1h"];
     let args = [&seedless[..], &["--seed", "5"]].concat();
@@ -83,7 +83,7 @@ fn the_screen_is_narrow_and_says_how_to_get_it_again() {
 }
 
 #[test]
-fn the_page_needs_nothing_beside_it() {
+fn page_is_complete_in_one_file() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("trips"), "1ms\n2ms\n3ms\n").unwrap();
     let args = ["--hours", "1", "--seed", "5", "--rtt", "@trips", "--html", "page.html", "--json"];

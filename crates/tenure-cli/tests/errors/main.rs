@@ -29,7 +29,7 @@ fn suites(ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 
 /// `X.txt` has cases of builds with the feature X.
 #[test]
-fn every_wrong_invocation_is_refused_in_its_golden_words() {
+fn wrong_invocations_get_golden_errors() {
     let files = suites(|stem| !stem.starts_with("no_") && !lacks(stem));
     assert!(golden::compare(&files, &[]) > 0, "no case was found");
 }
@@ -44,7 +44,7 @@ fn missing_features_are_named() {
 }
 
 #[test]
-fn a_case_is_written_as_it_is_read() {
+fn case_survives_writing_and_reading() {
     let text = "# about\n\n## one\nfile a.toml\n| x = 1\nenv TENURE_X=y\n$ tenure 'a b' \\x01\n\
                 exit 2\n| error: no\n\n## two\nbusy p\n$ sh\nexit 0\nstdout\n| yes\n";
     let suite = Suite::parse(text).unwrap();
@@ -56,7 +56,7 @@ fn a_case_is_written_as_it_is_read() {
 
 /// What the cases of a running cluster need works: a held port, a process that is there.
 #[test]
-fn the_stage_holds_ports_and_processes_and_hides_their_numbers() {
+fn stage_hides_ports_and_process_ids() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\
                 start s sh -c 'echo ready; exec sleep 600'\nuntil s ready\n\
                 $ sh -c 'kill -0 {pid:s} && echo :{port:p} :{port:q} {dir} && echo process {pid:s} \

@@ -41,7 +41,7 @@ fn address(cluster: &Cluster) -> String {
 }
 
 #[test]
-fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
+fn unusable_etcd_gets_its_golden_error() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let start: [&(dyn Fn() -> Cluster + Sync); 6] = [
         &|| Cluster::start(Version::Newest, 1).unwrap(),

@@ -7,7 +7,7 @@ use crate::runner::Host;
 use crate::runs::{LONG, WORK};
 
 #[test]
-fn foreign_keys_are_told_and_deleted() {
+fn foreign_keys_are_reported_and_deleted() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     cluster.etcdctl(&["put", "billing/note", "hello"]).unwrap();

@@ -14,7 +14,7 @@ const FIFTEEN_FOR_TEN: &str = "warning: etcd grants a lease of 15 s at least, an
 const LONG: u32 = 10;
 
 #[test]
-fn the_shortest_on_debians_3_4() {
+fn old_etcd_grants_its_shortest_lease() {
     leads(ClusterConfig::new(Version::Oldest, 1), 1, |cluster| {
         let version = format!(
             "warning: {} runs etcd 3.4.23, of which a leader that is stuck on its disk may end \
@@ -28,7 +28,7 @@ fn the_shortest_on_debians_3_4() {
 
 /// One and a half of etcd's election time-outs.
 #[test]
-fn the_shortest_where_etcd_elects_slowly() {
+fn slow_etcd_grants_its_shortest_lease() {
     let config = ClusterConfig::new(Version::Newest, 1)
         .argument("--heartbeat-interval=1000")
         .argument("--election-timeout=10000");
@@ -36,7 +36,7 @@ fn the_shortest_where_etcd_elects_slowly() {
 }
 
 #[test]
-fn one_that_is_granted_as_asked_for() {
+fn exact_lease_causes_no_warning() {
     leads(ClusterConfig::new(Version::Newest, 1), LONG, |_| Vec::new());
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn no_key_left(cluster: &Cluster) {
 
 /// The observer and the one who asks need no lease, and take any bytes.
 #[test]
-fn a_leader_of_any_other_program_is_told() {
+fn foreign_leader_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let bytes = OsString::from_vec(b"10.0.0.9\x1b[2J\n\xff".to_vec());
@@ -59,7 +59,7 @@ fn a_leader_of_any_other_program_is_told() {
 }
 
 #[test]
-fn an_end_is_told_by_the_exit_code() {
+fn exit_code_tells_the_end() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let own = host.run("own", LONG, "exit 42");
@@ -133,7 +133,7 @@ fn work_ends_before_somebody_else_leads() {
 
 /// A restore with a new token: nobody can know whether it is the same etcd, so whoever runs ends.
 #[test]
-fn another_cluster_ends_who_waits_and_who_watches() {
+fn foreign_cluster_ends_waiters_and_watchers() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let file = cluster.folder().join("snapshot");
@@ -152,7 +152,7 @@ fn another_cluster_ends_who_waits_and_who_watches() {
 
 /// Fences may come again then, and nobody else would say so.
 #[test]
-fn who_runs_through_a_restore_says_so() {
+fn restored_etcd_is_warned_of() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let file = cluster.folder().join("snapshot");
@@ -167,7 +167,7 @@ fn who_runs_through_a_restore_says_so() {
 
 /// While etcd is silent a resignation may take as long as the lease: a signal does not wait for it.
 #[test]
-fn a_signal_does_not_wait_for_a_resignation() {
+fn signal_does_not_await_resignation() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let ours = host.run("ours", &["--lease", "1h"], WORK);
@@ -183,7 +183,7 @@ fn a_signal_does_not_wait_for_a_resignation() {
 }
 
 #[test]
-fn variables_of_the_other_protocol_are_left_alone() {
+fn variables_of_other_protocols_are_ignored() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster).with("TENURE_MEMBERS", "a=127.0.0.1:7101");
     let shown = host.ask(&["leader", "--election", "billing", "--show-settings"]);

@@ -9,7 +9,7 @@ use crate::runs::WORK;
 
 /// The second one answers when the first has elected already.
 #[test]
-fn another_cluster_that_answers_late_is_warned_of() {
+fn late_foreign_cluster_is_warned_of() {
     let [one, two] = [(); 2].map(|()| Cluster::start(Version::Newest, 1).unwrap());
     let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
     two.member(0).stop().unwrap();
@@ -31,7 +31,7 @@ fn another_cluster_that_answers_late_is_warned_of() {
 
 /// One that can never be used ends nothing while another may come.
 #[test]
-fn one_bad_endpoint_is_waited_beside() {
+fn bad_endpoint_ends_nothing() {
     let authority = Authority::new();
     let (one, bad) = (Cluster::start(Version::Newest, 1).unwrap(), authority.cluster("bad"));
     let bad = bad.endpoints()[0].replace("https://", "http://");
@@ -51,7 +51,7 @@ fn one_bad_endpoint_is_waited_beside() {
 /// A runner reads its certificate anew for each connection. One that etcd refuses is told with the
 /// time since when, and waited with: a good one in its place is enough.
 #[test]
-fn a_certificate_that_goes_bad_is_told_and_waited_out() {
+fn expired_certificate_is_reported_and_awaited() {
     let authority = Authority::new();
     let cluster = authority.strict_cluster("etcd", "services");
     let (certificate, key) = authority.sign("ours", false);
@@ -92,7 +92,7 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
 
 /// It was told of before, but there was a lease since.
 #[test]
-fn a_trouble_that_comes_back_is_told_again() {
+fn returning_trouble_is_reported_again() {
     let cluster = ClusterConfig::new(Version::Newest, 1).quota(4 << 20).start().unwrap();
     let host = Host::of(&cluster);
     let full = || {

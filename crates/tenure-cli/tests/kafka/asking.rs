@@ -11,7 +11,7 @@ use crate::{STRICT, run, shared_broker, words};
 
 /// The whole election is a table, and each change of it another one.
 #[test]
-fn the_whole_election_is_a_table() {
+fn whole_election_is_a_table() {
     let (_broker, election, host) = shared_broker("table");
     let roles = ["--partitions", "2", "--roles", "0..2"];
     let work = "echo works; exec sleep 600";
@@ -63,7 +63,7 @@ fn the_whole_election_is_a_table() {
 
 /// One role is asked about as any election, and vacant once it is known that nobody leads.
 #[test]
-fn one_role_is_asked_about_alone() {
+fn single_role_has_own_answer() {
     let (_broker, election, host) = shared_broker("alone");
     let work = "tenure=1; exec sleep 600";
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "2", "--role", "1"], work));

@@ -24,7 +24,7 @@ fn refused(host: &Machine, words: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn a_topic_that_is_not_there_or_is_wrong() {
+fn missing_or_wrong_topic_is_refused() {
     let (_broker, election, host) = shared_broker("topics");
     let missing = words("leader", &STRICT, &["--partitions", "1"]);
     refused(
@@ -52,7 +52,7 @@ fn a_topic_that_is_not_there_or_is_wrong() {
 
 /// The leader ends its CMD, and the process says what to do.
 #[test]
-fn a_number_of_partitions_that_changes_while_running() {
+fn changed_partition_count_ends_runner() {
     let (broker, election, host) = shared_broker("grown");
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     one.line("works", 1);
@@ -65,7 +65,7 @@ fn a_number_of_partitions_that_changes_while_running() {
 
 /// Nobody can lead without it, and nothing else says so. Where brokers make it anew, all end.
 #[test]
-fn a_topic_that_is_deleted_while_running() {
+fn deleted_topic_is_reported() {
     let config = quick(SHARED_VERSION).setting("auto.create.topics.enable=false");
     let cluster = config.start().unwrap();
     let host = machine(&cluster.addresses(), "deleted");
@@ -79,7 +79,7 @@ fn a_topic_that_is_deleted_while_running() {
 
 /// Nothing is waited for then: neither for a broker, nor until it gives up by itself.
 #[test]
-fn a_signal_ends_it_while_no_broker_is_there() {
+fn signal_ends_runner_without_broker() {
     let host = Machine::new(env!("CARGO_BIN_EXE_tenure"))
         .with("TENURE_PROTOCOL", "nele")
         .with("TENURE_ELECTION", "nowhere")
@@ -110,7 +110,7 @@ fn takes(process: Pid, signal: Signal) -> bool {
 
 /// A secret that is given as a property stands nowhere, whatever is wrong and however much is said.
 #[test]
-fn a_secret_property_is_said_nowhere() {
+fn secret_property_is_never_printed() {
     let (_broker, _, host) = shared_broker("secrets");
     let host = host.with("TENURE_LOG", "trace");
     let more = ["--partitions", "1", "--json", "--kafka-property"];
@@ -137,7 +137,7 @@ fn a_secret_property_is_said_nowhere() {
 
 /// Nor is it where another protocol leaves it unused.
 #[test]
-fn a_secret_property_that_is_not_used_is_not_shown() {
+fn unused_secret_property_is_not_shown() {
     let members = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
     for (given, shown) in [
         ("client.rack=b,ssl.key.password=S3cret,x.y=S3cret", "ssl.key.password=(not shown),(not"),
@@ -156,7 +156,7 @@ fn a_secret_property_that_is_not_used_is_not_shown() {
 
 /// The group would give a static member the same partitions back.
 #[test]
-fn a_static_member_resigns_nothing() {
+fn static_member_resigns_nothing() {
     let (_broker, _, host) = shared_broker("static");
     let more = ["--partitions", "1", "--kafka-property", "group.instance.id=one"];
     let one = host.start("one", &run("one", &STRICT, &more, WORK));

@@ -31,7 +31,7 @@ fn all_led(one: &Running, election: &str) {
 
 /// A second process takes over half of them, and all of them after the first has ended.
 #[test]
-fn roles_are_spread_over_the_processes_that_are_up() {
+fn roles_spread_over_running_processes() {
     let (_broker, election, host) = shared_broker("spread");
     let one = host.start("one", &run("one", &STRICT, &ROLES, WORK));
     all_led(&one, &election);
@@ -49,7 +49,7 @@ fn roles_are_spread_over_the_processes_that_are_up() {
 
 /// One role cannot be given back alone; all of them can, and are stood for again.
 #[test]
-fn one_role_is_not_resigned_and_all_are() {
+fn only_all_roles_can_resign() {
     let (_broker, election, host) = shared_broker("resigned");
     let one = host.start("one", &run("one", &STRICT, &ROLES, WORK));
     all_led(&one, &election);
@@ -81,7 +81,7 @@ fn one_role_is_not_resigned_and_all_are() {
 
 /// When one CMD ends all others are stopped, and the process ends with its code.
 #[test]
-fn the_first_cmd_that_ends_ends_all() {
+fn first_ended_cmd_ends_all() {
     let (_broker, election, host) = shared_broker("first");
     let all = host.path("all");
     let script = format!(
@@ -101,7 +101,7 @@ fn the_first_cmd_that_ends_ends_all() {
 
 /// Each role has a socket, which says which it is.
 #[test]
-fn each_role_has_a_socket_of_its_own() {
+fn each_role_has_a_socket() {
     let (_broker, election, host) = shared_broker("sockets");
     let control = host.path("c.sock");
     let control = control.to_str().unwrap();

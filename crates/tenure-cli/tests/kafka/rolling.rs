@@ -76,7 +76,7 @@ fn begins(one: &Running) {
 
 /// One process after the other is replaced: for each role somebody works at every moment.
 #[test]
-fn a_rolling_restart_leaves_no_role_without_its_work() {
+fn rolling_restart_leaves_no_role_idle() {
     let (_broker, election, host) = shared_broker("rolling");
     let journal = host.path("journal");
     let work = worker(&journal);
@@ -111,14 +111,14 @@ fn a_rolling_restart_leaves_no_role_without_its_work() {
 }
 
 #[test]
-fn a_gap_is_seen_where_there_is_one() {
+fn judge_sees_gaps() {
     assert_eq!(gap(vec![(1, 4), (3, 6), (2, 3), (5, 9)]), None);
     assert_eq!(gap(vec![(5, 9), (1, 4)]), Some(4));
 }
 
 /// Nobody would follow it.
 #[test]
-fn one_that_is_alone_stops_when_it_has_listened() {
+fn lone_process_stops_after_listening() {
     let (_broker, _, host) = shared_broker("lonely");
     let one = host.start("one", &run("one", &LOOSE, &SINGLE, "echo works; exec sleep 600"));
     one.line("works", 1);
@@ -130,7 +130,7 @@ fn one_that_is_alone_stops_when_it_has_listened() {
 
 /// And so does one that is asked twice, or was told to.
 #[test]
-fn a_second_signal_or_a_setting_stops_it_at_once() {
+fn second_signal_stops_at_once() {
     let (_broker, election, host) = shared_broker("hasty");
     let work = "echo works; exec sleep 600";
     let apart = [&SINGLE[..], &["--group", "apart"]].concat();

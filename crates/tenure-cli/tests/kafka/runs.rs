@@ -12,7 +12,7 @@ const WORK: &str = "echo \"told $TENURE_ELECTION $TENURE_ROLE fence <${TENURE_FE
 
 /// CMD has a fence, which grows; askers hear who leads; the next one leads after a clean stop.
 #[test]
-fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
+fn role_is_led_and_handed_on() {
     let (_broker, election, host) = shared_broker("billing");
     let first = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     let told = first.line(&format!("told {election}/0 0 fence <"), 1);
@@ -43,7 +43,7 @@ fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
 
 /// In at-least-one there is no fence, and that several may run is said first.
 #[test]
-fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
+fn at_least_one_gives_no_fence() {
     let (_broker, election, host) = shared_broker("loose");
     let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "7"], WORK));
     let said = format!("one campaigns for {election}/7, which several may lead at once with nele");
@@ -55,7 +55,7 @@ fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
 
 /// With --on-exit restart it runs again, under the same leadership.
 #[test]
-fn cmd_that_ends_runs_again_where_that_is_asked_for() {
+fn ended_cmd_restarts_on_request() {
     let (_broker, election, host) = shared_broker("again");
     let more = ["--partitions", "1", "--on-exit", "restart"];
     let one =
@@ -75,7 +75,7 @@ fn cmd_that_ends_runs_again_where_that_is_asked_for() {
 
 /// A runner with one role gives that back, and stands for it again.
 #[test]
-fn the_only_role_is_resigned_and_stood_for_again() {
+fn only_role_resigns_and_campaigns_again() {
     let (_broker, election, host) = shared_broker("only");
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     let told = format!("told {election}/0 0");

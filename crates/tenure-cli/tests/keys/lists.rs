@@ -46,7 +46,7 @@ fn fleet() -> (Fleet, String, String) {
 }
 
 #[test]
-fn a_key_lists_its_own_elections_and_who_waits() {
+fn key_lists_own_elections_and_candidates() {
     let (fleet, key, billing) = fleet();
     for key in [&key, &billing] {
         let asked = by_a_quorum(&fleet, &ELECTIONS, key);
@@ -76,7 +76,7 @@ fn a_key_lists_its_own_elections_and_who_waits() {
 }
 
 #[test]
-fn what_fewer_than_a_quorum_say_is_marked() {
+fn answers_below_a_quorum_are_marked() {
     let (mut fleet, key, _) = fleet();
     fleet.kill("c");
     let asked = by_a_quorum(&fleet, &ELECTIONS, &key);

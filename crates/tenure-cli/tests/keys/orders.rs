@@ -38,7 +38,7 @@ fn waits_everywhere(fleet: &Fleet, key: &str, id: &str) {
 }
 
 #[test]
-fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
+fn remote_leader_obeys_permitted_orders() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -86,7 +86,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
 
 /// The second of two comes while CMD is being stopped by the first.
 #[test]
-fn an_order_that_is_refused_is_told_by_the_runner_with_who_gave_it_and_why() {
+fn runner_reports_refused_order() {
     let mut fleet = Fleet::with_lease("120s");
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));

@@ -20,7 +20,7 @@ fn says_only_that_it_is_open(fleet: &Fleet) -> bool {
 }
 
 #[test]
-fn keys_are_given_to_a_cluster_that_goes_on() {
+fn running_cluster_gets_keys() {
     let mut fleet = Fleet::new();
     fs::write(fleet.path(OPEN), "accept-unsealed\n").unwrap();
     let key = fleet.key("prod.key");
@@ -91,7 +91,7 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
 
 /// Where it could not have been started without keys, a key file does not let strangers in.
 #[test]
-fn a_process_outside_loopback_is_opened_to_strangers_by_a_flag_alone() {
+fn only_a_flag_admits_strangers() {
     let fleet = Fleet::new();
     fs::write(fleet.path(OPEN), "accept-unsealed\n").unwrap();
     let key = fleet.key("prod.key");

@@ -32,7 +32,7 @@ const ROUNDS: usize = 20;
 const CAMPAIGNS: usize = 10;
 
 #[test]
-fn a_stranger_changes_nothing_and_learns_nothing() {
+fn stranger_changes_and_learns_nothing() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));

@@ -11,7 +11,7 @@ fn warned(fleet: &Fleet, process: &str) -> String {
 }
 
 #[test]
-fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended() {
+fn status_shows_unusable_key_file() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -39,7 +39,7 @@ fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended()
 }
 
 #[test]
-fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
+fn status_shows_peer_with_wrong_key() {
     let mut fleet = Fleet::new();
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     fleet.start_node("a", &key);
@@ -60,7 +60,7 @@ fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
 
 /// To it they are silent, and only they know why.
 #[test]
-fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
+fn unaccepted_key_points_to_node_logs() {
     let mut fleet = Fleet::new();
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -79,7 +79,7 @@ fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
 
 /// Each of the two is there, and neither is who is meant.
 #[test]
-fn members_that_were_exchanged_are_told_by_both_sides() {
+fn both_sides_report_exchanged_members() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -112,7 +112,7 @@ fn members_that_were_exchanged_are_told_by_both_sides() {
 
 /// The keys of nodes are exchanged first, then those of applications, one process after the other.
 #[test]
-fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
+fn leader_is_verified_during_key_exchange() {
     let mut fleet = Fleet::new();
     let (old, new) = (fleet.key("old.key"), fleet.key("new.key"));
     NODES.iter().for_each(|node| fleet.start_node(node, &old));

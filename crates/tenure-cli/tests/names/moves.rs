@@ -8,11 +8,11 @@ use tenure_testkit::processes::{Host, Network, eventually};
 use crate::stage::Stage;
 
 tenure_testkit::tests!(
-    a_member_that_moves_is_found_again,
+    moved_member_is_found_again,
     a_name_that_does_not_resolve_at_first_is_no_error,
     two_members_at_one_address_are_told,
-    a_member_that_is_two_processes_is_told,
-    an_order_does_not_outlast_its_time_where_a_name_server_is_silent,
+    duplicate_member_is_reported,
+    silent_name_server_delays_no_order,
 );
 
 /// Finding a member that moved takes up to five seconds of it, and more where a disk is busy.
@@ -27,7 +27,7 @@ fn leads(stage: &Stage) -> String {
 
 /// Two of three are left, so nobody leads on without the one that moves; and the leader does not
 /// even lose its lease.
-fn a_member_that_moves_is_found_again() {
+fn moved_member_is_found_again() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     let nodes = [a, b, c].map(|host| stage.node(host));
@@ -95,7 +95,7 @@ fn two_members_at_one_address_are_told() {
 }
 
 /// As where a name of a service is given, and not that of a pod.
-fn a_member_that_is_two_processes_is_told() {
+fn duplicate_member_is_reported() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     let other = Host::runner(1);
@@ -116,7 +116,7 @@ fn a_member_that_is_two_processes_is_told() {
 }
 
 /// A quorum answers, and is enough; without one a look at the members takes longer than there is.
-fn an_order_does_not_outlast_its_time_where_a_name_server_is_silent() {
+fn silent_name_server_delays_no_order() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     let _nodes = [a, b, c].map(|host| stage.node(host));

@@ -4,10 +4,10 @@ use tenure_testkit::processes::{Host, eventually};
 
 use crate::stage::Stage;
 
-tenure_testkit::tests!(three_hosts_elect_a_leader_by_their_names);
+tenure_testkit::tests!(named_hosts_elect_a_leader);
 
 /// The same command on each of three hosts, but for its name.
-fn three_hosts_elect_a_leader_by_their_names() {
+fn named_hosts_elect_a_leader() {
     let stage = Stage::new();
     let run = |host: Host| {
         let state = stage.machine.path(&format!("state-{host}")).display().to_string();

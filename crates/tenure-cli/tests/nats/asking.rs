@@ -11,7 +11,7 @@ use crate::{LEASE, candidate, machine, words};
 /// One that asks with other times than those that take part is told so, with what to give; it
 /// neither hears that nobody leads nor of a bug.
 #[test]
-fn who_asks_with_other_times_is_told() {
+fn asker_with_other_times_is_refused() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -42,7 +42,7 @@ fn who_asks_with_other_times_is_told() {
 /// While the lease of a leader may run that was stopped nobody says that the seat is vacant: the
 /// others know of it.
 #[test]
-fn a_leader_that_is_stopped_is_told_of_by_the_others() {
+fn peers_report_stopped_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -62,7 +62,7 @@ fn a_leader_that_is_stopped_is_told_of_by_the_others() {
 
 /// The same with nobody else: it is unknown until every lease is over, and vacant then.
 #[test]
-fn a_leader_that_is_stopped_and_alone_is_unknown_until_its_lease_is_over() {
+fn lone_stopped_leader_stays_unknown() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -87,7 +87,7 @@ fn a_leader_that_is_stopped_and_alone_is_unknown_until_its_lease_is_over() {
 /// An observer begins with the leader, not with not knowing: its first round has an answer, unless
 /// one of both stands still for that long.
 #[test]
-fn an_observer_begins_with_who_leads() {
+fn observer_begins_with_the_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));

@@ -154,7 +154,7 @@ fn over_tls(version: Version) {
 
 /// A server that says that it is about to end is left for the next one, and the leader leads on.
 #[test]
-fn a_lame_duck_is_left_and_the_leader_leads_on() {
+fn leader_survives_lame_duck_server() {
     let cluster = Cluster::start(Version::Newest, 2).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -177,7 +177,7 @@ fn a_lame_duck_is_left_and_the_leader_leads_on() {
 /// why, and the new password in the file is enough, also where that is empty first. What the client
 /// library logs of it is not for operators.
 #[test]
-fn a_login_that_is_refused_later_ends_nobody() {
+fn late_login_refusal_ends_no_process() {
     let users = "authorization { users: [ { user: ann, password: secret } ] }";
     let cluster = ClusterConfig::new(Version::Newest, 1).settings(users).start().unwrap();
     let file = cluster.folder().join("password");
@@ -215,7 +215,7 @@ fn a_login_that_is_refused_later_ends_nobody() {
 
 /// One side speaks TLS and the other does not: which scheme is right is said first.
 #[test]
-fn the_wrong_scheme_is_named() {
+fn wrong_scheme_is_named() {
     let plain = Cluster::start(Version::Newest, 1).unwrap();
     let url = plain.server(0).url().replace("nats://", "tls://");
     let told = machine(&plain).with("TENURE_SERVERS", &url).ask(&words("leader", &[]));

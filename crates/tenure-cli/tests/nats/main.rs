@@ -38,11 +38,11 @@ fn candidate<'a>(id: &'a str, rank: &'a str) -> Vec<&'a str> {
     [words("run", &own), vec!["--", "sh", "-c", WORK]].concat()
 }
 
-tenure_services::on_each_version!(the_lower_rank_leads_and_the_next_one_follows);
+tenure_services::on_each_version!(lowest_rank_leads_and_hands_over);
 
 /// Askers hear who leads; CMD has no fence, and is told that several may run; a clean stop hands
 /// over.
-fn the_lower_rank_leads_and_the_next_one_follows(version: Version) {
+fn lowest_rank_leads_and_hands_over(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let host = machine(&cluster);
     let vacant = host.ask(&words("leader", &[]));
@@ -76,7 +76,7 @@ fn the_lower_rank_leads_and_the_next_one_follows(version: Version) {
 
 /// Who may only ask is told who leads, and is refused as a candidate.
 #[test]
-fn who_may_not_take_part_is_told() {
+fn missing_permission_is_reported() {
     let users = r#"authorization { users: [
         { user: asker, password: secret, permissions: {
             publish: ["tenure.tenure.ask"], subscribe: ["tenure.tenure.*"] } } ] }"#;
@@ -91,7 +91,7 @@ fn who_may_not_take_part_is_told() {
 
 /// Where nothing comes back nobody can say who leads.
 #[test]
-fn without_a_server_it_is_not_known() {
+fn leader_is_unknown_without_server() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     cluster.server(0).kill().unwrap();

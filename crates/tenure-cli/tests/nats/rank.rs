@@ -8,7 +8,7 @@ use crate::{candidate, machine, words};
 /// The rank is in the first line and in the status, drawn or not, and who resigns is told that the
 /// lowest leads next.
 #[test]
-fn the_rank_is_told() {
+fn rank_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster).with("TENURE_CLUSTER", "ranks");
     let socket = host.path("one.sock");
@@ -34,7 +34,7 @@ fn the_rank_is_told() {
 
 /// Of two that have the same rank both are told so, and one that gives way says to whom.
 #[test]
-fn the_same_rank_and_a_lower_one_are_told() {
+fn equal_and_lower_ranks_are_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let pair =

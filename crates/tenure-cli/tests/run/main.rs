@@ -196,7 +196,7 @@ fn ends_when_asked_to_while_it_hands_over() {
 
 /// The lease has 60 s.
 #[test]
-fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
+fn hanging_execve_blocks_no_signal() {
     let hanging = Hanging::script();
     let mut stage = Stage::new();
     stage.hanging("ann", &hanging);
@@ -233,7 +233,7 @@ fn changed_script_is_told_its_fault() {
 
 /// A slow guard says that the machine is busy, not that its limits are wrong.
 #[test]
-fn a_guard_that_does_nothing_for_a_short_lease_costs_that_lease() {
+fn idle_guard_costs_only_its_lease() {
     let library = HangingLibrary::missing();
     let mut stage = Stage::without_node("2s", "500ms");
     let mut runner = stage.candidate_command("ann");

@@ -63,7 +63,7 @@ impl Stage {
 }
 
 #[test]
-fn a_service_manager_is_told_what_a_runner_does() {
+fn service_manager_follows_a_runner() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     stage.managed_runner(&manager, 400_000);
@@ -84,7 +84,7 @@ fn a_service_manager_is_told_what_a_runner_does() {
 }
 
 #[test]
-fn a_service_manager_that_does_not_read_is_not_waited_for() {
+fn unread_service_manager_delays_nothing() {
     let mut stage = Stage::new();
     let manager = Manager::new(&stage);
     // A thousand words a second are many times what the socket takes.
@@ -98,7 +98,7 @@ fn a_service_manager_that_does_not_read_is_not_waited_for() {
 }
 
 #[test]
-fn a_service_manager_is_told_what_a_node_does() {
+fn service_manager_follows_a_node() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     stage.kill("n");

@@ -62,7 +62,7 @@ fn sent_signals_end_nodes_gracefully() {
 
 /// Whoever starts them may have blocked signals, and a terminal would stop them.
 #[test]
-fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
+fn terminal_and_mask_block_no_signal() {
     let mut stage = Stage::without_node("60s", "20s");
     let starter = ["env", "--block-signal"];
     let node = stage.tenure_under(&starter, "n", &NODE);
@@ -112,7 +112,7 @@ fn hangs(process: i32) -> bool {
 }
 
 #[test]
-fn a_file_system_that_hangs_at_the_start_keeps_no_signal() {
+fn hanging_file_system_blocks_no_signal() {
     let mut stage = Stage::new();
     fs::create_dir(stage.path("hang")).unwrap();
     let place = stage.path("hang").to_str().unwrap().to_owned();

@@ -12,7 +12,7 @@ use crate::network::{IDS, Network, end};
 /// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
 /// followed by another.
 #[test]
-fn a_leader_resigns_and_observers_hear_who_is_next() {
+fn observers_see_the_next_leader() {
     let network = Network::new();
     let list = network.list(3);
     let observer = network.machine.start("observer", &["observe", "--voter-list", &list]);
@@ -32,7 +32,7 @@ fn a_leader_resigns_and_observers_hear_who_is_next() {
 
 /// Without anybody who answers it is not known who leads, and why is said.
 #[test]
-fn nobody_answers() {
+fn silent_voters_leave_leader_unknown() {
     let network = Network::new();
     let list = network.list(1);
     let unknown = network.machine.ask(&["leader", "--voter-list", &list]);
@@ -43,7 +43,7 @@ fn nobody_answers() {
 
 /// A list may name a server of the web, with or without a secret.
 #[test]
-fn servers_that_are_no_voters_are_named() {
+fn foreign_servers_are_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -70,7 +70,7 @@ fn servers_that_are_no_voters_are_named() {
 
 /// One voter alone of three knows of no leader, and does not say that there is none.
 #[test]
-fn one_of_three_says_nothing_about_the_others() {
+fn lone_voter_denies_no_leader() {
     let network = Network::new();
     let list = network.list(3);
     let voter = network.start(0, &["--voter-list", &list]);
@@ -82,7 +82,7 @@ fn one_of_three_says_nothing_about_the_others() {
 
 /// In `available` CMD has neither a fence nor an end, and each side that is left has a leader.
 #[test]
-fn in_available_one_alone_leads_without_a_fence() {
+fn lone_available_voter_leads_without_fence() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available");
     let network = Network::of(machine);
     let voters = network.listed(2);
@@ -108,7 +108,7 @@ fn in_available_one_alone_leads_without_a_fence() {
 
 /// What follows from others is shown: L, what of it counts, and the bound of a failover.
 #[test]
-fn the_lease_and_its_bounds_are_shown() {
+fn lease_and_bounds_are_shown() {
     let network = Network::new().keeping([
         "--heartbeat-interval",
         "500ms",

@@ -43,7 +43,7 @@ fn serve(at: &str, addresses: Vec<Ipv4Addr>) {
 
 /// Each is told only the name, and what is the same for all: the port and the path. One of the
 /// addresses is its own.
-pub(crate) fn voters_behind_one_name_find_each_other() {
+pub(crate) fn voters_share_a_dns_name() {
     let network = Network::new();
     let ip = |nth| network.address(nth).trim_end_matches(":7100").to_owned();
     let server = ip(50);

@@ -92,7 +92,7 @@ fn voters_are_added_and_removed() {
 
 /// While the other voters hang, the leader makes no change.
 #[test]
-fn a_change_that_no_quorum_could_store_is_not_made() {
+fn change_without_quorum_is_refused() {
     let network = Network::new();
     let list = network.list(3);
     let mut voters = network.listed(3);

@@ -6,7 +6,7 @@ use tenure_testkit::processes::eventually;
 use crate::network::{IDS, Network, end};
 
 /// 25 processes, each told of the first one alone, elect; and when the leader is killed, another.
-pub(crate) fn twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed() {
+pub(crate) fn many_voters_replace_killed_leader() {
     let network = Network::new();
     let (count, seed) = (IDS.len(), network.address(0));
     let expected = count.to_string();

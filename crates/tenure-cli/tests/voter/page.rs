@@ -34,7 +34,7 @@ fn commands() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_person_with_curl_can_do_all_that_the_page_says() {
+fn curl_page_commands_work() {
     let network = Network::new();
     let voters = network.listed(3);
     network.await_leader(0, 0);

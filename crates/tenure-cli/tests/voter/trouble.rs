@@ -37,7 +37,7 @@ fn lost_directories_are_shown() {
 
 /// Two of them list one more than the other.
 #[test]
-fn voters_that_begin_with_others_are_told_whose_list_differs() {
+fn different_voter_lists_are_reported() {
     let network = Network::new();
     let (two, three) = (network.list(2), network.list(3));
     let alone = network.start(0, &["--voter-list", &three]);
@@ -66,7 +66,7 @@ fn voters_that_begin_with_others_are_told_whose_list_differs() {
 /// Those that ask for another election, or with another secret, are told that, and what to give.
 /// Without any one may ask who leads, and change nothing.
 #[test]
-fn who_asks_another_network_or_by_another_secret_is_told() {
+fn foreign_election_or_secret_is_refused() {
     let with = |secret| Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_SECRET", secret);
     let secret = "one secret of sixteen bytes and more";
     let network = Network::of(with(secret));

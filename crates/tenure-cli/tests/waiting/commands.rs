@@ -8,7 +8,7 @@ use crate::Stage;
 /// Its guard ends with it, and may have done so before the first renewal is handed on: nothing was
 /// lost, and nothing is warned of.
 #[test]
-fn a_command_that_ends_at_once_is_told_as_what_it_is() {
+fn quick_command_is_reported_correctly() {
     let mut stage = Stage::new();
     for node in ["a", "b"] {
         stage.node(node, &["--new"]);
@@ -26,7 +26,7 @@ fn a_command_that_ends_at_once_is_told_as_what_it_is() {
 
 /// The same line stands in the crontabs of three machines.
 #[test]
-fn one_of_three_runs_a_job() {
+fn single_machine_runs_the_job() {
     let mut stage = Stage::new();
     stage.found();
     stage.0.candidate("one", &["--once", "--hold", "1h"], &["true"]);
@@ -54,7 +54,7 @@ fn one_of_three_runs_a_job() {
 
 /// Who waits runs CMD again then: that takes a name that was not mistyped.
 #[test]
-fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
+fn hold_passes_only_to_waiting_candidate() {
     let mut stage = Stage::new();
     // Grantors forget a silent candidate after 15 s.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
@@ -78,7 +78,7 @@ fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
 /// Starting CMD takes longer than such a lease: nobody else would ever get to lead, and nothing
 /// would say why.
 #[test]
-fn a_lease_in_which_nothing_can_be_started_is_named_and_not_tried_all_the_time() {
+fn short_leases_are_reported_and_spaced() {
     let mut stage = Stage::new();
     let (alone, _) = stage.members().split_once(',').unwrap();
     let alone = alone.to_owned();

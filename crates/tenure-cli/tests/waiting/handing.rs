@@ -39,7 +39,7 @@ fn transfer(stage: &mut Stage, more: &[&str]) -> (String, Option<i32>, String) {
 }
 
 #[test]
-fn another_one_that_leads_in_the_end_is_named() {
+fn unexpected_successor_is_named() {
     let mut stage = stage(&["three"]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "50s"]);
     let begin = format!("one gave way to {gone} (e), which was not seen to lead: ");
@@ -57,7 +57,7 @@ fn another_one_that_leads_in_the_end_is_named() {
 
 /// The one that gave up is the only candidate left: it campaigns while it waits to tell.
 #[test]
-fn one_that_is_alone_leads_again_and_says_so() {
+fn lone_runner_leads_again() {
     let mut stage = stage(&[]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "50s", "--json"]);
     let answer: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
@@ -71,7 +71,7 @@ fn one_that_is_alone_leads_again_and_says_so() {
 }
 
 #[test]
-fn nobody_is_said_to_lead_when_the_time_is_over() {
+fn transfer_without_successor_says_so() {
     let stage = Stage::new();
     // Who is gone is known to wait for 10 s: that long nothing is refused behind the client's back.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");

@@ -8,7 +8,7 @@ use crate::{Stage, wait};
 
 /// Nobody believes it, and it serves nobody.
 #[test]
-fn another_configuration_is_in_the_status_as_well() {
+fn status_shows_other_configurations() {
     let mut stage = Stage::new();
     for node in ["a", "b"] {
         stage.node(node, &["--new"]);
@@ -33,7 +33,7 @@ fn another_configuration_is_in_the_status_as_well() {
 
 /// The library says it, and so do the member's side and the candidate's.
 #[test]
-fn nothing_is_said_twice_however_much_is_logged() {
+fn verbose_logs_repeat_no_warning() {
     let mut stage = Stage::new();
     stage.set("60s", "20s");
     // Who stands still is heard of for 10 s: nothing changes, and is said anew, because of that.
@@ -65,7 +65,7 @@ fn nothing_is_said_twice_however_much_is_logged() {
 /// A directory is lost, another one takes its place, and then the old one is found and started: the
 /// others know the later one, and it says so.
 #[test]
-fn an_old_directory_that_was_found_again_says_that_it_is_one() {
+fn old_directory_is_reported() {
     let mut stage = Stage::new();
     stage.set("100ms", "10ms");
     let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];

@@ -25,7 +25,7 @@ impl Stage {
 
 /// Whoever cleans up temporary files takes the socket and the lock away.
 #[test]
-fn a_directory_of_sockets_that_is_removed_is_made_again() {
+fn removed_socket_directory_is_made_again() {
     let mut stage = Stage::new();
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
@@ -44,7 +44,7 @@ fn a_directory_of_sockets_that_is_removed_is_made_again() {
 }
 
 #[test]
-fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
+fn unmakeable_socket_is_reported() {
     let mut stage = Stage::new();
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
@@ -65,7 +65,7 @@ fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_stopped_node_is_told_as_silent_by_its_status() {
+fn status_reports_stopped_node() {
     let mut stage = Stage::new();
     stage.node("a", &["--new"]);
     stage["a"].signal(Signal::STOP);
@@ -78,7 +78,7 @@ fn a_stopped_node_is_told_as_silent_by_its_status() {
 
 /// No signal brings it back, and its lease is given back by nobody.
 #[test]
-fn killed_leaders_are_told_with_their_lease() {
+fn killed_leaders_are_reported_with_lease() {
     let mut stage = Stage::new();
     stage.found();
     let command = stage.command(&["run", "--id", "one", "--", "sleep", "1000"]);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_are_meant() {
+    fn both_ends_are_included() {
         let read = |text| parse(text).map(|roles| roles.each().collect::<Vec<_>>());
         assert_eq!(read("0..2"), Ok(vec![0, 1, 2]));
         assert_eq!(read("7..7"), Ok(vec![7]));

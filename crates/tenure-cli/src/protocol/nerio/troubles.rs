@@ -311,7 +311,7 @@ mod tests {
 
     /// A slow listener misses the notice, and still learns the state.
     #[tokio::test]
-    async fn what_was_missed_is_asked_for() {
+    async fn missed_notices_are_queried() {
         let address = ([127, 0, 0, 1], 7_101).into();
         let member = Member::at("a".parse().unwrap(), address);
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_heartbeat_interval_is_seconds() {
+    fn bare_heartbeat_interval_is_in_seconds() {
         assert_eq!(seconds("5"), Ok(Duration::from_secs(5)));
         assert_eq!(seconds("250ms"), Ok(Duration::from_millis(250)));
         for wrong in ["", "-5", "5.", "99999999999999999999"] {

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_file_has_no_flaw() {
+    fn good_file_has_no_flaw() {
         let judge = judged("10 1 ann 7 90\n30 1 ann 7 120\n50 2 ben 8 140\n70 4 ann 9 150\n");
         assert_eq!(judge.flaws(), [""; 0]);
         assert_eq!((judge.lines(), judge.leaderships(), judge.flaw_count()), (4, 3, 0));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_are_a_flaw() {
+    fn overlapping_leaders_are_a_flaw() {
         let overlap =
             "line 3: ben with the fence 2 began 5ns before the leader with the fence 1 had stopped";
         assert_eq!(flaws("10 1 ann 7 90\n30 1 ann 7 90\n25 2 ben 8 90\n"), [overlap]);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn one_fence_belongs_to_one_process() {
+    fn fences_belong_to_single_processes() {
         assert_eq!(
             flaws("10 1 ann 7 90\n20 1 ben 8 90\n"),
             ["line 2: ann (7) and ben (8) have the same fence 1"]
