@@ -1,5 +1,5 @@
-//! Real nodes and runners with keys: one that is exchanged while they run, one that is wrong, and a
-//! stranger who hears everything.
+//! Real nodes and runners with keys: an exchange while they run, a wrong key, and a stranger who
+//! hears everything.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 #[path = "keys/fleet.rs"]
@@ -67,7 +67,7 @@ fn key_is_exchanged_under_a_leader() {
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &fence), "{now}");
 }
 
-/// Nothing is bound: the settings are only checked.
+/// The test only checks settings, so that no address is bound.
 #[test]
 fn addresses_outside_loopback_need_a_key() {
     let fleet = Fleet::new();

@@ -1,4 +1,4 @@
-//! Invocations that are right: what they are understood to mean.
+//! Correct invocations, and the settings that they mean.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -42,7 +42,7 @@ fn of(list: &[Entry], name: &str) -> (String, String) {
     (value.clone(), origin.clone())
 }
 
-/// The answer would be about another cluster.
+/// A forecast for another number of nodes would be about another cluster.
 #[test]
 fn simulate_takes_the_cluster_size() {
     let nodes = |arguments: &[&str], variables: &[(&str, &str)]| {
@@ -142,7 +142,7 @@ fn every_command_shows_its_settings_to_people() {
 
 #[test]
 fn node_without_directory_is_warned() {
-    // It ends at once: nothing can listen there.
+    // The node ends at once, because it cannot listen there.
     let control = ["--control", "/dev/null/nowhere"];
     let node = ["node", "--name", "a", "--memory", "--members", MEMBERS];
     let output = tenure(&[&node[..], &control].concat(), &[]);

@@ -1,5 +1,6 @@
 //! The rounds of `voter_faults` with a network namespace for each voter, and with cuts between
-//! them: all of a voter, some of the others, one way. Voters behind one DNS name, and many voters.
+//! them: of all links of a voter, of some, of one direction. Also voters behind one DNS name, and
+//! many voters.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]

@@ -1,4 +1,4 @@
-//! The control: with nodes that forget, CMDs do run at once, and the judge sees it.
+//! The control: with forgetful nodes CMDs do run at once, and the judge sees it.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tenure_testkit::processes::{Fleet, Host, Manner, Network, Proxy, Timing, Wro
 
 tenure_testkit::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
 
-/// Long enough for another leader to come within it, on a busy machine as well.
+/// Leaves time for another leader within it, also on a busy machine.
 const TIMING: Timing = Timing {
     lease: Duration::from_secs(60),
     grace: Duration::from_millis(400),

@@ -14,10 +14,10 @@ use tenure::clock;
 
 use tenure_testkit::processes::wait::{self, PATIENCE, eventually, output};
 
-/// A machine that stands still for some seconds neither ends such a lease nor outlasts it.
+/// A lease that a machine which stands still for some seconds neither loses nor outlasts.
 const LEASE: &str = "12s";
 
-/// A folder for one demo's directory, by which its processes are known.
+/// A folder for one demo's directory, which identifies its processes.
 struct Stage(TempDir);
 
 impl Stage {
@@ -32,7 +32,7 @@ impl Stage {
         command
     }
 
-    /// Starts a demo, and gives what it says.
+    /// Starts a demo, and returns its output.
     fn start(&self, args: &[&str]) -> (Child, Said<ChildStdout>) {
         started(&mut self.demo(args))
     }
@@ -41,7 +41,7 @@ impl Stage {
         output(&mut self.demo(args))
     }
 
-    /// The command lines of all processes that have to do with this stage.
+    /// The command lines of all processes of this stage.
     fn processes(&self) -> Vec<String> {
         let stage = self.0.path().to_str().unwrap();
         let numbers = fs::read_dir("/proc").unwrap().flatten();
@@ -67,12 +67,12 @@ fn started(demo: &mut Command) -> (Child, Said<ChildStdout>) {
     (demo, out)
 }
 
-/// What comes through a pipe, which may be silent for so long but no longer.
+/// The output of a pipe, with a bound on each silence.
 struct Said<P> {
     pipe: P,
     /// The lines that were taken.
     taken: String,
-    /// What came after the last of them.
+    /// The bytes after the last taken line.
     rest: Vec<u8>,
 }
 
@@ -81,7 +81,7 @@ impl<P: Read + AsFd> Said<P> {
         Self { pipe, taken: String::new(), rest: Vec::new() }
     }
 
-    /// Takes what is there, and waits for it; `false` at the end.
+    /// Reads more output, waiting if needed; `false` at the end.
     fn more(&mut self) -> bool {
         let patience = Timespec::try_from(PATIENCE).unwrap();
         let ready = poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], Some(&patience)).unwrap();
@@ -110,13 +110,13 @@ impl<P: Read + AsFd> Said<P> {
         }
     }
 
-    /// Waits for this event of a demo that tells programs.
+    /// Waits for this JSON event of a demo.
     fn event(&mut self, event: &str) -> Value {
         let line = self.line_with(&format!("\"event\":\"{event}\""));
         serde_json::from_str(&line).unwrap()
     }
 
-    /// All that comes until the end.
+    /// The rest of the output.
     fn all(mut self) -> String {
         while self.more() {}
         text(&self.rest).to_owned()
@@ -127,7 +127,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Waits for the end, and returns what the demo said on standard error.
+/// Waits for the end, and returns the demo's standard error.
 fn ended(mut demo: Child, code: i32) -> String {
     let status = wait::ended("the demo ends", &mut demo);
     let err = Said::through(demo.stderr.take().unwrap()).all();
@@ -135,7 +135,7 @@ fn ended(mut demo: Child, code: i32) -> String {
     err
 }
 
-/// Somebody writes who was superseded long ago.
+/// Writes a line of a leader that was superseded long ago.
 fn eve_writes(opened: &Value) {
     let work = Path::new(opened["directory"].as_str().unwrap()).join("work");
     let mut work = fs::OpenOptions::new().append(true).open(work).unwrap();
@@ -147,7 +147,7 @@ fn demo_ends_with_a_summary() {
     let stage = Stage::new();
     let output = stage.run(&["--for", "3s"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    // On a machine that stands still nobody may lead so soon, and that alone is wrong then.
+    // On a machine that stands still no candidate may lead so soon; then only that is wrong.
     let nobody = out.contains("\n0 leaderships in ");
     let (code, said) = if nobody { (1, "WRONG: no candidate led within ") } else { (0, "right: ") };
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
@@ -196,7 +196,7 @@ fn demo_reports_failovers_in_json() {
     assert_eq!(last["ok"], true);
 
     let failovers: Vec<_> = lines.iter().filter(|line| line["event"] == "failover").collect();
-    // On a machine that stands still a leader may be lost besides.
+    // On a machine that stands still a leader may also lose its lease.
     let struck = failovers.iter().find(|failover| !failover["fault"].is_null()).unwrap();
     assert_eq!(struck["fault"], "resign");
     let mut fence = 0;
@@ -210,7 +210,7 @@ fn demo_reports_failovers_in_json() {
         }
     }
 
-    // The directory was kept, and the file in it says the same.
+    // The kept directory has the same file.
     let kept = Path::new(last["kept"].as_str().unwrap());
     assert_eq!(kept, Path::new(first["directory"].as_str().unwrap()));
     let work = fs::read_to_string(kept.join("work")).unwrap();
@@ -228,8 +228,8 @@ fn demo_leaves_no_process() {
     let stage = Stage::new();
     let (mut demo, mut out) = stage.start(&[]);
     out.line_with("leads with the fence");
-    // Three nodes, two candidates, a guard and a worker. In the middle of `execve` a process has
-    // no command line.
+    // Three nodes, two candidates, a guard and a worker. During `execve` a process has no command
+    // line.
     eventually("all play", || (stage.processes().len() == 7).then_some(()));
     send(&demo, Signal::KILL);
     wait::ended("the demo ends", &mut demo);
@@ -246,7 +246,7 @@ fn demo_ends_with_its_reader() {
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
-/// Nobody reads the summary, so what was wrong is told elsewhere.
+/// The summary has no reader, so the fault goes to standard error.
 #[test]
 fn demo_reports_faults_without_reader() {
     let stage = Stage::new();
@@ -263,7 +263,7 @@ fn demo_reports_faults_without_reader() {
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
-/// Nobody's child here. Dropping it kills it.
+/// A process that is no child of this one. Dropping it kills it.
 struct Stranger(Pid);
 
 impl Drop for Stranger {
@@ -272,7 +272,7 @@ impl Drop for Stranger {
     }
 }
 
-/// As in `tenure demo > >(cat)`: what a shell has started before it becomes the demo.
+/// A shell starts a child and then becomes the demo, as in `tenure demo > >(cat)`.
 #[test]
 fn demo_ignores_inherited_children() {
     let stage = Stage::new();
@@ -307,7 +307,7 @@ fn demo_survives_kills_by_others() {
     assert_eq!(ended(demo, 0), "");
 }
 
-/// The judge does not look away.
+/// The judge finds the overlap.
 #[test]
 fn demo_detects_overlapping_leaders() {
     let stage = Stage::new();

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A short world in which a lot happens.
+/// A short world with many events.
 const WORLD: [&str; 10] = [
     "--hours",
     "1",
@@ -19,7 +19,7 @@ const WORLD: [&str; 10] = [
     "p50=1ms,p99=30ms",
 ];
 
-/// What never ends fails before the limit of a test, which says nothing.
+/// A simulation that never ends fails here, before the silent limit of a test.
 fn simulate(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new("timeout");
     command.args(["400", env!("CARGO_BIN_EXE_tenure")]);
@@ -77,7 +77,7 @@ fn screen_is_narrow_and_repeatable() {
         screen.lines().filter(|line| !line.contains("million")).map(str::to_owned).collect()
     };
     assert_eq!(lasting(&screen), lasting(&same));
-    // One that is given no seed draws its own.
+    // Without a seed the command draws one.
     let drawn = text(simulate(&seedless, dir.path()));
     assert!(drawn.lines().last().unwrap().contains(" --seed "), "{drawn}");
 }

@@ -1,8 +1,8 @@
 //! Wrong invocations and files, each with the golden text of its error.
 //!
-//! The cases are in `*.txt` beside this file and are run against the real binary, each in a
-//! directory of its own. `case.rs` says how they are written, `stage.rs` what they can set up.
-//! `cargo xtask bless` rewrites what they expect; read the difference before you keep it.
+//! The cases are in `*.txt` beside this file and run against the real binary, each in its own
+//! directory. `case.rs` has their format, `stage.rs` their means. `cargo xtask bless` rewrites the
+//! expected texts; read the difference before you keep it.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -15,12 +15,11 @@ use std::path::PathBuf;
 use case::Suite;
 use tenure_cli::protocol::ALL;
 
-/// Whether this build lacks the feature.
 fn lacks(feature: &str) -> bool {
     ALL.iter().any(|protocol| protocol.lacks() == Some(feature))
 }
 
-/// The files of cases whose names are so, without `.txt`.
+/// The files of cases with these names, without `.txt`.
 fn suites(ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut files = golden::suites("errors");
     files.retain(|path| ours(&path.file_stem().unwrap().to_string_lossy()));
@@ -54,7 +53,7 @@ fn case_survives_writing_and_reading() {
     assert!(Suite::parse("## x\nexit 2\n").is_err());
 }
 
-/// What the cases of a running cluster need works: a held port, a process that is there.
+/// The means of cases with a cluster work: held ports and background processes.
 #[test]
 fn stage_hides_ports_and_process_ids() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\

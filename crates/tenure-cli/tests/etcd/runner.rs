@@ -35,7 +35,6 @@ impl Host {
         paths.into_iter().find(|path| path.ends_with(".sock")).unwrap()
     }
 
-    /// Starts a candidate of the election `billing`.
     pub(crate) fn run(&self, id: &str, flags: &[&str], cmd: &str) -> Running {
         let own = ["run", "--election", "billing", "--id", id, "--value", id];
         self.start(id, &[&own, flags, &["--", "sh", "-c", cmd]].concat())

@@ -1,4 +1,4 @@
-//! Elections on etcd that work.
+//! Successful elections on etcd.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,15 +11,15 @@ use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::runner::{Host, soon};
 
-/// Says at which instant it lived, and until when it might.
+/// Prints the time of each line, and the end of the lease.
 pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime
 read -r until <"$TENURE_UNTIL_FILE"
 echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 
-/// A machine may stand still for six seconds just when this lease ends.
+/// A lease that survives a machine which stands still for six seconds.
 const ROBUST: &[&str] = &["--lease", "20s", "--grace", "6s", "--kill-margin", "6s"];
 
-/// One that no machine sleeps through.
+/// A lease that no machine outsleeps.
 pub(crate) const LONG: &[&str] = &["--lease", "60s"];
 
 fn keys(cluster: &Cluster) -> String {
@@ -30,7 +30,7 @@ pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
 }
 
-/// The observer and the one who asks need no lease, and take any bytes.
+/// Observers and askers need no lease, and accept any bytes.
 #[test]
 fn foreign_leader_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -54,7 +54,7 @@ fn foreign_leader_is_reported() {
     assert_eq!(object["fence"], (1_u64 << 48) + 2);
     let leases = cluster.etcdctl(&["lease", "list"]).unwrap();
     assert!(leases.starts_with("found 1 leases"), "{leases}");
-    // Another namespace, another election.
+    // Another namespace has other elections.
     assert_eq!(host.ask(&["leader", "--election", "billing"]).code, Some(3));
 }
 
@@ -68,7 +68,7 @@ fn exit_code_tells_the_end() {
 
     let once = host.run("once", &[LONG, &["--once"]].concat(), WORK);
     once.line("work", 1);
-    // With the flags of the runner, as one has them at hand.
+    // Users may pass the flags of the runner.
     let resign = [&["resign", "--election", "billing"][..], LONG].concat();
     assert_eq!(host.ask(&resign).code, Some(0));
     assert_eq!(once.ended(), Some(0));
@@ -85,7 +85,7 @@ fn exit_code_tells_the_end() {
     assert_eq!(nobody.code, Some(69));
 }
 
-/// etcd stands still: CMD, which does not want to end, is gone before its lease is.
+/// etcd stands still: the stubborn CMD is gone before its lease ends.
 #[test]
 fn work_ends_before_the_lease_when_etcd_stalls() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -111,7 +111,7 @@ fn work_ends_before_the_lease_when_etcd_stalls() {
     assert_eq!(ours.ended(), Some(143));
 }
 
-/// The runner stands still: the guard ends CMD before somebody else leads.
+/// The runner stands still: the guard ends CMD before another candidate leads.
 #[test]
 fn work_ends_before_somebody_else_leads() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -131,7 +131,7 @@ fn work_ends_before_somebody_else_leads() {
     ours.line("campaigns for billing", 2);
 }
 
-/// A restore with a new token: nobody can know whether it is the same etcd, so whoever runs ends.
+/// After a restore with a new token etcd may be another one, so every running process ends.
 #[test]
 fn foreign_cluster_ends_waiters_and_watchers() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -150,7 +150,7 @@ fn foreign_cluster_ends_waiters_and_watchers() {
     }
 }
 
-/// Fences may come again then, and nobody else would say so.
+/// Fences may repeat then, and only this warning says so.
 #[test]
 fn restored_etcd_is_warned_of() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -1,4 +1,4 @@
-//! Wrong settings that show only at a broker: each is refused with the numbers, and what to do.
+//! Wrong settings that only a broker can detect: each is refused with the numbers, and the remedy.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::{STRICT, machine, run, shared_broker, words};
 
 const WORK: &str = "echo works; exec sleep 600";
 
-/// Runs a command to its end, with exit code 2 and all of `parts` among what it says.
+/// Runs a command to its end, and expects exit code 2 and all `parts` in its output.
 fn refused(host: &Machine, words: &[&str], parts: &[&str]) {
     let answer = host.ask(words);
     assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
@@ -35,7 +35,7 @@ fn missing_or_wrong_topic_is_refused() {
             &format!("--create --topic {election} --partitions 1 --replication-factor 1"),
         ],
     );
-    // Made by another command, with two partitions.
+    // Another command made the topic, with two partitions.
     assert_eq!(host.ask(&run("one", &STRICT, &["--partitions", "2"], "exit 9")).code, Some(9));
     refused(
         &host,
@@ -50,7 +50,7 @@ fn missing_or_wrong_topic_is_refused() {
     );
 }
 
-/// The leader ends its CMD, and the process says what to do.
+/// The leader ends its CMD, and the process prints the remedy.
 #[test]
 fn changed_partition_count_ends_runner() {
     let (broker, election, host) = shared_broker("grown");
@@ -63,7 +63,8 @@ fn changed_partition_count_ends_runner() {
     assert!(log.contains("fix: mend that with all processes stopped"), "{log}");
 }
 
-/// Nobody can lead without it, and nothing else says so. Where brokers make it anew, all end.
+/// Without the topic nobody can lead, and only this warning says so. Where brokers create it again,
+/// all processes end.
 #[test]
 fn deleted_topic_is_reported() {
     let config = quick(SHARED_VERSION).setting("auto.create.topics.enable=false");
@@ -77,7 +78,7 @@ fn deleted_topic_is_reported() {
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }
 
-/// Nothing is waited for then: neither for a broker, nor until it gives up by itself.
+/// The process waits neither for a broker nor for its own limit.
 #[test]
 fn signal_ends_runner_without_broker() {
     let host = Machine::new(env!("CARGO_BIN_EXE_tenure"))
@@ -87,7 +88,7 @@ fn signal_ends_runner_without_broker() {
     for (command, own) in [("run", &["--", "true"][..]), ("leader", &[]), ("observe", &[])] {
         let more = [&["--partitions", "1"][..], own].concat();
         let one = host.start(command, &words(command, &STRICT, &more));
-        // One that asks once leaves signals to the system.
+        // A one-shot asker leaves signals to the system.
         let asks = command == "leader";
         if !asks {
             soon("it takes SIGTERM", || takes(one.pid(), Signal::TERM).then_some(()));
@@ -100,7 +101,7 @@ fn signal_ends_runner_without_broker() {
     }
 }
 
-/// Whether a process has a handler of its own for this signal.
+/// Whether a process handles this signal.
 fn takes(process: Pid, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -108,7 +109,7 @@ fn takes(process: Pid, signal: Signal) -> bool {
     caught.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 
-/// A secret that is given as a property stands nowhere, whatever is wrong and however much is said.
+/// A secret that is given as a property is never printed, whatever the error and the log level.
 #[test]
 fn secret_property_is_never_printed() {
     let (_broker, _, host) = shared_broker("secrets");
@@ -135,7 +136,7 @@ fn secret_property_is_never_printed() {
     }
 }
 
-/// Nor is it where another protocol leaves it unused.
+/// The secret also stays hidden when another protocol does not use the property.
 #[test]
 fn unused_secret_property_is_not_shown() {
     let members = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";

@@ -1,4 +1,4 @@
-//! Several roles in one process: each has a CMD, a socket and an output of its own.
+//! Several roles in one process: each has its own CMD, socket and output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,15 +10,15 @@ use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{STRICT, run, shared_broker};
 
-/// Each says which it is, from its argument and from its variable, and goes on.
+/// Prints its role, from its argument and from its variable, and keeps running.
 const WORK: &str = "echo \"works $TENURE_ROLE {role}\"; exec sleep 600";
 
 const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 
-/// For all to write that they end, also on a busy machine.
+/// Leaves all CMDs time to write that they end, also on a busy machine.
 const ROOMY: [&str; 6] = ["--mode", "at-most-one", "--takeover", "25s", "--grace", "15s"];
 
-/// The roles that a runner has begun to work for, by the prefixes of its lines.
+/// The roles that a runner works for, by the prefixes of its lines.
 fn works(one: &Running, election: &str) -> BTreeSet<u32> {
     let log = one.log();
     let role = |role: &u32| log.contains(&format!("[{election}/{role}] works {role} {role}\n"));
@@ -29,7 +29,7 @@ fn all_led(one: &Running, election: &str) {
     soon("all four roles", || (works(one, election).len() == 4).then_some(()));
 }
 
-/// A second process takes over half of them, and all of them after the first has ended.
+/// A second process takes over half of the roles, and all of them after the end of the first.
 #[test]
 fn roles_spread_over_running_processes() {
     let (_broker, election, host) = shared_broker("spread");
@@ -37,7 +37,7 @@ fn roles_spread_over_running_processes() {
     all_led(&one, &election);
     let two = host.start("two", &run("two", &STRICT, &ROLES, WORK));
     soon("two of four", || (works(&two, &election).len() == 2).then_some(()));
-    // The two that stay are not disturbed.
+    // The two remaining roles keep their CMDs.
     let ended = |one: &Running| one.log().matches("CMD ended").count();
     assert_eq!(ended(&one), 2, "{}", one.log());
     one.signal(Signal::TERM);
@@ -47,7 +47,7 @@ fn roles_spread_over_running_processes() {
     assert_eq!(two.ended(), Some(143), "{}", host.log("two"));
 }
 
-/// One role cannot be given back alone; all of them can, and are stood for again.
+/// A single role cannot be given back; all together can, and the process campaigns for them again.
 #[test]
 fn only_all_roles_can_resign() {
     let (_broker, election, host) = shared_broker("resigned");
@@ -71,7 +71,7 @@ fn only_all_roles_can_resign() {
     assert_eq!(all.code, Some(0), "{}", all.err);
     let told: Value = serde_json::from_str(&all.out).unwrap();
     assert_eq!(told["roles"], serde_json::json!([0, 1, 2, 3]), "{told}");
-    // Every CMD had ended before the group was left, and each role is led again.
+    // Every CMD had ended before the process left the group, and each role is led again.
     assert_eq!(one.log().matches("CMD ended").count(), 4, "{}", one.log());
     one.line("works 2 2", 2);
     soon("all again", || (one.log().matches("works ").count() >= 8).then_some(()));
@@ -79,7 +79,7 @@ fn only_all_roles_can_resign() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// When one CMD ends all others are stopped, and the process ends with its code.
+/// When a CMD ends all others are stopped, and the process ends with its code.
 #[test]
 fn first_ended_cmd_ends_all() {
     let (_broker, election, host) = shared_broker("first");
@@ -99,7 +99,7 @@ fn first_ended_cmd_ends_all() {
     }
 }
 
-/// Each role has a socket, which says which it is.
+/// Each role has a socket that names it.
 #[test]
 fn each_role_has_a_socket() {
     let (_broker, election, host) = shared_broker("sockets");

@@ -1,4 +1,4 @@
-//! One role: it is led, handed on, and its CMD knows what it is told.
+//! A single role: its leader, its hand-over, and the variables of its CMD.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -6,11 +6,11 @@ use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{LOOSE, STRICT, run, shared_broker, words};
 
-/// Says what it was told, and goes on.
+/// Prints its variables, and keeps running.
 const WORK: &str = "echo \"told $TENURE_ELECTION $TENURE_ROLE fence <${TENURE_FENCE-none}>\"; \
                     exec sleep 600";
 
-/// CMD has a fence, which grows; askers hear who leads; the next one leads after a clean stop.
+/// CMD has a growing fence; askers hear of the leader; the next process leads after a clean stop.
 #[test]
 fn role_is_led_and_handed_on() {
     let (_broker, election, host) = shared_broker("billing");
@@ -41,7 +41,7 @@ fn role_is_led_and_handed_on() {
     assert_eq!(second.ended(), Some(143));
 }
 
-/// In at-least-one there is no fence, and that several may run is said first.
+/// In at-least-one CMD has no fence, and the runner first says that several may run.
 #[test]
 fn at_least_one_gives_no_fence() {
     let (_broker, election, host) = shared_broker("loose");
@@ -53,7 +53,7 @@ fn at_least_one_gives_no_fence() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// With --on-exit restart it runs again, under the same leadership.
+/// With --on-exit restart CMD runs again, under the same leadership.
 #[test]
 fn ended_cmd_restarts_on_request() {
     let (_broker, election, host) = shared_broker("again");
@@ -64,7 +64,7 @@ fn ended_cmd_restarts_on_request() {
     let log = one.log();
     assert!(log.contains("it runs again in 1s"), "{log}");
     assert_eq!(log.matches(&format!("leads {election}/0")).count(), 1, "{log}");
-    // Of the elected line and of each CMD.
+    // Fences of the elected line and of each CMD.
     assert!(
         log.lines().filter(|line| line.starts_with("fence ")).all(|line| line == last),
         "{log}"
@@ -73,7 +73,7 @@ fn ended_cmd_restarts_on_request() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// A runner with one role gives that back, and stands for it again.
+/// A runner with one role gives it back, and campaigns for it again.
 #[test]
 fn only_role_resigns_and_campaigns_again() {
     let (_broker, election, host) = shared_broker("only");

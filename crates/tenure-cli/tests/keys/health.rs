@@ -1,4 +1,4 @@
-//! How nodes do, asked of them from elsewhere.
+//! The state of nodes, asked from elsewhere.
 
 use serde_json::Value;
 

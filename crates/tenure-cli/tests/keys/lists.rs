@@ -1,4 +1,4 @@
-//! Which elections there are, and who wants them, asked with keys.
+//! Lists of elections and candidates, asked with keys.
 
 use serde_json::Value;
 use tenure_testkit::processes::Answer;
@@ -18,7 +18,7 @@ fn ask(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
     Asked { code: answer.code, told, errors: answer.err }
 }
 
-/// The same until a quorum answers.
+/// The answer of a quorum.
 fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
     eventually("a quorum answers", || {
         let asked = ask(fleet, command, key);
@@ -29,7 +29,7 @@ fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
 const ELECTIONS: [&str; 1] = ["elections"];
 const CANDIDATES: [&str; 1] = ["candidates"];
 
-/// Three nodes, one that leads, and one that waits.
+/// Three nodes, a leader, and a waiting candidate.
 fn fleet() -> (Fleet, String, String) {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
@@ -64,7 +64,7 @@ fn key_lists_own_elections_and_candidates() {
         assert_eq!(web["fence"], one["fence"]);
         assert_eq!((&other["id"], &other["state"]), (&"web-2".into(), &"waiting".into()));
     }
-    // It grows while the process says that it is still there.
+    // The span grows while the candidate repeats its request.
     let waits = || ask(&fleet, &CANDIDATES, &key).told["candidates"][1]["waits_ms"].as_u64();
     let before = eventually("for how long it has waited", waits);
     until("it has waited for longer", || waits() > Some(before + 4_000));
@@ -99,7 +99,7 @@ fn answers_below_a_quorum_are_marked() {
         "{warning}"
     );
 
-    // Of an election that nobody wants nothing is said but that.
+    // An unwanted election gets only this line.
     let none = ["candidates", "--election", "billing/y"];
     let answer = answered(&none);
     let said = "no member that answered names a leader of billing/y or a waiting candidate\n";

@@ -1,18 +1,18 @@
-//! A cluster that has no keys is given some, one process after the other, and goes on.
+//! A running cluster without keys gets some, one process after the other.
 
 use std::fs;
 
 use crate::fleet::{Fleet, NODES};
 use crate::until;
 
-/// A line of its own, to be put behind a key.
+/// The file with the line `accept-unsealed`, to be appended to a key.
 const OPEN: &str = "open";
 
 fn fence(led: &serde_json::Value) -> u64 {
     led["fence"].as_u64().unwrap()
 }
 
-/// Nothing is wrong with anybody else.
+/// Whether the status warns only that the node admits strangers.
 fn says_only_that_it_is_open(fleet: &Fleet) -> bool {
     let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();
     let open = warned.starts_with("the key file says accept-unsealed: ");
@@ -32,7 +32,7 @@ fn running_cluster_gets_keys() {
     for (nth, node) in NODES.iter().enumerate() {
         fleet.restart_node(node, &[&key, OPEN]);
         assert!(fleet.log(node).contains("everyone who reaches this process can speak as anybody"));
-        // By nodes with keys and without.
+        // Nodes with and without keys renew the lease.
         fleet.await_renewal("web");
         assert_eq!(fence(&fleet.leader_unsealed()), first, "{nth} have keys");
     }
@@ -45,7 +45,7 @@ fn running_cluster_gets_keys() {
     let advice = status["advice"].as_str().unwrap();
     assert!(advice.contains("keep accept-unsealed until all have keys"), "{advice}");
 
-    // Too early: who has no key is named, and heard again when the line is back.
+    // A step too early: the process without a key is named, and heard again when the line is back.
     fleet.give(&fleet.file("a"), &[&key]);
     until("a says whom it refuses", || {
         let status = fleet.keys("a");
@@ -89,7 +89,7 @@ fn running_cluster_gets_keys() {
     assert_eq!((&led["id"], fence(&led)), (&"new".into(), second));
 }
 
-/// Where it could not have been started without keys, a key file does not let strangers in.
+/// A process that needs keys outside loopback does not admit strangers because of its key file.
 #[test]
 fn only_a_flag_admits_strangers() {
     let fleet = Fleet::new();

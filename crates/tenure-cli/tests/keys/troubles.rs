@@ -1,4 +1,4 @@
-//! What is wrong with keys is told, and is in the status for as long as it is.
+//! Troubles with keys are reported, and stay in the status as long as they last.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ fn status_shows_unusable_key_file() {
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
         until("it is mended", || warned(&fleet, process).is_empty());
-        // What is mended by its mode alone does not change the file.
+        // A remedy by the mode alone does not change the file.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
         until("others can read it", || warned(&fleet, process).contains("its mode is 606"));
@@ -44,7 +44,7 @@ fn status_shows_peer_with_wrong_key() {
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     fleet.start_node("a", &key);
     fleet.start_node("b", &key);
-    // Without memory it asks the others.
+    // A node without memory asks the others.
     fleet.start_node_again("c", &other);
     let told = |fleet: &Fleet| warned(fleet, "a").contains("c at 127.0.0.1:");
     until("a says who has another key", || told(&fleet));
@@ -58,7 +58,7 @@ fn status_shows_peer_with_wrong_key() {
     until("c has the right one", || !told(&fleet));
 }
 
-/// To it they are silent, and only they know why.
+/// The nodes look silent to the runner, and only they know the reason.
 #[test]
 fn unaccepted_key_points_to_node_logs() {
     let mut fleet = Fleet::new();
@@ -72,12 +72,12 @@ fn unaccepted_key_points_to_node_logs() {
     until("it says what may be behind it", || fleet.log("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
-    // What an operator asks of its own machine.
+    // An operator asks the process on the own machine.
     let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }
 
-/// Each of the two is there, and neither is who is meant.
+/// Both processes run, and neither is the member meant.
 #[test]
 fn both_sides_report_exchanged_members() {
     let mut fleet = Fleet::new();

@@ -1,4 +1,4 @@
-//! What a new user does on three hosts, and reads: docs/operations.md shows it.
+//! The first steps of a user on three hosts, as docs/operations.md shows them.
 
 use tenure_testkit::processes::{Host, eventually};
 

@@ -1,4 +1,4 @@
-//! Three hosts, and what is run on them.
+//! Three hosts and their processes.
 
 use tenure_testkit::processes::{Answer, Host, Machine, Named, Network, Running};
 
@@ -30,20 +30,19 @@ impl Stage {
         self.machine.spawn(log, self.machine.command_in(&around, &Self::words(words, &key)))
     }
 
-    /// Starts the node `host`, which is new.
     pub(crate) fn node(&self, host: Host) -> Running {
         let state = self.machine.path(&format!("state-{host}")).display().to_string();
         let words = ["node", "--name", host.name(), "--new", "--state", &state];
         self.start(host, host.name(), &words)
     }
 
-    /// Starts a candidate that works until it is ended.
+    /// Starts a candidate whose CMD runs until it is ended.
     pub(crate) fn runner(&self, host: Host) -> Running {
         let words = ["run", "--id", host.name(), "--", "sleep", "1000000"];
         self.start(host, host.name(), &words)
     }
 
-    /// Runs a command to its end, where the last runner would be.
+    /// Runs a command to its end, on the host of the last runner.
     pub(crate) fn ask(&self, words: &[&str]) -> Answer {
         let host = Host::runner(2);
         let (key, around) = (self.hosts.key(host).display().to_string(), self.hosts.around(host));

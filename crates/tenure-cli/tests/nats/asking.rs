@@ -1,4 +1,4 @@
-//! What one is told that asks who leads, where that is not plain.
+//! Questions for a leader that have no plain answer.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -8,8 +8,8 @@ use tenure_testkit::processes::eventually;
 
 use crate::{LEASE, candidate, machine, words};
 
-/// One that asks with other times than those that take part is told so, with what to give; it
-/// neither hears that nobody leads nor of a bug.
+/// An asker with other times than the candidates gets an error with the right ones, and neither a
+/// vacancy nor a bug.
 #[test]
 fn asker_with_other_times_is_refused() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -33,14 +33,14 @@ fn asker_with_other_times_is_refused() {
         assert_eq!(code, Some(6), "{command} {more:?}: {out}{err}");
         assert!(err.contains("one takes part in cluster tenure and goes by"), "{err}");
         assert!(err.contains(&format!("fix: give the same, {fix}")), "{err}");
-        // An observer may say that it does not know before it hears of other times.
+        // An observer may report an unknown leader before it hears of other times.
         let is_known = |line: &str| !line.starts_with("unknown: ");
         assert!(!out.lines().any(is_known), "{command} {more:?}: {out}");
     }
 }
 
-/// While the lease of a leader may run that was stopped nobody says that the seat is vacant: the
-/// others know of it.
+/// While a stopped leader's lease may run, nobody reports a vacancy, because the others know of the
+/// lease.
 #[test]
 fn peers_report_stopped_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -60,7 +60,7 @@ fn peers_report_stopped_leader() {
     leader.signal(Signal::CONT);
 }
 
-/// The same with nobody else: it is unknown until every lease is over, and vacant then.
+/// Without other candidates the leader is unknown until every lease is over, and vacant then.
 #[test]
 fn lone_stopped_leader_stays_unknown() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -68,7 +68,7 @@ fn lone_stopped_leader_stays_unknown() {
     let leader = host.start("leader", &candidate("one", "1"));
     leader.line("fence <none>", 1);
     leader.signal(Signal::STOP);
-    // Until its first round is over it says nothing, and the lease is not over before 20 s.
+    // No answer comes before the first round is over, and the lease is not over before 20 s.
     let soon = host.ask(&words("leader", &["--wait", "10s", "--json"]));
     assert_eq!(soon.code, Some(4), "{}{}", soon.out, soon.err);
     let view: Value = serde_json::from_str(&soon.out).unwrap();
@@ -84,8 +84,8 @@ fn lone_stopped_leader_stays_unknown() {
     leader.signal(Signal::KILL);
 }
 
-/// An observer begins with the leader, not with not knowing: its first round has an answer, unless
-/// one of both stands still for that long.
+/// An observer first prints the leader: its first round has an answer, unless a process stands
+/// still for that long.
 #[test]
 fn observer_begins_with_the_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -1,12 +1,12 @@
-//! Which candidate leads: that is said as it starts, and where it gives way.
+//! The rank that decides who leads, reported at the start and at the end of a leadership.
 
 use serde_json::Value;
 use tenure_services::nats::{Cluster, Version};
 
 use crate::{candidate, machine, words};
 
-/// The rank is in the first line and in the status, drawn or not, and who resigns is told that the
-/// lowest leads next.
+/// The rank is in the first line and in the status, drawn or not, and a resigning candidate says
+/// that the lowest leads next.
 #[test]
 fn rank_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -32,7 +32,8 @@ fn rank_is_reported() {
     one.line("one leads billing", 2);
 }
 
-/// Of two that have the same rank both are told so, and one that gives way says to whom.
+/// Both of two candidates with the same rank warn of it, and a candidate that gives way names the
+/// other.
 #[test]
 fn equal_and_lower_ranks_are_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -1,4 +1,4 @@
-//! What the commands say of voters.
+//! The commands on voters.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -9,8 +9,8 @@ use tenure_testkit::processes::{Machine, eventually};
 
 use crate::network::{IDS, Network, end};
 
-/// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
-/// followed by another.
+/// CMD gets its fence, observers hear of each change, and after an ordered resignation another
+/// voter leads.
 #[test]
 fn observers_see_the_next_leader() {
     let network = Network::new();
@@ -30,7 +30,7 @@ fn observers_see_the_next_leader() {
     end(voters);
 }
 
-/// Without anybody who answers it is not known who leads, and why is said.
+/// Without an answering voter the leader is unknown, with the reason.
 #[test]
 fn silent_voters_leave_leader_unknown() {
     let network = Network::new();
@@ -41,7 +41,7 @@ fn silent_voters_leave_leader_unknown() {
     assert!(unknown.err.contains("fix: see that voters run there"), "{}", unknown.err);
 }
 
-/// A list may name a server of the web, with or without a secret.
+/// A list may name a web server, with or without a secret.
 #[test]
 fn foreign_servers_are_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -68,7 +68,7 @@ fn foreign_servers_are_named() {
     }
 }
 
-/// One voter alone of three knows of no leader, and does not say that there is none.
+/// A lone voter of three knows of no leader, and does not claim that there is none.
 #[test]
 fn lone_voter_denies_no_leader() {
     let network = Network::new();
@@ -80,7 +80,7 @@ fn lone_voter_denies_no_leader() {
     end(vec![voter]);
 }
 
-/// In `available` CMD has neither a fence nor an end, and each side that is left has a leader.
+/// In `available` CMD has neither a fence nor an end, and each remaining side has a leader.
 #[test]
 fn lone_available_voter_leads_without_fence() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available");
@@ -99,14 +99,14 @@ fn lone_available_voter_leads_without_fence() {
     voters[nth].line("fence <none> end <none>", 1);
     voters[nth].signal(Signal::KILL);
     voters[1 - nth].line("fence <none> end <none>", 1);
-    // Who asks for a leader with a fence is told that there is none here.
+    // An asker for a leader with a fence hears that this mode has none.
     let list = network.list(2);
     let other = network.told(&["leader", "--mode", "majority", "--voter-list", &list]);
     assert_eq!(other.code, Some(2), "{}", other.err);
     assert!(other.err.contains("in the mode available"), "{}", other.err);
 }
 
-/// What follows from others is shown: L, what of it counts, and the bound of a failover.
+/// Derived values are shown: L, the part of it that counts, and the bound of a failover.
 #[test]
 fn lease_and_bounds_are_shown() {
     let network = Network::new().keeping([

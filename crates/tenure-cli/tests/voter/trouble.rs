@@ -1,5 +1,5 @@
-//! What an operator is told when something is wrong: a directory that is gone, voters that
-//! begin with others, another election, another secret.
+//! Troubles that operators see: a lost directory, different initial voters, another election,
+//! another secret.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn members(network: &Network, list: &str) -> Answer {
     network.machine.ask(&["members", "show", "--voter-list", list])
 }
 
-/// A state directory is moved away, and put back.
+/// The test moves a state directory away, and back.
 #[test]
 fn lost_directories_are_shown() {
     let network = Network::new();
@@ -35,7 +35,7 @@ fn lost_directories_are_shown() {
     end(vec![voter]);
 }
 
-/// Two of them list one more than the other.
+/// Two of three voters list one voter more than the third.
 #[test]
 fn different_voter_lists_are_reported() {
     let network = Network::new();
@@ -63,8 +63,8 @@ fn different_voter_lists_are_reported() {
     end(vec![alone, other]);
 }
 
-/// Those that ask for another election, or with another secret, are told that, and what to give.
-/// Without any one may ask who leads, and change nothing.
+/// Questions for another election, or with another secret, get an error with the remedy. Without a
+/// secret anybody may ask for the leader, and change nothing.
 #[test]
 fn foreign_election_or_secret_is_refused() {
     let with = |secret| Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_SECRET", secret);

@@ -1,12 +1,12 @@
-//! What is said of a CMD.
+//! Reports about CMD.
 
 use rustix::process::Signal;
 use tenure_testkit::processes::HangingLibrary;
 
 use crate::Stage;
 
-/// Its guard ends with it, and may have done so before the first renewal is handed on: nothing was
-/// lost, and nothing is warned of.
+/// The guard ends with CMD, perhaps before the first renewal is passed on: nothing is lost, and no
+/// warning comes.
 #[test]
 fn quick_command_is_reported_correctly() {
     let mut stage = Stage::new();
@@ -24,7 +24,7 @@ fn quick_command_is_reported_correctly() {
     }
 }
 
-/// The same line stands in the crontabs of three machines.
+/// The crontabs of three machines have the same line.
 #[test]
 fn single_machine_runs_the_job() {
     let mut stage = Stage::new();
@@ -38,12 +38,12 @@ fn single_machine_runs_the_job() {
     assert_eq!(code, Some(7), "{log}");
     assert!(log.contains("CMD has not run: two does not lead e within 1s"), "{log}");
     assert!(!made.exists(), "{log}");
-    // Its CMD has ended with 0, and so does it.
+    // CMD ended with 0, and so does the runner.
     stage["one"].signal(Signal::TERM);
     assert_eq!(stage.ended("one").code(), Some(0), "{}", stage.log("one"));
     stage.says("one", "before --hold is over, so that another candidate may run CMD again: signal");
 
-    // A CMD that fails is left to the others.
+    // A CMD that fails is left to the other candidates.
     stage.0.candidate("three", &["--once", "--hold", "1h"], &["false"]);
     assert_eq!(stage.ended("three").code(), Some(1));
     let more = ["--once", "--try", "1h", "--hold", "1ms"];
@@ -52,7 +52,7 @@ fn single_machine_runs_the_job() {
     assert!(made.exists());
 }
 
-/// Who waits runs CMD again then: that takes a name that was not mistyped.
+/// A waiting candidate runs CMD again then, if its name was typed correctly.
 #[test]
 fn hold_passes_only_to_waiting_candidate() {
     let mut stage = Stage::new();
@@ -75,7 +75,7 @@ fn hold_passes_only_to_waiting_candidate() {
     }
 }
 
-/// Starting CMD takes longer than such a lease: nobody else would ever get to lead, and nothing
+/// Starting CMD takes longer than such a lease: no other candidate would ever lead, and no message
 /// would say why.
 #[test]
 fn short_leases_are_reported_and_spaced() {
@@ -90,7 +90,7 @@ fn short_leases_are_reported_and_spaced() {
     command.env("LD_PRELOAD", library.path());
     stage.spawn("one", command);
     stage.says("one", "one campaigns");
-    // The runner has started without it; no guard comes so far.
+    // The runner has started without the library; no guard has come so far.
     library.make();
     stage.node("a", &[&common[..], &["--new", "--lease", "1s", "--lease-max", "1s"]].concat());
     let named = "in a row were over before CMD ran: the next campaign begins in 2s";
