@@ -1,7 +1,7 @@
 use super::{Check, Claim, Elections, Fact, Property};
 use crate::etcd::plan::FENCE_END;
 
-/// Each fence has room for the revision that it is made of.
+/// Each fence has room for its revision.
 #[derive(Debug, Default)]
 pub(super) struct FencesHaveRoom;
 
