@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_seen_means_at_most_three() {
+    fn zero_seen_means_at_most_three() {
         // The exact values are 2.996, 4.744 and 16.96.
         for (seen, most) in [(0, 2.996), (1, 4.744), (10, 16.96)] {
             let found = poisson_at_most(seen);

@@ -10,8 +10,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::symmetry::TWINS;
 
-/// 128 bits that stand for a value: at 10⁸ states the odds of one collision are below 10⁻²².
-/// The keys are fixed, so that the same run visits the same states in the same order.
+/// 128 bits that stand for a value: at 10⁸ states the odds of one collision are below 10⁻²². The
+/// keys are fixed, so that the same run visits the same states in the same order.
 pub(crate) fn print_of(value: &impl Hash) -> u128 {
     let mut hasher = SipHasher13::new_with_keys(1, 4);
     value.hash(&mut hasher);
@@ -23,7 +23,7 @@ pub(crate) struct Known<T>(Rc<Entry<T>>);
 
 struct Entry<T> {
     print: u128,
-    /// The prints of what it becomes when nodes change places.
+    /// Prints of the value when nodes change places.
     twins: Cell<[u128; TWINS]>,
     value: T,
 }
@@ -33,7 +33,7 @@ impl<T> Known<T> {
         self.0.print
     }
 
-    /// The prints of its twins, itself first.
+    /// Prints of its twins, itself first.
     pub(crate) fn twins(&self) -> [u128; TWINS] {
         self.0.twins.get()
     }
@@ -77,7 +77,7 @@ impl<T> Hash for Known<T> {
     }
 }
 
-/// Pool of values, a copy of each that was ever made.
+/// A pool with one copy of each value.
 pub(crate) struct Pool<T>(HashMap<u128, Known<T>>);
 
 impl<T: Hash> Pool<T> {

@@ -16,24 +16,23 @@ use super::setting::Setting;
 /// Reading of a clock when its machine starts.
 const ORIGIN: u64 = 10_000_000_000;
 
-/// A node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
-    /// Its place among the nodes.
+    /// Place among the nodes.
     pub(crate) number: usize,
-    /// How many lives it had before this one.
+    /// Number of earlier lives.
     pub(crate) life: u8,
     pub(crate) clock: Clock,
     /// Whether its application wants it to lead.
     pub(crate) campaigning: bool,
-    /// The first Start of its latest attempt to lead, on its own clock.
+    /// First Start of its latest attempt to lead, on its own clock.
     pub(crate) first: Time,
     pub(crate) core: Nerio,
     /// State of a grantor that outlives the process.
     pub(crate) disk: Option<Remembered>,
 }
 
-/// Something on its way.
+/// A message on its way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Letter {
     pub(crate) to: usize,
@@ -74,7 +73,7 @@ pub(crate) enum Outward {
 }
 
 impl Node {
-    /// Started at the true time zero.
+    /// A node that started at the true time zero.
     pub(crate) fn new(setting: &Setting, number: usize) -> Self {
         let clock = Clock::new(0, ORIGIN, setting.rates[number]);
         let core = grantors::core(setting, number);
@@ -85,7 +84,7 @@ impl Node {
         node
     }
 
-    /// The life of it that goes on.
+    /// Its present life.
     pub(crate) fn life(&self) -> Life {
         Life { node: self.number, number: self.life }
     }
@@ -135,8 +134,8 @@ impl Node {
         Ok((node, outward))
     }
 
-    /// Hands over one input, carries out its effects in their order, and answers the flushes:
-    /// the disk of the model is fast.
+    /// Passes one input, carries out its effects in their order, and answers the flushes: the disk
+    /// of the model is fast.
     fn feed(&mut self, now: Time, input: Input<Words>) -> Result<Vec<Outward>, String> {
         let mut inputs = VecDeque::from([input]);
         let mut outward = Vec::new();

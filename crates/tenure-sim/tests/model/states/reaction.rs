@@ -11,7 +11,7 @@ use super::known::{Known, Pool};
 use super::node::{Letter, Node, Outward, Stimulus};
 use super::setting::Setting;
 
-/// The node afterwards and what others notice of it, or the property that it violated.
+/// The node after a stimulus with its effects on others, or the violated property.
 pub(crate) type Reaction = Result<(Known<Node>, Vec<Consequence>), String>;
 
 /// Effect of a node on others, as known values.
@@ -57,12 +57,12 @@ impl Reactions {
         self.tick * u64::from(tick)
     }
 
-    /// How often a core was called.
+    /// Number of calls of the core.
     pub(crate) fn calls(&self) -> usize {
         self.called.len()
     }
 
-    /// Calls the core, unless it was called with the same before.
+    /// Calls the core, unless the result is known.
     pub(crate) fn call(
         &mut self,
         node: &Known<Node>,

@@ -1,12 +1,12 @@
-//! Nodes may change places: one state stands for all that differ in that alone.
+//! Nodes may change places: one state stands for all that differ only in that.
 //!
-//! A core is opaque, so nothing is renamed inside it. Its *twin* under a permutation of the
-//! nodes is found by doing: the twin of a first state is the first state of the node at the
-//! other place, and when a node reacts to something, its twin reacts to the twin of that, and
-//! what comes of it are the twins of what came of the first. Each twin is thus the real core in
-//! a state it really reaches. [`Known::pair`] makes sure that a state has one twin however it
-//! was reached; then permuting is an automorphism of the model, its properties do not tell
-//! these nodes apart, and one of each orbit is enough. Their clocks run at one rate.
+//! A core is opaque, so no name inside it changes. Its *twin* under a permutation of the nodes is
+//! found by running it: the twin of a first state is the first state of the node at the other
+//! place, and when a node reacts to a stimulus, its twin reacts to the stimulus' twin, and the
+//! outcomes are twins. Each twin is thus the real core in a state that it really reaches.
+//! [`Known::pair`] makes sure that a state has one twin on every way; then permuting is an
+//! automorphism of the model, its properties treat these nodes alike, and one of each orbit is
+//! enough. Their clocks run at one rate.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -18,12 +18,12 @@ use super::known::Known;
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reaction, Reactions};
 
-/// The most permutations: of three nodes.
+/// The largest number of permutations: of three nodes.
 pub(crate) const TWINS: usize = 6;
 
-/// The ways in which nodes may change places.
+/// The permutations of nodes.
 pub(crate) struct Symmetry {
-    /// Where each node goes; the first changes nothing.
+    /// New place of each node; the first permutation changes nothing.
     permutations: Vec<Vec<usize>>,
 }
 
@@ -52,7 +52,7 @@ impl Symmetry {
         self.permutations.len()
     }
 
-    /// Where a node goes.
+    /// The new place of a node.
     fn place(&self, permutation: usize, node: usize) -> usize {
         self.permutations[permutation][node]
     }
@@ -64,7 +64,7 @@ impl Symmetry {
         self.permutations.iter().position(turns).expect("permutations are a group")
     }
 
-    /// The first states of all nodes are twins.
+    /// Pairs the first states of all nodes.
     pub(crate) fn pair_first(&self, nodes: &[Known<Node>]) {
         for permutation in 1..self.len() {
             for (n, node) in nodes.iter().enumerate() {
@@ -111,7 +111,7 @@ fn stamp(noticed: &[Consequence]) -> Option<&Known<QuorumTimestamp>> {
 }
 
 impl Reactions {
-    /// The reaction of a node to a stimulus, with the twins of everything in it.
+    /// The reaction of a node to a stimulus, with all twins.
     pub(crate) fn of(
         &mut self,
         symmetry: &Symmetry,

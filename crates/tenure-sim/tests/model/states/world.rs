@@ -80,7 +80,7 @@ impl World {
         &self.reactions.setting
     }
 
-    /// How many different states of one node there were, and how many calls of the core.
+    /// The numbers of different states of single nodes, and of calls of the core.
     pub(crate) fn work(&self) -> (usize, usize) {
         (self.reactions.nodes.len(), self.reactions.calls())
     }
@@ -149,7 +149,7 @@ impl World {
         }
     }
 
-    /// Adds what people and machines do to nodes.
+    /// Adds faults and commands.
     fn troubles(&self, state: &State, actions: &mut Vec<Action>) {
         let left = &state.left;
         let at = self.time(state.tick);
@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    /// Everything that can happen, in an order that depends on the state alone.
+    /// All possible actions, in an order that depends on the state alone.
     pub(crate) fn actions(&self, state: &State) -> Vec<Action> {
         let left = &state.left;
         let at = self.time(state.tick);
@@ -287,8 +287,8 @@ impl World {
             }
         };
         // Prints are random numbers, so that sums of them, each taken an odd number of times,
-        // tell sets of them apart. Nodes and letters know their places themselves; only the
-        // order within a channel, and whether a letter is late, has to be added.
+        // distinguish sets of them. Nodes and letters contain their places; only the order within a
+        // channel, and the lateness of a letter, must be added.
         state.nodes.iter().for_each(|node| add(node.twins(), 1));
         state.late.iter().for_each(|letter| add(letter.twins(), LATE));
         state.judge.stamp.iter().for_each(|last| add(last.twins(), 1));
@@ -306,7 +306,7 @@ impl World {
         sums.iter().copied().min().unwrap()
     }
 
-    /// Marks that the state shows; the search has to find each somewhere.
+    /// The state's marks; the search must find each somewhere.
     pub(crate) fn marks(&mut self, state: &State) -> Vec<&'static str> {
         let setting = Rc::clone(self.setting());
         let all = setting.budget;
@@ -356,7 +356,7 @@ impl World {
     }
 }
 
-/// Behind what is on its way between the same two.
+/// Adds a letter behind those on the same way.
 fn queue(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
     let at = letters.partition_point(|other| other.channel() <= letter.channel());
     letters.insert(at, letter);
