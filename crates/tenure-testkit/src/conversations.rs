@@ -7,11 +7,11 @@ use std::path::Path;
 
 use similar::TextDiff;
 
-/// More than this nobody reads line by line.
+/// People do not read longer records line by line.
 pub const LINES_MAX: usize = 85;
 
-/// Compares what was recorded with what stands below the line `---` of the file of this name;
-/// above it its author says what happens and what to look at.
+/// Compares a record with the text below the line `---` of the file of this name. The text above
+/// the line is written by a person: it says what happens, and what to look at.
 pub fn recorded(folder: &str, name: &str, record: &str) {
     let path = Path::new(folder).join(format!("{name}.txt"));
     let text = std::fs::read_to_string(&path)
@@ -23,8 +23,8 @@ pub fn recorded(folder: &str, name: &str, record: &str) {
     compare(&path, &text, &format!("{preface}\n---\n{record}"));
 }
 
-/// Compares the text of a file with what was found, and writes that if golden texts are to be
-/// written.
+/// Compares the text of a golden file with what the cores do now. During `cargo xtask bless` the
+/// function replaces the text.
 pub fn compare(path: &Path, text: &str, found: &str) {
     if found == text {
         return;
@@ -35,7 +35,7 @@ pub fn compare(path: &Path, text: &str, found: &str) {
     panic!("{}", difference(path, text, found));
 }
 
-/// Whether golden texts are to be written. Never in CI, where nobody would read them.
+/// Whether golden texts are to be written. CI never writes them: nobody would read them there.
 fn blessing() -> bool {
     let bless = std::env::var_os("TENURE_BLESS").is_some();
     let ci = std::env::var_os("CI").is_some();

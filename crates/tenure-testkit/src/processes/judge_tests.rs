@@ -32,7 +32,7 @@ fn successive_leaders_are_right() {
 #[test]
 fn late_lines_are_overlaps() {
     assert_eq!(wrong(&format!("{TWO}\ntick 202 1 x 11 950")), Wrong::Overlap);
-    // Even if the clock says that it came before.
+    // The order of writes counts even where the clock contradicts it.
     assert_eq!(wrong(&format!("{TWO}\ntick 131 1 x 11 950")), Wrong::Overlap);
 }
 
@@ -75,7 +75,7 @@ fn work_without_a_begin_is_wrong() {
 fn work_beyond_its_lease_is_wrong() {
     let since = Time::from_nanos(5_000_000_000);
     let at = |time: Time| format!("tick {} 3 y 20 990", time.as_nanos());
-    // The machine may have stood still just before.
+    // A short delay may be the machine's.
     let late = format!("{TWO}\n{}\n{}", at(since), at(since.after(moment())));
     let judge = verdict(&late).unwrap();
     assert_eq!(judge.tallies.beyond, 2);
@@ -105,7 +105,7 @@ fn the_longest_overlap_is_measured() {
     };
     read(&mut judge, TWO);
     assert_eq!(judge.overlap(Time::ZERO), Duration::ZERO);
-    // The first one goes on until 250, and the second until 240.
+    // The first leadership goes on until 250, the second until 240.
     read(&mut judge, "tick 230 1 x 10 950\ntick 240 3 y 20 990\ntick 250 1 x 10 950");
     assert_eq!(judge.overlap(Time::ZERO), Duration::from_nanos(40));
     assert_eq!(judge.overlap(Time::from_nanos(225)), Duration::from_nanos(15));
@@ -114,8 +114,7 @@ fn the_longest_overlap_is_measured() {
     assert_eq!((leader.id.as_str(), leader.ticks), ("x", 4), "whose line was the last");
     assert_eq!(judge.began_after(Fence::new(1)), Some(Time::from_nanos(200)));
     assert_eq!(judge.tallies.leaderships, 2);
-    // A candidate does not overlap with itself, and a tick without a beginning is wrong all the
-    // same.
+    // A candidate does not overlap with itself, and a tick without a begin stays a violation.
     read(&mut judge, "begin 260 7 x 40 990\ntick 261 1 x 10 950");
     assert_eq!(judge.overlap(Time::from_nanos(255)), Duration::ZERO);
     assert!(matches!(

@@ -1,4 +1,4 @@
-//! A line of the journal: what a process of CMD did, when, and under which leadership.
+//! A line of the journal: a step of a process of CMD, its time, and its leadership.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use tenure_core::{Fence, Time};
 pub enum What {
     /// The first process of CMD has started.
     Begin,
-    /// A child of it has started.
+    /// A child of the first process has started.
     Child,
     /// Work.
     Tick,
@@ -19,29 +19,28 @@ pub enum What {
     End,
 }
 
-/// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
     pub what: What,
-    /// Read immediately before the line was written.
+    /// Clock reading immediately before the line was written.
     pub at: Time,
-    /// Fence of its leadership; where there are no fences, the start of its CMD.
+    /// Fence of its leadership; in a protocol without fences, the start of its CMD.
     pub fence: Fence,
-    /// Id of its candidate.
     pub id: String,
     pub pid: i32,
-    /// The end of the lease as the process last read it, before `at`; zero when it could not.
+    /// End of the lease as the process last read it, before `at`; zero if the process could not
+    /// read it.
     pub until: Time,
 }
 
 impl What {
-    /// Each, with the word for it.
+    /// All steps, each with its word.
     const WORDS: [(Self, &str); 4] =
         [(Self::Begin, "begin"), (Self::Child, "child"), (Self::Tick, "tick"), (Self::End, "end")];
 }
 
 impl Line {
-    /// How much of the lease was left; negative beyond its end.
+    /// Rest of the lease, as `Ok`; time since its end, as `Err`.
     pub fn left(&self) -> Result<Duration, Duration> {
         if self.until >= self.at {
             Ok(self.until.since(self.at))
