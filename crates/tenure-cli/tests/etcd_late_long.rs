@@ -77,7 +77,7 @@ fn trials() {
     let (mut met, mut tried, mut overlaps) = (0, 0, 0);
     while met < trials && tried < 3 * trials {
         tried += 1;
-        let Found { late, stayed, overlapping } = lab.trial();
+        let TrialFindings { late, stayed, overlapping } = lab.trial();
         println!(
             "trial {tried}: {late} of our leases would have been revoked late, {stayed} of \
              {ELECTIONS} leaders stayed, {overlapping} elections with two CMDs"
@@ -91,7 +91,7 @@ fn trials() {
 }
 
 /// The findings of a trial.
-struct Found {
+struct TrialFindings {
     /// Leases that carried our keys at the cut, and that the deposed leader wanted to end later.
     late: usize,
     /// Elections with the same leader until the runners were stopped.
@@ -200,7 +200,7 @@ impl Lab {
         to(0)
     }
 
-    fn trial(&mut self) -> Found {
+    fn trial(&mut self) -> TrialFindings {
         let since = self.lead();
         self.await_keys(self.runners.len());
         // Leases of this term have been renewed at least once.
@@ -231,7 +231,7 @@ impl Lab {
         still.iter().for_each(|id| self.signal(id, Signal::CONT));
         let log = self.etcd.member(0).log().split_off(told);
         let late = ours.iter().filter(|lease| is_late(&log, **lease)).count();
-        Found { late, stayed, overlapping: self.overlapping() }
+        TrialFindings { late, stayed, overlapping: self.overlapping() }
     }
 
     /// The number of elections with two CMDs at once. Each is printed, and judged again from now

@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Trial};
 use rustix::process::Signal;
 use tenure::clock;
 use tenure_services::kafka::{ClusterConfig, Version};
-use tenure_testkit::processes::{Journal, Machine, PACE, ROLE, Running, main as started};
+use tenure_testkit::processes::{Journal, Machine, PACE, ROLE, RunningCommand, main as started};
 
 const ROLES: usize = 16;
 const STAGES: [usize; 7] = [1, 2, 5, 20, 5, 2, 1];
@@ -49,7 +49,7 @@ fn spread() {
         .with(PACE, "100");
     let mut journals: Vec<_> =
         (0..ROLES).map(|role| Journal::create(machine.path(&format!("journal.{role}")))).collect();
-    let mut running: Vec<(String, Running)> = Vec::new();
+    let mut running: Vec<(String, RunningCommand)> = Vec::new();
     for count in STAGES {
         while running.len() < count {
             let id = format!("process-{}", running.len() + 1);
@@ -74,7 +74,7 @@ fn spread() {
 
 /// A runner that stands for every role; each CMD is a worker that writes to the journal of its
 /// role.
-fn start(machine: &Machine, id: &str) -> Running {
+fn start(machine: &Machine, id: &str) -> RunningCommand {
     let worker = std::env::current_exe().unwrap();
     let journal = machine.path("journal.{role}");
     let [worker, journal] = [&worker, &journal].map(|path| path.to_str().unwrap());

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::processes::wait::eventually;
-use tenure_testkit::processes::{Host, Machine, Namespaces, Network, Running};
+use tenure_testkit::processes::{Host, Machine, Namespaces, Network, RunningCommand};
 
 /// A lease of 3.5 s.
 const TIMES: [&str; 8] = [
@@ -39,7 +39,7 @@ const LONG: Duration = Duration::from_secs(10);
 
 struct Halves {
     // Voters end before their namespaces are removed.
-    _voters: Vec<Running>,
+    _voters: Vec<RunningCommand>,
     namespaces: Namespaces,
     machine: Machine,
 }

@@ -70,9 +70,9 @@ fn two_leaders_are_noticed() {
 /// Worlds with several servers that are never apart: all are connected, no message is lost, and
 /// each takes less than H/2.
 #[derive(Clone, Copy, Debug)]
-struct Routed;
+struct RoutedWorlds;
 
-impl Source for Routed {
+impl Source for RoutedWorlds {
     type Scenario = LeasedLeaders;
 
     const NAME: &'static str = "allcall";
@@ -91,7 +91,7 @@ impl Source for Routed {
 /// The first of 2,000 such worlds in which two participants that had listened together both led.
 #[test]
 fn connected_servers_have_one_leader() {
-    suite::assert_none(&suite::worlds(Routed, 1_921, 1));
+    suite::assert_none(&suite::worlds(RoutedWorlds, 1_921, 1));
 }
 
 /// Worlds that once showed a fault, each with a sentence.

@@ -30,9 +30,9 @@ fn faults_within_the_model_violate_nothing() {
 
 /// Worlds of `at_least_one`, judged as if only one process of a group might lead.
 #[derive(Clone, Copy, Debug)]
-struct Overlapping;
+struct OverlappingWorlds;
 
-impl Source for Overlapping {
+impl Source for OverlappingWorlds {
     type Scenario = Emergence;
 
     const NAME: &'static str = "nele";
@@ -48,7 +48,7 @@ impl Source for Overlapping {
 /// candidacy: shrinking removes all else, and the rest shows the failure again.
 #[test]
 fn leaders_without_claims_are_noticed() {
-    let sweep = suite::worlds(Overlapping, 1, 100);
+    let sweep = suite::worlds(OverlappingWorlds, 1, 100);
     let small = suite::failures_are_made_small(&sweep, &["A claim is proven by the log"]);
     assert!(small.only.len() <= 2, "{} of {}", small.only.len(), small.before);
 }

@@ -41,9 +41,9 @@ fn faults_within_the_model_violate_nothing() {
 
 /// Worlds in which each part has a leader, judged as if only one of all might lead.
 #[derive(Clone, Copy, Debug)]
-struct Overlapping;
+struct OverlappingWorlds;
 
-impl Source for Overlapping {
+impl Source for OverlappingWorlds {
     type Scenario = RegionalVoters;
 
     const NAME: &'static str = "voter";
@@ -63,7 +63,7 @@ impl Source for Overlapping {
 /// its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
-    let sweep = suite::worlds(Overlapping, 50, 200);
+    let sweep = suite::worlds(OverlappingWorlds, 50, 200);
     let small = suite::failures_are_made_small(&sweep, &["At most one leader"]);
     let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol voter --only "), "{command}");

@@ -42,9 +42,9 @@ fn fences_hold_beyond_the_bound() {
 
 /// Worlds whose clocks break their bound, judged as if all kept to it.
 #[derive(Clone, Copy, Debug)]
-struct Unbounded;
+struct UnboundedWorlds;
 
-impl Source for Unbounded {
+impl Source for UnboundedWorlds {
     type Scenario = QuorumLeases;
 
     const NAME: &'static str = "nerio";
@@ -58,7 +58,7 @@ impl Source for Unbounded {
 #[test]
 fn two_leaders_are_noticed() {
     let meant = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
-    let of = |seed: u64| suite::worlds(Unbounded, seed, 1);
+    let of = |seed: u64| suite::worlds(UnboundedWorlds, seed, 1);
     let overlaps = |seed: &u64| {
         let violation = of(*seed).run().violation;
         violation.is_some_and(|(_, violation)| meant.contains(&violation.property))

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
 use crate::output;
-use crate::protocol::{AnyElection, Asks};
+use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
 /// How long to wait for the reason of an unknown leader: the task that finds the reason may run
@@ -24,7 +24,7 @@ const HURRIED: &str = "--wait 0s gave nobody the time to answer";
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
     let until = wait.map(|wait| clock::now().after(wait));
-    let once = || backend.asker(&election, Asks::Once, &context.origins);
+    let once = || backend.asker(&election, AskMode::Once, &context.origins);
     let participant = match until {
         Some(until) => starting::within(until, protocol, backend.silence(), once, |_| ()).await?,
         None => starting::aloud(once(), backend.silence(), starting::warns("")).await?,

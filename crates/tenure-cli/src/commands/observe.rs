@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
 use crate::output::{self, millis};
-use crate::protocol::{Asks, Participant, Protocol};
+use crate::protocol::{AskMode, Participant, Protocol};
 use crate::settings::Context;
 
 /// How long to wait for the first leader before the output reports that the leader is unknown.
@@ -23,7 +23,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let Context { json: as_json, origins } = context;
     let mut signals = Signals::new()?;
     let mut reader_left = std::pin::pin!(output::reader_left());
-    let start = backend.asker(&election, Asks::On, &origins);
+    let start = backend.asker(&election, AskMode::On, &origins);
     let participant = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),

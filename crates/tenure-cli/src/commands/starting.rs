@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::{Participant, Protocol, Started};
+use crate::protocol::{Participant, Protocol, StartedParticipant};
 
 /// The shortest time for a start, even under a shorter limit.
 const STARTING: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ pub(super) async fn within<'a>(
     until: Time,
     protocol: &Protocol,
     silence: Silence,
-    once: impl Fn() -> Started<'a>,
+    once: impl Fn() -> StartedParticipant<'a>,
     mut tell: impl FnMut(&Failure),
 ) -> Result<Box<dyn Participant>, Failure> {
     let left = || until.since(clock::now());
@@ -57,7 +57,7 @@ pub(super) async fn within<'a>(
 
 /// Awaits a start, and reports why it has no answer once that lasts.
 pub(super) async fn aloud(
-    mut start: Started<'_>,
+    mut start: StartedParticipant<'_>,
     mut silence: Silence,
     mut tell: impl FnMut(&Failure),
 ) -> Result<Box<dyn Participant>, Failure> {
@@ -100,7 +100,7 @@ mod tests {
     async fn starts(span: Duration) -> (Exit, u32, u32) {
         let tries = Cell::new(0);
         let mut told = 0;
-        let once = || -> Started<'_> {
+        let once = || -> StartedParticipant<'_> {
             tries.set(tries.get() + 1);
             let exit = if tries.get() > 2 { Exit::Refused } else { Exit::Unknown };
             at_once(Err(Failure::new(exit, "no", "wait")))
@@ -122,7 +122,7 @@ mod tests {
     async fn short_times_end_with_the_reason() {
         let (tell, silence) = watch::channel(None);
         tell.send_replace(Some(Failure::new(Exit::Unknown, "nobody listens", "begin it")));
-        let once = || -> Started<'_> { Box::pin(std::future::pending()) };
+        let once = || -> StartedParticipant<'_> { Box::pin(std::future::pending()) };
         let ended = within(clock::now(), ALL[0], silence, once, |_| ()).await;
         assert_eq!(ended.err().unwrap().what, "nobody listens");
     }

@@ -282,7 +282,7 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-fn not_safe(directory: &Path, Unsafe { why, cure }: &Unsafe) -> Failure {
+fn not_safe(directory: &Path, UnsafePath { why, cure }: &UnsafePath) -> Failure {
     let named = directory.display().to_string();
     let cure = format!(", or have this one changed: {cure} {}", shell_word(&named));
     unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
@@ -326,21 +326,21 @@ pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failu
 
 /// The reason for which a directory is unsafe, and the command that mends it, without the path.
 #[derive(PartialEq, Eq, Debug)]
-struct Unsafe {
+struct UnsafePath {
     why: String,
     cure: String,
 }
 
 /// Checks a directory of `owner` with this `mode` for sockets of `user`. Root can do anything
 /// anyway. In a sticky directory such as `/tmp` only the owners of files can remove them.
-fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<Unsafe> {
+fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
         let why = format!("belongs to user {owner}, and this process runs as user {user}");
-        return Some(Unsafe { why, cure: format!("chown {user}") });
+        return Some(UnsafePath { why, cure: format!("chown {user}") });
     }
     let sticky = mode & 0o1000 != 0;
     let why = || format!("has the mode {:03o}: others can write to it", mode & 0o7777);
-    (mode & 0o022 != 0 && !sticky).then(|| Unsafe { why: why(), cure: "chmod go-w".into() })
+    (mode & 0o022 != 0 && !sticky).then(|| UnsafePath { why: why(), cure: "chmod go-w".into() })
 }
 
 /// Locks the file beside the socket; returns `None` if another process has it. The lock ends with
@@ -434,11 +434,14 @@ mod tests {
         for (owner, mode) in [(7, 0o777), (7, 0o720), (0, 0o757)] {
             let why = format!("has the mode {mode:o}: others can write to it");
             let cure = "chmod go-w".to_owned();
-            assert_eq!(unsafe_because(owner, mode, 7), Some(Unsafe { why, cure }));
+            assert_eq!(unsafe_because(owner, mode, 7), Some(UnsafePath { why, cure }));
         }
         for mode in [0o700, 0o1777] {
             let why = "belongs to user 8, and this process runs as user 7".to_owned();
-            assert_eq!(unsafe_because(8, mode, 7), Some(Unsafe { why, cure: "chown 7".into() }));
+            assert_eq!(
+                unsafe_because(8, mode, 7),
+                Some(UnsafePath { why, cure: "chown 7".into() })
+            );
         }
     }
 

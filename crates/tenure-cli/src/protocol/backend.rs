@@ -43,15 +43,15 @@ pub trait Backend: Debug {
         id: &'a NodeName,
         election: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a>;
+    ) -> StartedParticipant<'a>;
 
     /// Starts a participant that only asks about `election`.
     fn asker<'a>(
         &'a self,
         election: &'a ElectionName,
-        asks: Asks,
+        asks: AskMode,
         origins: &'a Origins,
-    ) -> Started<'a>;
+    ) -> StartedParticipant<'a>;
 
     /// The reason for which a start has no answer of its service, if it needs one.
     fn silence(&self) -> watch::Receiver<Option<Failure>> {
@@ -94,7 +94,7 @@ impl dyn Backend {
 
 /// How long an asker asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asks {
+pub enum AskMode {
     /// Until the first answer, or the reason for having none.
     Once,
     /// Until a signal ends the asker.
@@ -102,7 +102,7 @@ pub enum Asks {
 }
 
 /// A participant that has started, or its failure.
-pub type Started<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
+pub type StartedParticipant<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
 
 /// A process's part in elections: it campaigns, or only asks.
 pub trait Participant {

@@ -46,7 +46,9 @@ use std::fmt::{self, Debug};
 use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
-pub use self::backend::{AnyElection, Asks, Backend, Participant, Rank, Started, refused};
+pub use self::backend::{
+    AnyElection, AskMode, Backend, Participant, Rank, StartedParticipant, refused,
+};
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
 pub use self::members::{Member, MemberChange, Members};

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tenure_testkit::processes::nerio::{Memory, Nerio};
-use tenure_testkit::processes::{Fleet, Host, Manner, Network, Proxy, Timing, Wrong, eventually};
+use tenure_testkit::processes::{
+    Fleet, Host, Manner, Network, Proxy, Timing, ViolationKind, eventually,
+};
 
 tenure_testkit::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
 
@@ -26,6 +28,6 @@ fn forgetful_nodes_give_two_leaders_and_the_judge_sees_it() {
     }
     cluster.start_runner(Host::runner(1), Manner::Polite);
     let found = eventually("two leaders at once", || cluster.verdict().err());
-    let expected = [Wrong::Overlap, Wrong::ClockOverlap, Wrong::SameFence];
+    let expected = [ViolationKind::Overlap, ViolationKind::ClockOverlap, ViolationKind::SameFence];
     assert!(expected.contains(&found.wrong), "{found}");
 }

@@ -33,7 +33,7 @@ impl Stage {
     }
 
     /// Starts a demo, and returns its output.
-    fn start(&self, args: &[&str]) -> (Child, Said<ChildStdout>) {
+    fn start(&self, args: &[&str]) -> (Child, PipeOutput<ChildStdout>) {
         started(&mut self.demo(args))
     }
 
@@ -61,14 +61,14 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-fn started(demo: &mut Command) -> (Child, Said<ChildStdout>) {
+fn started(demo: &mut Command) -> (Child, PipeOutput<ChildStdout>) {
     let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let out = Said::through(demo.stdout.take().unwrap());
+    let out = PipeOutput::through(demo.stdout.take().unwrap());
     (demo, out)
 }
 
 /// The output of a pipe, with a bound on each silence.
-struct Said<P> {
+struct PipeOutput<P> {
     pipe: P,
     /// The lines that were taken.
     taken: String,
@@ -76,7 +76,7 @@ struct Said<P> {
     rest: Vec<u8>,
 }
 
-impl<P: Read + AsFd> Said<P> {
+impl<P: Read + AsFd> PipeOutput<P> {
     fn through(pipe: P) -> Self {
         Self { pipe, taken: String::new(), rest: Vec::new() }
     }
@@ -130,7 +130,7 @@ fn send(child: &Child, signal: Signal) {
 /// Waits for the end, and returns the demo's standard error.
 fn ended(mut demo: Child, code: i32) -> String {
     let status = wait::ended("the demo ends", &mut demo);
-    let err = Said::through(demo.stderr.take().unwrap()).all();
+    let err = PipeOutput::through(demo.stderr.take().unwrap()).all();
     assert_eq!(status.code(), Some(code), "{err}");
     err
 }

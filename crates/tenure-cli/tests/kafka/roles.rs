@@ -5,7 +5,7 @@ use std::fs;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::Running;
+use tenure_testkit::processes::RunningCommand;
 use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{STRICT, run, shared_broker};
@@ -19,13 +19,13 @@ const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 const ROOMY: [&str; 6] = ["--mode", "at-most-one", "--takeover", "25s", "--grace", "15s"];
 
 /// The roles that a runner works for, by the prefixes of its lines.
-fn works(one: &Running, election: &str) -> BTreeSet<u32> {
+fn works(one: &RunningCommand, election: &str) -> BTreeSet<u32> {
     let log = one.log();
     let role = |role: &u32| log.contains(&format!("[{election}/{role}] works {role} {role}\n"));
     (0..4).filter(role).collect()
 }
 
-fn all_led(one: &Running, election: &str) {
+fn all_led(one: &RunningCommand, election: &str) {
     soon("all four roles", || (works(one, election).len() == 4).then_some(()));
 }
 
@@ -38,7 +38,7 @@ fn roles_spread_over_running_processes() {
     let two = host.start("two", &run("two", &STRICT, &ROLES, WORK));
     soon("two of four", || (works(&two, &election).len() == 2).then_some(()));
     // The two remaining roles keep their CMDs.
-    let ended = |one: &Running| one.log().matches("CMD ended").count();
+    let ended = |one: &RunningCommand| one.log().matches("CMD ended").count();
     assert_eq!(ended(&one), 2, "{}", one.log());
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::Signal;
-use tenure_testkit::processes::Running;
+use tenure_testkit::processes::RunningCommand;
 use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{LOOSE, run, shared_broker};
@@ -70,7 +70,7 @@ fn all_work(journal: &Path, by: usize) {
     });
 }
 
-fn begins(one: &Running) {
+fn begins(one: &RunningCommand) {
     soon("it works", || one.log().contains("works ").then_some(()));
 }
 

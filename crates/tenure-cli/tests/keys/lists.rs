@@ -6,20 +6,20 @@ use tenure_testkit::processes::Answer;
 use crate::fleet::{Fleet, NODES};
 use crate::{eventually, until};
 
-struct Asked {
+struct JsonAnswer {
     code: Option<i32>,
     told: Value,
     errors: String,
 }
 
-fn ask(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
+fn ask(fleet: &Fleet, command: &[&str], key: &str) -> JsonAnswer {
     let answer = fleet.ask(&[command, &["--key-file", key, "--json"]].concat());
     let told = serde_json::from_str(&answer.out).unwrap_or(Value::Null);
-    Asked { code: answer.code, told, errors: answer.err }
+    JsonAnswer { code: answer.code, told, errors: answer.err }
 }
 
 /// The answer of a quorum.
-fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
+fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> JsonAnswer {
     eventually("a quorum answers", || {
         let asked = ask(fleet, command, key);
         (asked.code != Some(4)).then_some(asked)

@@ -161,7 +161,7 @@ fn samples(records: &Records) -> Vec<(SocketAddr, Vec<u8>)> {
 
 /// The answers to a flood.
 #[derive(Default, Debug)]
-struct Heard {
+struct FloodAnswers {
     answers: usize,
     /// Bytes of the answers.
     bytes: usize,
@@ -174,11 +174,11 @@ fn flood(
     hosts: &[SocketAddr],
     samples: &[(SocketAddr, Vec<u8>)],
     (paused, over): (&AtomicBool, &AtomicBool),
-) -> Heard {
+) -> FloodAnswers {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_nonblocking(true).unwrap();
-    let (mut rng, mut heard, mut buffer) = (Rng::new(17), Heard::default(), [0; 2_000]);
-    let mut hear = |heard: &mut Heard| {
+    let (mut rng, mut heard, mut buffer) = (Rng::new(17), FloodAnswers::default(), [0; 2_000]);
+    let mut hear = |heard: &mut FloodAnswers| {
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {
             heard.answers += 1;
             heard.bytes += length;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::clock;
-use tenure_testkit::processes::{Cluster, Hanging, HangingLibrary, Running, wait};
+use tenure_testkit::processes::{Cluster, Hanging, HangingLibrary, RunningCommand, wait};
 
 use service_manager::Manager;
 
@@ -179,7 +179,7 @@ fn ends_when_asked_to_while_it_hands_over() {
     // The runner must have heard of `ben` first.
     let mut transfer = None;
     eventually("the transfer begins", || {
-        if transfer.as_mut().is_none_or(Running::has_ended) {
+        if transfer.as_mut().is_none_or(RunningCommand::has_ended) {
             let command = stage.tenure("ann", &["transfer", "--to", "ben"]);
             transfer = Some(stage.machine.spawn("transfer", command));
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tenure_testkit::processes::{Machine, Running};
+use tenure_testkit::processes::{Machine, RunningCommand};
 
 /// An own network, in which packets to the name server are lost: needs root, `unshare`, `mount`
 /// (util-linux) and `ip`.
@@ -13,7 +13,7 @@ const SCRIPT: &str = r#"ip link add s0 type veth peer name s1 && ip addr add 10.
 && exec "$@""#;
 
 /// Starts `tenure` in that network. A look-up lasts longer than any test waits.
-pub(crate) fn start(machine: &Machine, name: &str, words: &[&str]) -> Running {
+pub(crate) fn start(machine: &Machine, name: &str, words: &[&str]) -> RunningCommand {
     let (resolver, order) = (machine.path("resolv.conf"), machine.path("nss"));
     fs::write(&resolver, "nameserver 10.9.0.2\noptions timeout:30 attempts:5\n").unwrap();
     fs::write(&order, "hosts: dns\n").unwrap();

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::wait::eventually;
-use tenure_testkit::processes::{Answer, Machine, Running, loopback, own_net};
+use tenure_testkit::processes::{Answer, Machine, RunningCommand, loopback, own_net};
 
 const ELECTION: &str = "billing";
 
@@ -75,14 +75,14 @@ impl Network {
         words.concat().into_iter().map(str::to_owned).collect()
     }
 
-    pub(crate) fn start(&self, nth: usize, more: &[&str]) -> Running {
+    pub(crate) fn start(&self, nth: usize, more: &[&str]) -> RunningCommand {
         let words = self.words(nth, more);
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         self.machine.start(IDS[nth], &words)
     }
 
     /// Starts the first voters, each with the list of all.
-    pub(crate) fn listed(&self, number: usize) -> Vec<Running> {
+    pub(crate) fn listed(&self, number: usize) -> Vec<RunningCommand> {
         let list = self.list(number);
         (0..number).map(|nth| self.start(nth, &["--voter-list", &list])).collect()
     }
@@ -114,7 +114,7 @@ impl Network {
 }
 
 /// Ends all voters by SIGTERM in turn, so that each hands over.
-pub(crate) fn end(voters: Vec<Running>) {
+pub(crate) fn end(voters: Vec<RunningCommand>) {
     voters.iter().for_each(|voter| voter.signal(Signal::TERM));
     for voter in voters {
         assert_eq!(voter.ended(), Some(143));

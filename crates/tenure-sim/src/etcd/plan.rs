@@ -59,7 +59,7 @@ pub struct Settings {
 /// A node of a world of etcd.
 #[derive(Clone, Debug)]
 pub enum NodePlan {
-    Ours(Ours),
+    Ours(OurProcess),
     /// A foreign candidate, with the seconds of its leases.
     Foreign(u32),
     Store,
@@ -67,7 +67,7 @@ pub enum NodePlan {
 
 /// The plan of one of our processes.
 #[derive(Clone, Debug)]
-pub struct Ours {
+pub struct OurProcess {
     pub config: Checked,
     pub campaigns: bool,
     /// Elections in which it does not campaign after the storm.
@@ -183,7 +183,7 @@ impl Plan {
     }
 
     #[must_use]
-    pub fn ours(&self, node: usize) -> Option<&Ours> {
+    pub fn ours(&self, node: usize) -> Option<&OurProcess> {
         match &self.nodes[node] {
             NodePlan::Ours(ours) => Some(ours),
             NodePlan::Foreign(_) | NodePlan::Store => None,
@@ -279,7 +279,7 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
         config.kill_margin = config.lease / 100;
         config.contend_again = !rng.once_in(4);
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
-        let mut ours = Ours {
+        let mut ours = OurProcess {
             config,
             campaigns: n < 2 || all_campaign || rng.once_in(2),
             abstains: if rng.once_in(3) { rng.within(0..8) } else { 0 },

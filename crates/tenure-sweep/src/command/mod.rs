@@ -20,7 +20,7 @@ pub(crate) struct Cli {
 enum Task {
     /// Run many worlds until one shows a violation, and reduce that world to what the violation
     /// needs.
-    Sweep(sweep::Sweeping),
+    Sweep(sweep::SweepOptions),
     /// Run one world again, and show its events as text and as a picture.
     Replay(replay::Replay),
 }

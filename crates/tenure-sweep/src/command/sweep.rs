@@ -21,7 +21,7 @@ const TELLS: u64 = 100_000_000;
 const LINES: usize = 200;
 
 #[derive(Debug, Args)]
-pub(super) struct Sweeping {
+pub(super) struct SweepOptions {
     /// Begin no world after this many events, as in 1e9.
     #[arg(long, value_name = "N", default_value = "1e8", value_parser = number)]
     events: u64,
@@ -58,7 +58,7 @@ fn seed(text: &str) -> Result<u64, String> {
     Ok(text.parse().unwrap_or_else(|_| text.bytes().fold(0, mixed) >> 16))
 }
 
-impl Job for Sweeping {
+impl Job for SweepOptions {
     #[expect(clippy::disallowed_methods, reason = "how fast it is, is for people to read")]
     fn run<S: Source>(&self, source: S) -> Result<bool, String> {
         let sweep = Sweep {

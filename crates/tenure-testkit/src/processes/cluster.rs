@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::machine::{Answer, Machine, Running};
+use super::machine::{Answer, Machine, RunningCommand};
 use super::members::Members;
 use super::wait::eventually;
 
@@ -25,7 +25,7 @@ pub struct Cluster {
     addresses: Vec<(&'static str, SocketAddr)>,
     /// Sockets at the addresses of members that have not started, so that nothing answers there.
     silent: Vec<(&'static str, UdpSocket)>,
-    running: BTreeMap<String, Running>,
+    running: BTreeMap<String, RunningCommand>,
 }
 
 impl Deref for Cluster {
@@ -37,9 +37,9 @@ impl Deref for Cluster {
 }
 
 impl Index<&str> for Cluster {
-    type Output = Running;
+    type Output = RunningCommand;
 
-    fn index(&self, name: &str) -> &Running {
+    fn index(&self, name: &str) -> &RunningCommand {
         &self.running[name]
     }
 }
@@ -115,7 +115,7 @@ impl Cluster {
         self.keep(name, |machine| machine.run(name, command));
     }
 
-    fn keep(&mut self, name: &str, start: impl FnOnce(&Machine) -> Running) {
+    fn keep(&mut self, name: &str, start: impl FnOnce(&Machine) -> RunningCommand) {
         self.silent.retain(|(silent, _)| *silent != name);
         let running = start(&self.machine);
         assert!(self.running.insert(name.to_owned(), running).is_none(), "{name} runs already");
@@ -161,7 +161,7 @@ impl Cluster {
         assert_eq!(self.ended(name).code(), Some(143), "{}", self.log(name));
     }
 
-    fn taken(&mut self, name: &str) -> Running {
+    fn taken(&mut self, name: &str) -> RunningCommand {
         self.running.remove(name).unwrap_or_else(|| panic!("{name} does not run"))
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tenure_core::{Fence, Time};
 
-use super::line::{Line, What};
+use super::line::{Line, Step};
 use super::rounds::is_soak;
 
 /// A leadership, as the lines of its CMD show it.
@@ -46,7 +46,7 @@ pub(super) fn moment() -> Duration {
 
 /// A violation that a journal must never show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum ViolationKind {
     /// A line that no worker writes.
     Unreadable,
     /// A leadership wrote after the next one had begun.
@@ -68,7 +68,7 @@ pub enum Wrong {
 /// A violation in a journal, with its place.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    pub wrong: Wrong,
+    pub wrong: ViolationKind,
     said: String,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for Violation {
     }
 }
 
-fn found(wrong: Wrong, said: String) -> Violation {
+fn found(wrong: ViolationKind, said: String) -> Violation {
     Violation { wrong, said }
 }
 
@@ -150,7 +150,8 @@ impl Judge {
 
     /// Judges the next line of the journal, without its line end.
     pub fn read(&mut self, text: &str) -> Result<(), Violation> {
-        let unreadable = |()| found(Wrong::Unreadable, format!("no worker writes `{text}`"));
+        let unreadable =
+            |()| found(ViolationKind::Unreadable, format!("no worker writes `{text}`"));
         let line: Line = text.parse().map_err(unreadable)?;
         if self.may_overlap && self.current.as_ref().is_some_and(|leader| !leader.wrote(&line)) {
             self.turn_to(&line);
@@ -158,20 +159,20 @@ impl Judge {
         self.tally(&line);
         match &mut self.current {
             Some(leader) if leader.wrote(&line) => {
-                if line.what == What::Begin {
+                if line.what == Step::Begin {
                     let said = format!("`{line}`, and process {} had begun so", leader.pid);
-                    return Err(found(Wrong::BegunTwice, said));
+                    return Err(found(ViolationKind::BegunTwice, said));
                 }
                 leader.last = leader.last.max(line.at);
                 leader.until = leader.until.max(line.until);
-                leader.ticks += u64::from(line.what == What::Tick);
+                leader.ticks += u64::from(line.what == Step::Tick);
                 let is_beyond = line.until > Time::ZERO && line.left().is_err();
                 leader.beyond = leader.beyond.or(Some(line.at)).filter(|_| is_beyond);
                 match leader.beyond {
                     Some(since) if line.at.since(since) > moment() => {
                         let said =
                             format!("work beyond its lease: `{line}`, and already at {since}");
-                        Err(found(Wrong::Beyond, said))
+                        Err(found(ViolationKind::Beyond, said))
                     }
                     _ => Ok(()),
                 }
@@ -193,13 +194,13 @@ impl Judge {
     fn change(&mut self, line: Line) -> Result<(), Violation> {
         if let Some(leader) = self.current.as_ref().filter(|_| !self.may_overlap) {
             let wrong = if self.past.iter().any(|past| past.wrote(&line)) {
-                Some(Wrong::Overlap)
+                Some(ViolationKind::Overlap)
             } else if line.fence == leader.fence {
-                Some(Wrong::SameFence)
+                Some(ViolationKind::SameFence)
             } else if line.fence < leader.fence {
-                Some(Wrong::FenceWentBack)
+                Some(ViolationKind::FenceWentBack)
             } else {
-                (line.at <= leader.last).then_some(Wrong::ClockOverlap)
+                (line.at <= leader.last).then_some(ViolationKind::ClockOverlap)
             };
             if let Some(wrong) = wrong {
                 let said =
@@ -207,8 +208,8 @@ impl Judge {
                 return Err(found(wrong, said));
             }
         }
-        if line.what != What::Begin {
-            return Err(found(Wrong::NeverBegan, format!("`{line}` without a begin")));
+        if line.what != Step::Begin {
+            return Err(found(ViolationKind::NeverBegan, format!("`{line}` without a begin")));
         }
         self.past.extend(self.current.take());
         self.tallies.leaderships += 1;

@@ -8,7 +8,7 @@ use tenure_core::{Fence, Time};
 
 /// A step of a process of CMD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum Step {
     /// The first process of CMD has started.
     Begin,
     /// A child of the first process has started.
@@ -21,7 +21,7 @@ pub enum What {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    pub what: What,
+    pub what: Step,
     /// Clock reading immediately before the line was written.
     pub at: Time,
     /// Fence of its leadership; in a protocol without fences, the start of its CMD.
@@ -33,7 +33,7 @@ pub struct Line {
     pub until: Time,
 }
 
-impl What {
+impl Step {
     /// All steps, each with its word.
     const WORDS: [(Self, &str); 4] =
         [(Self::Begin, "begin"), (Self::Child, "child"), (Self::Tick, "tick"), (Self::End, "end")];
@@ -52,7 +52,7 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = What::WORDS.iter().find(|(what, _)| *what == self.what).map_or("", |one| one.1);
+        let what = Step::WORDS.iter().find(|(what, _)| *what == self.what).map_or("", |one| one.1);
         let at = self.at.as_nanos();
         let until = self.until.as_nanos();
         let fence = self.fence.number();
@@ -68,7 +68,7 @@ impl FromStr for Line {
         let [what, at, fence, id, pid, until] = words[..] else { return Err(()) };
         let number = |word: &str| word.parse::<u64>().map_err(drop);
         Ok(Self {
-            what: What::WORDS.iter().find(|(_, word)| *word == what).ok_or(())?.0,
+            what: Step::WORDS.iter().find(|(_, word)| *word == what).ok_or(())?.0,
             at: Time::from_nanos(number(at)?),
             fence: Fence::new(number(fence)?),
             id: id.to_owned(),

@@ -32,7 +32,7 @@ pub struct Answer {
 
 /// A running command. Dropping it kills the command.
 #[must_use]
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
     log: PathBuf,
     /// The folder must outlive the command: a running command makes its control socket again.
@@ -95,12 +95,12 @@ impl Machine {
     }
 
     /// Starts `tenure` with these arguments; both outputs go to the log of this name.
-    pub fn start(&self, name: &str, words: &[&str]) -> Running {
+    pub fn start(&self, name: &str, words: &[&str]) -> RunningCommand {
         self.spawn(name, self.command(words))
     }
 
     /// Starts a command that the test has built; both outputs go to the log of this name.
-    pub fn spawn(&self, name: &str, mut command: Command) -> Running {
+    pub fn spawn(&self, name: &str, mut command: Command) -> RunningCommand {
         let log = self.path(&format!("{name}.log"));
         let file = File::create(&log).unwrap();
         command.stdout(file.try_clone().unwrap()).stderr(file);
@@ -108,9 +108,9 @@ impl Machine {
     }
 
     /// Starts a command whose outputs go elsewhere.
-    pub fn run(&self, name: &str, mut command: Command) -> Running {
+    pub fn run(&self, name: &str, mut command: Command) -> RunningCommand {
         let log = self.path(&format!("{name}.log"));
-        Running { child: command.spawn().unwrap(), log, _folder: self.folder.clone() }
+        RunningCommand { child: command.spawn().unwrap(), log, _folder: self.folder.clone() }
     }
 
     /// Log of the last process that was started under this name.
@@ -141,7 +141,7 @@ pub(super) fn print_logs_of_a_failure(folder: &Path) {
     }
 }
 
-impl Running {
+impl RunningCommand {
     /// Output of the process so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap()).into_owned()
@@ -179,7 +179,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         // The kill fails if the process has ended by itself.
         let _ = self.child.kill();

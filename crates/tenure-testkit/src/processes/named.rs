@@ -24,7 +24,7 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const STEP: u8 = 10;
 
 /// Hosts with names. Dropping the network removes the namespaces.
-pub struct Named {
+pub struct NamedHosts {
     namespaces: Namespaces,
     zone: Zone,
     /// Each host's number in the network, the last byte of its addresses.
@@ -32,7 +32,7 @@ pub struct Named {
     folder: TempDir,
 }
 
-impl Named {
+impl NamedHosts {
     /// Creates the hosts. `tenure` makes a key of the cluster and a key of an application.
     pub fn create(tenure: &str) -> Self {
         let namespaces = Namespaces::create();
@@ -152,7 +152,7 @@ impl Named {
     }
 }
 
-impl Network for Named {
+impl Network for NamedHosts {
     fn member(&self, node: Host) -> SocketAddr {
         SocketAddr::new(self.addresses(node)[0], PORT)
     }

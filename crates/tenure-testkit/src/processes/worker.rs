@@ -14,7 +14,7 @@ use rustix::process::{Signal, getpid, setpgid, setsid};
 use tenure::clock;
 use tenure_core::{Fence, Time};
 
-use super::line::{Line, What};
+use super::line::{Line, Step};
 
 /// The first argument of a worker.
 pub const ROLE: &str = "__worker";
@@ -88,21 +88,21 @@ fn work(args: impl Iterator<Item = OsString>) -> ExitCode {
     let told = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(Signal::TERM.as_raw(), Arc::clone(&told)).unwrap();
     let mut work = Work::open(journal);
-    work.write(if place.is_none() { What::Begin } else { What::Child });
+    work.write(if place.is_none() { Step::Begin } else { Step::Child });
     if manner == Manner::Family {
         let fence = work.line.fence;
         ["here", "group", "session"].into_iter().for_each(|place| bring(journal, place, fence));
     }
     while !told.load(Ordering::Relaxed) || manner == Manner::Stubborn {
         sleep(tick);
-        work.write(What::Tick);
+        work.write(Step::Tick);
     }
     let end = clock::now().after(TAIL);
     while manner == Manner::Slow && clock::now() < end {
         sleep(tick);
-        work.write(What::Tick);
+        work.write(Step::Tick);
     }
-    work.write(What::End);
+    work.write(Step::End);
     ExitCode::SUCCESS
 }
 
@@ -129,7 +129,7 @@ impl Work {
             journal: OpenOptions::new().append(true).create(true).open(journal).unwrap(),
             until_file: env::var_os("TENURE_UNTIL_FILE").unwrap(),
             line: Line {
-                what: What::Begin,
+                what: Step::Begin,
                 at: Time::ZERO,
                 fence: Fence::new(fence),
                 id: env::var("TENURE_ID").unwrap(),
@@ -141,7 +141,7 @@ impl Work {
 
     /// Writes a line by one `write`, so that lines of several processes do not mix, and reads the
     /// clock last.
-    fn write(&mut self, what: What) {
+    fn write(&mut self, what: Step) {
         // The file is removed when its writer ends.
         let until = fs::read_to_string(&self.until_file).ok();
         if let Some(until) = until.and_then(|text| text.trim_end().parse().ok()) {

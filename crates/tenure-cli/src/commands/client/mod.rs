@@ -236,7 +236,7 @@ async fn search(
     let mut asked = 0;
     let mut found = Vec::new();
     let mut leaving = None;
-    let mut mute = Mute::default();
+    let mut mute = SilentCandidates::default();
     let mut other = None;
     for socket in sockets(directory, prefix) {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
@@ -319,12 +319,12 @@ fn chosen(
 
 /// Candidates that gave no status.
 #[derive(Default)]
-struct Mute {
+struct SilentCandidates {
     silent: Vec<String>,
     killed: Option<Failure>,
 }
 
-impl Mute {
+impl SilentCandidates {
     async fn add(&mut self, path: &Path) {
         match socket_file::connect(path).await {
             Ok(Err(error)) if socket_file::is_gone(&error) => {

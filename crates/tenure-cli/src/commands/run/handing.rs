@@ -20,10 +20,10 @@ pub(super) struct Hand {
 /// A requested hand-over whose candidate is not known to wait yet. Loops keep this value over their
 /// turns, because a repeated question would never be answered.
 #[derive(Default)]
-pub(super) struct Probe<'a>(Option<Probing<'a>>);
+pub(super) struct Probe<'a>(Option<PendingProbe<'a>>);
 
 type Waits = Result<(), TransferError>;
-type Probing<'a> = (Hand, oneshot::Sender<Answer>, Later<'a, Waits>);
+type PendingProbe<'a> = (Hand, oneshot::Sender<Answer>, Later<'a, Waits>);
 
 impl<'a> Probe<'a> {
     pub(super) fn runs(&self) -> bool {

@@ -37,7 +37,7 @@ pub(super) enum LeadershipEnd {
 }
 
 /// The reason for which CMD is being stopped.
-pub(super) enum Stopping {
+pub(super) enum StopCause {
     Resign(oneshot::Sender<Answer>),
     Transfer(Hand, oneshot::Sender<Answer>),
     /// All runners of this process step down.
@@ -48,7 +48,7 @@ pub(super) enum Stopping {
 /// The events while CMD ran.
 #[derive(Default)]
 pub(super) struct Course {
-    pub(super) stopping: Option<Stopping>,
+    pub(super) stopping: Option<StopCause>,
     /// The runner must end; the signal may also come while CMD is being stopped.
     pub(super) signal: Option<u8>,
     /// CMD runs on until another process leads, or the lease is over.
@@ -60,7 +60,7 @@ impl Course {
     pub(super) fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
         if self.stopping.is_none() && !self.leads_on {
             runner.reporter.lost(loss);
-            self.stopping = Some(Stopping::Lost);
+            self.stopping = Some(StopCause::Lost);
         }
     }
 
@@ -69,7 +69,7 @@ impl Course {
         if let Some(signal) = order.ends() {
             self.signal.get_or_insert(signal);
         } else if self.stopping.is_none() {
-            self.stopping = Some(Stopping::StepDown);
+            self.stopping = Some(StopCause::StepDown);
         }
     }
 
@@ -82,7 +82,7 @@ impl Course {
     ) -> bool {
         match waits {
             Ok(()) if !self.ends() => {
-                self.stopping = Some(Stopping::Transfer(hand, reply));
+                self.stopping = Some(StopCause::Transfer(hand, reply));
                 return true;
             }
             Ok(()) => drop(reply),
@@ -331,7 +331,7 @@ async fn watch<K: Class>(
                 let pid = command.pid();
                 let busy = course.ends() || probe.runs();
                 match on_request(runner, leadership, asked, pid, busy) {
-                    Some(Stopping::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
+                    Some(StopCause::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
                     Some(other) => {
                         command.stop();
                         course.stopping = Some(other);
@@ -378,7 +378,7 @@ pub(super) fn on_request<K: Class>(
     asked: Call,
     pid: Option<u32>,
     busy: bool,
-) -> Option<Stopping> {
+) -> Option<StopCause> {
     let Call { request, only, reply } = asked;
     let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
     let fence = K::fence_of(leadership).map(Fence::number);
@@ -403,14 +403,14 @@ pub(super) fn on_request<K: Class>(
             }
             runner.reporter.part_of_all()
         }
-        Request::Resign => return Some(Stopping::Resign(reply)),
+        Request::Resign => return Some(StopCause::Resign(reply)),
         Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {
             runner.reporter.leads_already()
         }
         Request::Transfer { to, wait_ms } => match NodeName::new(&to) {
             Ok(to) => {
                 let wait = wait_ms.map(|wait| clock::now().after(Duration::from_millis(wait)));
-                return Some(Stopping::Transfer(Hand { to, wait }, reply));
+                return Some(StopCause::Transfer(Hand { to, wait }, reply));
             }
             Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
         },
@@ -429,20 +429,20 @@ async fn finish<K: Class>(
 ) -> Result<LeadershipEnd, Failure> {
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
-        Some(Stopping::Transfer(hand, reply)) => {
+        Some(StopCause::Transfer(hand, reply)) => {
             hand_over(runner, &mut end, leadership, hand, reply).await;
             Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::Resign(reply)) => {
+        Some(StopCause::Resign(reply)) => {
             let resigned = end.within(runner, leadership, leadership.resign()).await;
             tell(reply, resigned.map(|()| runner.reporter.status(None)));
             Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::StepDown) => {
+        Some(StopCause::StepDown) => {
             end.within(runner, leadership, leadership.resign()).await;
             Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::Lost) => Some(LeadershipEnd::Lost),
+        Some(StopCause::Lost) => Some(LeadershipEnd::Lost),
         None => None,
     };
     // A runner that must end does not campaign again, whatever else ended the leadership. After a

@@ -6,7 +6,7 @@ use tenure::{Leadership, Loss};
 use tenure_supervise::Outcome;
 
 use super::handing::Probe;
-use super::leading::{Course, Stopping, on_request};
+use super::leading::{Course, StopCause, on_request};
 use super::runner::{Runner, rest};
 use crate::protocol::Class;
 
@@ -55,7 +55,7 @@ pub(super) async fn lead_for<K: Class>(
             }
             asked = runner.control.next() => {
                 match on_request(runner, leadership, asked, None, probe.runs()) {
-                    Some(Stopping::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
+                    Some(StopCause::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
                     other => course.stopping = other,
                 }
             }

@@ -16,7 +16,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Participant, Rank, Started, pem, refused, start, tls, urls,
+    AnyElection, AskMode, Backend, Later, Participant, Rank, StartedParticipant, pem, refused,
+    start, tls, urls,
 };
 use crate::settings::Origins;
 
@@ -50,14 +51,19 @@ impl Backend for Settings {
         id: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move {
             let config = Config { id: id.clone(), ..self.config.clone() };
             begin(self, config, true, origins)
         })
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        _: AskMode,
+        origins: &'a Origins,
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { begin(self, self.config.clone(), false, origins) })
     }
 }

@@ -17,7 +17,8 @@ use super::store::Store;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    self, AnyElection, Asks, Backend, Later, Participant, Started, pem, start as system,
+    self, AnyElection, AskMode, Backend, Later, Participant, StartedParticipant, pem,
+    start as system,
 };
 use crate::settings::Origins;
 
@@ -49,16 +50,16 @@ impl Backend for Store {
         _: &'a NodeName,
         election: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { start(self, election, Purpose::Campaign, origins) })
     }
 
     fn asker<'a>(
         &'a self,
         election: &'a ElectionName,
-        _: Asks,
+        _: AskMode,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { start(self, election, Purpose::Ask, origins) })
     }
 }

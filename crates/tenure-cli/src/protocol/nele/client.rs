@@ -22,8 +22,8 @@ use crate::failure::Failure;
 use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
-    Started, Table, refused,
+    AnyElection, AskMode, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
+    StartedParticipant, Table, refused,
 };
 use crate::settings::Origins;
 
@@ -62,11 +62,16 @@ impl Backend for Settings {
         id: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(begin(self, id.clone(), true, origins))
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        _: AskMode,
+        origins: &'a Origins,
+    ) -> StartedParticipant<'a> {
         Box::pin(begin(self, self.config.id.clone(), false, origins))
     }
 

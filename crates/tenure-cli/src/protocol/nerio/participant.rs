@@ -17,13 +17,14 @@ use tokio::task::JoinSet;
 use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
-use super::troubles::{self, Differing, Hears, Nobody};
+use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
 use super::{Cluster, Reaction, Seat, Service, lists, orders};
 use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Member, MemberRequests, Members, Participant, Started,
+    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, Participant,
+    StartedParticipant,
 };
 use crate::settings::Origins;
 
@@ -53,10 +54,10 @@ impl Backend for Grantors {
         id: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move {
             let cluster = &self.cluster;
-            let asks = Asks::On;
+            let asks = AskMode::On;
             let builder = Node::builder(cluster.config.clone(), id.clone());
             let Some(seat) = &self.seat else {
                 return Asker::meet(builder, cluster, asks, origins).map(Asker::boxed);
@@ -80,7 +81,12 @@ impl Backend for Grantors {
         })
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, asks: Asks, origins: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        asks: AskMode,
+        origins: &'a Origins,
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { self.ask(asks, origins).map(Asker::boxed) })
     }
 
@@ -91,7 +97,7 @@ impl Backend for Grantors {
 
 impl Grantors {
     /// Starts a node that only asks.
-    pub(crate) fn ask(&self, asks: Asks, origins: &Origins) -> Result<Asker, Failure> {
+    pub(crate) fn ask(&self, asks: AskMode, origins: &Origins) -> Result<Asker, Failure> {
         let random = format!("ask-{}", std::process::id());
         let name = NodeName::new(&random).map_err(|error| {
             Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
@@ -228,23 +234,23 @@ pub(crate) struct Asker {
     /// Dropping this ends the member's task.
     member: JoinSet<()>,
     cluster: Cluster,
-    asks: Asks,
+    asks: AskMode,
     origins: Origins,
-    differing: Differing,
+    differing: DifferingMembers,
 }
 
 impl Asker {
     fn meet(
         builder: Builder,
         cluster: &Cluster,
-        asks: Asks,
+        asks: AskMode,
         origins: &Origins,
     ) -> Result<Self, Failure> {
         let (node, key_file) = start(builder, cluster, origins)?;
         let cluster = cluster.clone();
         let origins = origins.clone();
         let member = JoinSet::new();
-        let differing = Differing::default();
+        let differing = DifferingMembers::default();
         Ok(Self { node, key_file, member, cluster, asks, origins, differing })
     }
 
@@ -279,7 +285,7 @@ impl Participant for Asker {
         let alone = self.member.is_empty();
         Box::pin(async move {
             let disagreement = async || node.disagreement().await;
-            let hears = Hears { differing, alone };
+            let hears = NoticeReporter { differing, alone };
             troubles::watch(notices, disagreement, cluster, asks, origins, hears).await
         })
     }

@@ -14,11 +14,11 @@ use tokio::sync::broadcast;
 use super::Cluster;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::Asks;
+use crate::protocol::AskMode;
 use crate::settings::Origins;
 
 /// Members that run with another configuration.
-pub(super) type Differing = Arc<Mutex<BTreeSet<NodeName>>>;
+pub(super) type DifferingMembers = Arc<Mutex<BTreeSet<NodeName>>>;
 
 /// Warns of passing troubles. Resolves when no quorum of members has this configuration and the
 /// settings make that fatal. After missed notices `disagreement` supplies the present state.
@@ -26,9 +26,9 @@ pub(super) async fn watch(
     mut notices: broadcast::Receiver<Notice>,
     disagreement: impl AsyncFn() -> Option<Notice>,
     cluster: Cluster,
-    asks: Asks,
+    asks: AskMode,
     origins: Origins,
-    hears: Hears,
+    hears: NoticeReporter,
 ) -> Failure {
     let mut agrees = true;
     loop {
@@ -51,20 +51,20 @@ pub(super) async fn watch(
                 return mismatch(notice.to_string(), Exit::Usage, &origins);
             }
             // The final answer reports this, before or after it happens.
-            Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == Asks::Once => {}
+            Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
             notice => hears.tell(&notice),
         }
     }
 }
 
 /// How a candidate or an asker handles notices.
-pub(super) struct Hears {
-    pub(super) differing: Differing,
+pub(super) struct NoticeReporter {
+    pub(super) differing: DifferingMembers,
     /// Whether the process is no member: the side of a member reports strangers.
     pub(super) alone: bool,
 }
 
-impl Hears {
+impl NoticeReporter {
     fn tell(&self, notice: &Notice) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
@@ -159,7 +159,7 @@ pub(super) struct Nobody {
 pub(super) async fn nobody(
     cluster: Cluster,
     origins: Origins,
-    differing: Differing,
+    differing: DifferingMembers,
     election: ElectionName,
 ) -> Option<Nobody> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
@@ -324,8 +324,8 @@ mod tests {
         notices.send(none()).unwrap();
         notices.send(Notice::Protocol { election: None, event: OwnEvent::Serving }).unwrap();
         let present = async || Some(none());
-        let hears = Hears { differing: Differing::default(), alone: true };
-        let watch = watch(heard, present, cluster, Asks::On, Origins::default(), hears);
+        let hears = NoticeReporter { differing: DifferingMembers::default(), alone: true };
+        let watch = watch(heard, present, cluster, AskMode::On, Origins::default(), hears);
         let failure = tokio::time::timeout(Duration::from_secs(60), watch).await.unwrap();
         assert_eq!((failure.exit, failure.what), (Exit::Usage, none().to_string()));
     }

@@ -25,7 +25,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// State that a node loses when it starts again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Lost {
+pub(crate) enum LostState {
     /// Only the process ended.
     Nothing,
     /// The machine restarted: its clock begins anew, and the grants are gone.
@@ -85,35 +85,35 @@ pub(crate) fn campaign() -> Command {
 }
 
 /// States that a node can lose when it starts again.
-pub(crate) fn restarts(setting: &Setting, node: usize) -> &'static [Lost] {
+pub(crate) fn restarts(setting: &Setting, node: usize) -> &'static [LostState] {
     if CANDIDATES.contains(&node) {
-        return &[Lost::Nothing];
+        return &[LostState::Nothing];
     }
-    let all: &[Lost] = &[Lost::Nothing, Lost::Grants, Lost::Everything];
+    let all: &[LostState] = &[LostState::Nothing, LostState::Grants, LostState::Everything];
     if setting.struck.contains(&node) { all } else { &[] }
 }
 
 /// How often a node may still start again with this loss.
-pub(crate) fn restarts_left(left: &mut Budget, node: usize, lost: Lost) -> &mut u8 {
+pub(crate) fn restarts_left(left: &mut Budget, node: usize, lost: LostState) -> &mut u8 {
     match (GRANTORS.contains(&node), lost) {
         (false, _) => &mut left.rebirths,
-        (true, Lost::Nothing) => &mut left.crashes,
-        (true, Lost::Grants) => &mut left.reboots,
-        (true, Lost::Everything) => &mut left.losses,
+        (true, LostState::Nothing) => &mut left.crashes,
+        (true, LostState::Grants) => &mut left.reboots,
+        (true, LostState::Everything) => &mut left.losses,
     }
 }
 
 /// Removes the lost state from a life that begins at the true time `at`.
-pub(crate) fn lose(lost: Lost, at: u64, node: &mut Node) {
+pub(crate) fn lose(lost: LostState, at: u64, node: &mut Node) {
     let life = node.life();
-    if lost != Lost::Nothing {
+    if lost != LostState::Nothing {
         node.clock = Clock::new(at, SECOND, node.clock.rate(at));
     }
     if let Some(disk) = &mut node.disk {
         match lost {
-            Lost::Nothing => {}
-            Lost::Grants => disk.forget_grants(),
-            Lost::Everything => *disk = Remembered::new(instance(life), false),
+            LostState::Nothing => {}
+            LostState::Grants => disk.forget_grants(),
+            LostState::Everything => *disk = Remembered::new(instance(life), false),
         }
     }
 }

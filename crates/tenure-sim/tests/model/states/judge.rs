@@ -7,7 +7,7 @@ use tenure_core::nerio::QuorumTimestamp;
 use tenure_core::{Fence, Time};
 
 use super::grantors::{NAMES, order};
-use super::known::Known;
+use super::known::SharedValue;
 use super::setting::{Budget, Setting};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Judge {
     pub(crate) changed: bool,
     last: Option<usize>,
     highest: Option<Fence>,
-    pub(crate) stamp: Option<Known<QuorumTimestamp>>,
+    pub(crate) stamp: Option<SharedValue<QuorumTimestamp>>,
 }
 
 type Verdict = Result<(), String>;
@@ -113,7 +113,7 @@ impl Judge {
         &mut self,
         setting: &Setting,
         left: &Budget,
-        stamp: &Known<QuorumTimestamp>,
+        stamp: &SharedValue<QuorumTimestamp>,
     ) -> Verdict {
         if let Some(earlier) = &self.stamp {
             order(setting, left, earlier, stamp)?;

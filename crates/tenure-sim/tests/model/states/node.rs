@@ -10,7 +10,7 @@ use tenure_sim::world::clock::Clock;
 
 use super::grantors;
 use super::judge::Life;
-use super::known::Known;
+use super::known::SharedValue;
 use super::setting::Setting;
 
 /// Reading of a clock when its machine starts.
@@ -51,12 +51,12 @@ impl Letter {
 /// Stimulus of a node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Stimulus {
-    Letter(Known<Letter>),
+    Letter(SharedValue<Letter>),
     Timeout,
     Campaign,
     Resign,
     /// The process ends and begins again.
-    Restart(grantors::Lost),
+    Restart(grantors::LostState),
 }
 
 /// Effect of a node on others.

@@ -4,7 +4,7 @@
 //! found by running it: the twin of a first state is the first state of the node at the other
 //! place, and when a node reacts to a stimulus, its twin reacts to the stimulus' twin, and the
 //! outcomes are twins. Each twin is thus the real core in a state that it really reaches.
-//! [`Known::pair`] makes sure that a state has one twin on every way; then permuting is an
+//! [`SharedValue::pair`] makes sure that a state has one twin on every way; then permuting is an
 //! automorphism of the model, its properties treat these nodes alike, and one of each orbit is
 //! enough. Their clocks run at one rate.
 
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use tenure_core::nerio::QuorumTimestamp;
 
 use super::grantors::NAMES;
-use super::known::Known;
+use super::known::SharedValue;
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reaction, Reactions};
 
@@ -65,7 +65,7 @@ impl Symmetry {
     }
 
     /// Pairs the first states of all nodes.
-    pub(crate) fn pair_first(&self, nodes: &[Known<Node>]) {
+    pub(crate) fn pair_first(&self, nodes: &[SharedValue<Node>]) {
         for permutation in 1..self.len() {
             for (n, node) in nodes.iter().enumerate() {
                 node.pair(permutation, &nodes[self.place(permutation, n)]);
@@ -91,7 +91,7 @@ impl Symmetry {
     }
 }
 
-fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&Known<Letter>> {
+fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&SharedValue<Letter>> {
     let mut letters = Vec::new();
     for notice in noticed {
         if let Consequence::Sent(letter) = notice
@@ -103,7 +103,7 @@ fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&Known<Letter>> {
     letters
 }
 
-fn stamp(noticed: &[Consequence]) -> Option<&Known<QuorumTimestamp>> {
+fn stamp(noticed: &[Consequence]) -> Option<&SharedValue<QuorumTimestamp>> {
     noticed.iter().find_map(|notice| match notice {
         Consequence::Stamped(stamp) => Some(stamp),
         _ => None,
@@ -115,7 +115,7 @@ impl Reactions {
     pub(crate) fn of(
         &mut self,
         symmetry: &Symmetry,
-        node: &Known<Node>,
+        node: &SharedValue<Node>,
         tick: u8,
         stimulus: Stimulus,
     ) -> Rc<Reaction> {

@@ -13,9 +13,9 @@
 
 use std::rc::Rc;
 
-use super::grantors::{self, CANDIDATES, Lost, NAMES};
+use super::grantors::{self, CANDIDATES, LostState, NAMES};
 use super::judge::{Claim, Judge};
-use super::known::{Known, print_of};
+use super::known::{SharedValue, print_of};
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reactions};
 use super::setting::{Budget, Setting};
@@ -28,10 +28,10 @@ const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
 #[derive(Clone)]
 pub(crate) struct State {
     tick: u8,
-    nodes: Vec<Known<Node>>,
+    nodes: Vec<SharedValue<Node>>,
     /// Letters to deliver within this tick, and late letters; each in the order of prints.
-    prompt: Vec<Known<Letter>>,
-    late: Vec<Known<Letter>>,
+    prompt: Vec<SharedValue<Letter>>,
+    late: Vec<SharedValue<Letter>>,
     paused: Vec<bool>,
     left: Budget,
     judge: Judge,
@@ -49,7 +49,7 @@ pub(crate) enum Action {
     Campaign(usize),
     Resign(usize),
     Withdraw(usize),
-    Restart(usize, Lost),
+    Restart(usize, LostState),
     Pause(usize),
     Continue(usize),
     Tick,
@@ -169,7 +169,7 @@ impl World {
                 ];
                 actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
             }
-            let may = |lost: &Lost| {
+            let may = |lost: &LostState| {
                 let mut left = *left;
                 *grantors::restarts_left(&mut left, n, *lost) > 0
             };
@@ -292,7 +292,7 @@ impl World {
         state.nodes.iter().for_each(|node| add(node.twins(), 1));
         state.late.iter().for_each(|letter| add(letter.twins(), LATE));
         state.judge.stamp.iter().for_each(|last| add(last.twins(), 1));
-        let mut before: Option<(&Known<Letter>, u128)> = None;
+        let mut before: Option<(&SharedValue<Letter>, u128)> = None;
         for letter in &state.prompt {
             let place = match before {
                 Some((before, place)) if before.channel() == letter.channel() => {
@@ -357,12 +357,12 @@ impl World {
 }
 
 /// Adds a letter behind those on the same way.
-fn queue(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
+fn queue(letters: &mut Vec<SharedValue<Letter>>, letter: SharedValue<Letter>) {
     let at = letters.partition_point(|other| other.channel() <= letter.channel());
     letters.insert(at, letter);
 }
 
-fn insert(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
+fn insert(letters: &mut Vec<SharedValue<Letter>>, letter: SharedValue<Letter>) {
     let at = letters.partition_point(|other| other.print() < letter.print());
     letters.insert(at, letter);
 }
