@@ -1,4 +1,4 @@
-//! From the arguments of a process to its exit code.
+//! The program: takes the arguments of a process, and returns its exit code.
 
 use std::process::ExitCode;
 

@@ -22,7 +22,7 @@ pub(crate) const VARIABLES: [&str; 3] = [SOCKET, "WATCHDOG_PID", "WATCHDOG_USEC"
 /// The number of queued messages. Later messages are lost.
 const WAITING_MAX: usize = 64;
 
-/// How long the end of this process waits for the manager to read.
+/// Bound on the wait for the manager to read, at the end of this process.
 const READS_WITHIN: Duration = Duration::from_secs(1);
 
 /// The shortest interval of watchdog messages, whatever the manager asks for.

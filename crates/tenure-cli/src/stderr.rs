@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The number of texts that wait for a reader; later texts are lost, and counted.
 const WAITING_MAX: usize = 1_024;
-/// How long the end of the process waits for unwritten texts.
+/// Bound on the wait for unwritten texts, at the end of the process.
 const LAST: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -29,7 +29,7 @@ struct Count {
     lost: AtomicU64,
 }
 
-/// From now on no writer to standard error waits. `lost` words the number of lost texts.
+/// Makes writes to standard error never wait from now on. `lost` words the number of lost texts.
 pub(crate) fn write_aside(lost: fn(u64) -> String) {
     // Without a thread, writers wait as before.
     if let Ok(aside) = Aside::begin("tenure-stderr", lost, || io::stderr().lock()) {

@@ -14,8 +14,7 @@ use crate::output;
 use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
-/// How long to wait for the reason of an unknown leader: the task that finds the reason may run
-/// late.
+/// Wait for the reason of an unknown leader: the task that finds the reason may run late.
 const REFUSED: Duration = Duration::from_millis(100);
 
 /// The reason for an unknown leader after no time at all.

@@ -15,7 +15,7 @@ use crate::output::{self, millis};
 use crate::protocol::{AskMode, Participant, Protocol};
 use crate::settings::Context;
 
-/// How long to wait for the first leader before the output reports that the leader is unknown.
+/// Wait for the first leader before the output reports that the leader is unknown.
 const SETTLING: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {

@@ -1,4 +1,4 @@
-//! From the arguments to the checked settings of one command.
+//! Parses the arguments into the checked settings of one command.
 
 pub mod args;
 pub mod ask;

@@ -28,7 +28,7 @@ pub struct RunSettings {
     pub once: bool,
     /// The longest wait to be elected.
     pub give_up: Option<Duration>,
-    /// How long to keep the leadership after CMD has succeeded.
+    /// Time to keep the leadership after CMD has succeeded.
     pub hold: Option<Duration>,
     /// The elections in which the process campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,

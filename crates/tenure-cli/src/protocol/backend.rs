@@ -33,7 +33,7 @@ pub trait Backend: Debug {
         self.grace() + self.kill_margin() + OTHERS_KNOW
     }
 
-    /// How long to ask before the leader is unknown.
+    /// Time to ask before the leader counts as unknown.
     fn patience(&self) -> Duration;
 
     /// Starts a participant that campaigns in `election` as `id`. Unreachable peers are no failure:
@@ -92,7 +92,7 @@ impl dyn Backend {
     }
 }
 
-/// How long an asker asks.
+/// End of an asker's questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AskMode {
     /// Until the first answer, or the reason for having none.

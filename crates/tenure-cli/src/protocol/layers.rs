@@ -33,7 +33,7 @@ pub struct Layers<'a> {
     file: Option<SettingsFile>,
     /// The protocol whose defaults hold, once it is known.
     protocol: Option<&'static Protocol>,
-    /// Each setting that was read, with its origin.
+    /// Origins of the settings that were read.
     pub origins: Origins,
     warnings: Vec<String>,
 }

@@ -98,7 +98,7 @@ pub struct Protocol {
     pub quiet: &'static [&'static str],
     /// The setting that picks a role, if elections have roles: role 3 is the election `NAME/3`.
     pub role: Option<&'static Setting<u32>>,
-    /// How a leader gives way without `tenure resign`, if it cannot hand over by name.
+    /// The way in which a leader gives way without `tenure resign`, if it cannot hand over by name.
     pub gives_way: Option<&'static str>,
     /// The setting that also names a candidate, beside `id`.
     pub own_id: Option<&'static Setting<NodeName>>,

@@ -110,7 +110,7 @@ pub enum Reach {
     Everywhere,
     /// Flag and variable.
     Process,
-    /// Only a flag, for the given reason.
+    /// A flag alone, for the given reason.
     Flag(&'static str),
 }
 

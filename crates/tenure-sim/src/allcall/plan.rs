@@ -139,7 +139,7 @@ impl Settings {
         self.slow(self.slow(self.lease + self.skew))
     }
 
-    /// At least `(1 + ρ)/(1 − ρ)` of a span.
+    /// A little more than `(1 + ρ)/(1 − ρ)` of a span.
     #[must_use]
     pub fn slow(&self, span: u64) -> u64 {
         span + (span / 1_000_000) * u64::from(self.drift.parts_per_billion() / 400)
@@ -177,7 +177,7 @@ pub fn draw(seed: u64) -> Plan {
         Kind::Lossy | Kind::Divided => rng.choose(&[1, 1, 2, 3]),
     };
     if kind == Kind::Connected && stations > 1 {
-        // As where parts come apart: three hops, and less than H/2 in all.
+        // Delays of a network that splits: three hops, and less than H/2 in all.
         own.delay = own.delay / 8 * 5;
     }
     let often = if stations > 1 { 2 } else { 8 };
@@ -346,7 +346,7 @@ fn nodes(
         config.grace = config.usable() / 3;
         config.kill_margin = config.usable() / 10;
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
-        // Where no message is lost, a participant stays at one server.
+        // A participant stays at one server if no message is lost.
         let stations =
             if lossy { (0..stations).map(place).collect() } else { vec![place(node % stations)] };
         let manner = Manner { stations, patience: nanos(patience), tells, keeps };

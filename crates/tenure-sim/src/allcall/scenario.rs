@@ -48,7 +48,7 @@ pub struct LeasedLeaders {
     beaten: BTreeMap<(usize, usize), u64>,
     /// Present lead of each wall clock, and since when.
     pub ahead: Vec<(u64, i64)>,
-    /// How long each wall clock was within K before it was not.
+    /// Span for which each wall clock was within K before it left K.
     pub agreed: Vec<u64>,
     /// End of the span in which a participant may be alone with a clock that has moved by more than
     /// K: no other may be left to confirm it.
@@ -285,7 +285,7 @@ impl Scenario for LeasedLeaders {
         plan.own.odd != Some(node)
     }
 
-    /// While all are connected, a round is answered by everybody. The last round was not a
+    /// Every participant answers a round while all are connected. The last round was not a
     /// heartbeat late, and the next is not overdue by half of one.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;

@@ -232,7 +232,7 @@ impl Bounds {
         self.slow(self.unit.max(10_000 * MS) * 9 / 8)
     }
 
-    /// How long such a candidate needs to learn the news: its timer, and an answer.
+    /// Time that such a candidate needs to learn the news: its timer, and an answer.
     #[must_use]
     pub fn look_again(&self) -> u64 {
         self.timer() + self.unit + 8_000 * MS
@@ -260,8 +260,8 @@ impl Bounds {
             + 40 * self.trip
     }
 
-    /// How long after all resignations the store is empty: applications need a lease, and
-    /// undeletable keys last for one more.
+    /// Time from all resignations to an empty store: applications need a lease, and undeletable
+    /// keys last for one more.
     fn empty(&self) -> u64 {
         self.unit + 2 * self.lease() + 4_000 * MS + 40 * self.trip
     }

@@ -21,7 +21,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// A watch, as its driver sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Stream {
-    /// Its request, repeated while the watch is not open and its time lasts.
+    /// Request of the watch, repeated while the watch is not open and its time lasts.
     request: Request,
     /// Number of attempts.
     asked: usize,

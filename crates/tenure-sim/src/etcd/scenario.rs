@@ -288,7 +288,7 @@ impl Scenario for Elections {
         Details { robbed: self.records.is_robbed(&key, claim.fence), key }
     }
 
-    /// After the store went back a fence may come again.
+    /// A fence may come again after the store went back.
     fn continues(&self, led: &Leadership<Details>, claim: &Claim) -> bool {
         led.is(claim) && led.until > self.records.restored.unwrap_or(0)
     }

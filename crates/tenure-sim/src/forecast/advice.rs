@@ -21,7 +21,7 @@ const TRIAL_LEASES: u32 = 12_000;
 /// Drills of each kind in a trial.
 const TRIAL_DRILLS: u32 = 200;
 
-/// The same question with other leases, and with more nodes if that would help.
+/// Variants of a question: other leases, and more nodes if more would help.
 pub(super) fn questions(question: &Question, figures: &Figures) -> Vec<Question> {
     let nodes = question.nodes();
     let spare = if nodes < 3 { 3 } else { nodes };

@@ -41,8 +41,8 @@ pub struct Effort {
     pub trials: usize,
 }
 
-/// How often the rest of a leader's lease falls below the grace, although the leader and a quorum
-/// run: `tenure run` then stops its command, and another candidate takes over.
+/// Frequency with which the rest of a leader's lease falls below the grace, although the leader and
+/// a quorum run: `tenure run` then stops its command, and another candidate takes over.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Needless {
     /// Number of occurrences.
@@ -166,7 +166,7 @@ pub(super) struct Findings {
 
 #[derive(Clone, Debug, Default)]
 pub struct Advice {
-    /// All tried settings, those of the question among them, by nodes and lease.
+    /// Tried settings, those of the question among them, by nodes and lease.
     pub trials: Vec<Trial>,
     /// Index of the best: with the given number of nodes, or three if those are too few, the
     /// shortest lease that keeps needless changes at the target. `None` if no lease does.

@@ -15,7 +15,7 @@ use tenure_core::nerio::Command;
 
 /// The longest time at the beginning in which datagrams are counted, with all nodes awake.
 const COUNTED: Duration = Duration::from_secs(60);
-/// How long a process that is restarted on purpose runs on after its resignation.
+/// Time for which a process that is restarted on purpose runs on after its resignation.
 pub(super) const FAREWELL: u64 = 500_000_000;
 
 /// An event of a node.
@@ -158,7 +158,7 @@ pub(super) fn resign(
     world.command(node, election, Command::Resign)
 }
 
-/// All random events, each kind at each node a Poisson process.
+/// Draws all random events, each kind at each node as a Poisson process.
 fn plan(question: &Question, seed: u64, from: u64, to: u64) -> Plan {
     let kinds = [
         (question.crash_every, Act::Crash),

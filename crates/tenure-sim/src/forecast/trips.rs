@@ -87,7 +87,7 @@ impl RoundTrips {
         Ok(Self { quantiles: (0..FINE).map(|n| at(n).min(most)).collect() })
     }
 
-    /// From measured round trips.
+    /// A distribution from measured round trips.
     pub fn measured(trips: &[Duration]) -> Result<Self, TripsError> {
         let mut sorted = trips.to_vec();
         sorted.sort_unstable();

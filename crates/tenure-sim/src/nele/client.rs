@@ -25,7 +25,7 @@ pub struct Manner {
     pub notices: bool,
     /// Whether it passes on late records of an earlier reading.
     pub late: bool,
-    /// How many records before the found end it begins to read.
+    /// Number of records before the found end at which it begins to read.
     pub backlog: u64,
     /// Whether it never announces that it leaves.
     pub silent: bool,

@@ -80,7 +80,7 @@ pub struct Emergence {
     topics: Vec<u64>,
     /// Lives with other terms that each leader had heard when it took office.
     offices: BTreeMap<(usize, Office), BTreeSet<u128>>,
-    /// Each process as others know it, and the proofs of its claims.
+    /// Processes as others know them, and the proofs of their claims.
     proofs: BTreeMap<usize, (Process, Proofs)>,
 }
 

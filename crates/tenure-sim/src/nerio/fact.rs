@@ -39,7 +39,7 @@ pub enum Own<'a> {
         grantor: usize,
         /// Whether its directory knows its past fences.
         knows_fences: bool,
-        /// Its memory.
+        /// Memory of the grantor.
         instance: Instance,
     },
     /// A member reports its remembered fences to a grantor without memory.

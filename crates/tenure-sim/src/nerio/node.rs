@@ -26,7 +26,7 @@ pub struct NodePlan {
 }
 
 impl NodePlan {
-    /// How long it remembers ended grants in any life.
+    /// Time for which the node remembers ended grants, in any life.
     #[must_use]
     pub fn remembers(&self) -> Duration {
         let first = self.config.quarantine();

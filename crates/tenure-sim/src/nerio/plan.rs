@@ -35,7 +35,7 @@ pub struct Settings {
 /// Bounds of the draws of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Climate {
-    /// Any fault within the model.
+    /// All faults of the model.
     #[default]
     Any,
     /// Clocks beyond ρ, and jumps.
@@ -162,7 +162,7 @@ fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
         + 40 * trip.longest()
 }
 
-/// How long after all resignations the last observer sees them: unreleased leases end, and
+/// Time from all resignations until the last observer sees them: unreleased leases end, and
 /// observers ask again.
 fn retire_bound(nodes: &[NodePlan], trip: &Delay) -> u64 {
     let lease = nodes.iter().map(|n| twice(&n.config, n.config.lease.max(n.config.verify_max)));

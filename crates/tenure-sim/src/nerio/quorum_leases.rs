@@ -53,7 +53,7 @@ pub struct QuorumLeases {
     pub who: Vec<Who>,
     /// Number of lives of each node.
     pub lives: Vec<u32>,
-    /// By node and election.
+    /// Work by node and election.
     pub(super) work: Vec<Vec<Work>>,
     /// Last grant of each grantor, by election.
     pub grants: Vec<BTreeMap<usize, Grant>>,

@@ -104,8 +104,8 @@ pub(super) fn next_command<S: Scenario>(
 mod tests {
     use super::*;
 
-    /// For the core, a campaign in the step in which the last one ends is the next one: world 92368
-    /// once took it for refused.
+    /// A campaign in the step in which the last one ends is, for the core, the next one: world
+    /// 92368 once took it for refused.
     #[test]
     fn campaigns_at_an_end_come_next() {
         let [first, next]: [Value; 2] = ["b0", "b9"].map(|value| value.parse().expect("a value"));

@@ -16,7 +16,7 @@ pub struct Claim {
     pub term: u64,
     /// End of the claim, in true time.
     pub until: u64,
-    /// The same on the clock of its node.
+    /// End of the claim, on the clock of its node.
     pub ends: Time,
     /// Time of the decision; the process may have stopped since.
     pub decided: u64,

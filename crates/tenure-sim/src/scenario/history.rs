@@ -15,7 +15,7 @@ pub struct Leadership<Own> {
     pub node: usize,
     pub life: u128,
     pub fence: Option<Fence>,
-    /// Its number among the leaderships of its life, where fences are missing.
+    /// Number among the leaderships of this life, for protocols without fences.
     pub term: u64,
     /// First raise of its claim.
     pub from: u64,
@@ -68,7 +68,7 @@ impl<Own> Past<Own> {
 /// The past of all elections, and the lives of all nodes.
 #[derive(Clone, Debug)]
 pub struct History<Own> {
-    /// By the number of the election.
+    /// Pasts by the number of the election.
     pub elections: Vec<Past<Own>>,
     /// Life of each running node.
     pub lives: Vec<Option<u128>>,

@@ -88,7 +88,7 @@ pub struct Outline {
     pub trip: u64,
     /// Bound on the error of a clock's rate.
     pub drift: Drift,
-    /// How long after the storm every election has a leader that stays.
+    /// Time from the end of the storm to a leader that stays, in every election.
     pub settles: u64,
 }
 

@@ -21,7 +21,7 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Occurrence, System};
 
-/// All of a scenario in one world.
+/// State of a scenario in one world.
 #[derive(Debug)]
 pub struct Run<S: Scenario> {
     pub plan: PlanOf<S>,

@@ -268,7 +268,7 @@ impl<'a> Picture<'a> {
         lines.add(labels)
     }
 
-    /// From the edge of one lane to the edge of the other; a lost message ends on its way.
+    /// The line from the edge of one lane to the edge of the other; a lost message ends on its way.
     fn course(&self, arrow: &Arrow) -> Vec<(f64, f64)> {
         let from = &self.places[arrow.from];
         let to = &self.places[arrow.to];

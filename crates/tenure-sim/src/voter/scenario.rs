@@ -55,7 +55,7 @@ crate::tally! {
 pub struct RegionalVoters {
     /// Promises and records of voters.
     pub account: Account,
-    /// Each running node as others know it.
+    /// Running nodes as others know them.
     pub who: Vec<Option<Participant>>,
     /// Leadership that the last result names, if its voter is the leader.
     named: Vec<Option<Leadership>>,
@@ -349,7 +349,7 @@ impl Scenario for RegionalVoters {
         check.own.founding(claim.node) != other.own
     }
 
-    /// With `available` two leaders may begin without knowing of each other.
+    /// Two leaders with `available` may begin without knowing of each other.
     fn may_lose(check: &Check<'_, Self>, _: usize, _: usize, loss: Loss) -> bool {
         let own = &check.plan.own;
         let one_of_two = own.mode == Mode::Available && loss == Loss::Superseded;
@@ -471,7 +471,7 @@ impl WithParts for RegionalVoters {
 fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
     let node = rng.below(plan.own.voters);
     let id = plan.nodes[node].config.id.clone();
-    // Only where all want to lead: otherwise the last member may be one that does not.
+    // The last member may otherwise be one that does not want to lead.
     let changes = matches!(plan.own.kind, Kind::Changing | Kind::Mistaken);
     match rng.within(if changes { 0..8 } else { 6..8 }) {
         0..=2 => Ask::Change(Change::Add(id)),

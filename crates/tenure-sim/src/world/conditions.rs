@@ -104,7 +104,7 @@ pub struct Site {
 /// A drawn span.
 #[derive(Clone, Debug)]
 pub enum Delay {
-    /// From the first to just below the second.
+    /// A draw from the first number to just below the second.
     Between(u64, u64),
     /// A drawn element of the quantiles of a distribution.
     Quantiles(Arc<[u64]>),

@@ -161,7 +161,7 @@ pub enum Occurrence<'a, G: System> {
     Dropped { node: usize, effect: &'a Effect<Words<G>> },
     /// An incident happens.
     Incident {
-        /// Its place among the incidents of the conditions.
+        /// Index in the incidents of the conditions.
         number: usize,
     },
     /// A moment has passed.

@@ -17,7 +17,7 @@ use crate::settings::Context;
 /// The pause between two surveys.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// How long members must differ before that ends the command, where the settings say so.
+/// Time for which members must differ before that ends the command, if the settings say so.
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Waits until every grantor serves and has granted every leader its latest lease. Fails when a

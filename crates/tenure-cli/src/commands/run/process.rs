@@ -22,7 +22,7 @@ use crate::protocol::{AnyElection, Class, Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 
-/// How long a driver may take to receive a message.
+/// Bound on the time in which a driver receives a message.
 const HEARS: Duration = Duration::from_secs(1);
 
 /// The signal that ends the other runners after the end of the first runner.

@@ -267,8 +267,8 @@ fn options(store: &Store) -> Options {
     options
 }
 
-/// How long after a permanent failure no other trouble is reported: the failure ends the process
-/// unless it leads.
+/// Time after a permanent failure in which no other trouble is reported: the failure ends the
+/// process unless it leads.
 const ENDING: Duration = Duration::from_secs(10);
 
 /// Warns of facts for the operator.

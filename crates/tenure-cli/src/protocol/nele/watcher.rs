@@ -13,14 +13,14 @@ use super::Roles;
 use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
-/// How long a role of an owned partition may be without a leader before the process warns: a
+/// Time for which a role of an owned partition may lack a leader before the process warns: a
 /// leaving process stops its CMDs in turn first.
 const STOPS: Duration = Duration::from_secs(5);
 
 /// The shortest interval of warnings about a recurring trouble.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// How long partitions with one trouble are collected for one warning.
+/// Time for which partitions with one trouble are collected into one warning.
 const GATHERS: Duration = Duration::from_secs(1);
 
 /// The subject of the warning about unacknowledged records.

@@ -14,7 +14,7 @@ use crate::output::millis;
 /// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// How long to wait for the members' answers to the question that makes them show their keys.
+/// Wait for the members' answers to the question that makes them show their keys.
 const ANSWERED: Duration = Duration::from_millis(300);
 
 /// Number of questions: the first may be sealed for a process that has restarted.

@@ -74,7 +74,7 @@ pub enum Storage {
         /// one.
         new: bool,
     },
-    /// Nothing durable.
+    /// The memory of the process: nothing is durable.
     Memory {
         /// Whether the user confirms the cluster's very first start.
         new: bool,

@@ -57,7 +57,7 @@ pub(super) async fn watch(
     }
 }
 
-/// How a candidate or an asker handles notices.
+/// Reporter of the notices of a candidate or an asker.
 pub(super) struct NoticeReporter {
     pub(super) differing: DifferingMembers,
     /// Whether the process is no member: the side of a member reports strangers.

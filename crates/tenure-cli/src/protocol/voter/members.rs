@@ -21,7 +21,7 @@ use crate::failure::{self, Failure};
 use crate::protocol::{Member, MemberChange, Members};
 use crate::settings::Origins;
 
-/// How long a change is repeated that must wait for the change before it.
+/// Time for which a change is repeated while it must wait for the change before it.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 /// Shortest limit for a single question: the command waits for nothing else meanwhile.

@@ -69,7 +69,7 @@ struct Lease {
     first_end: Time,
     /// Whether etcd has reported that it exists.
     joined: bool,
-    /// Its end by all that is known since; `None` when it may have ended.
+    /// Latest known end; `None` if the lease may have ended.
     lasts: Option<Time>,
     /// E.
     proven: Option<Time>,

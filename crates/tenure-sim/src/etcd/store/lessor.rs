@@ -17,7 +17,7 @@ const WAIT: u64 = 100 * MS;
 const EXTENSION: u64 = 1_000 * MS;
 
 impl Cluster {
-    /// This many seconds on the clock of a member, in true time.
+    /// Seconds on the clock of a member, in true time.
     fn seconds(&self, member: usize, ttl: u32) -> u64 {
         let counted = u128::from(ttl) * 1_000_000_000 * u128::from(TRUE_RATE);
         counted.div_ceil(u128::from(self.setting.rates[member])) as u64

@@ -12,7 +12,7 @@ const WHO: u64 = 32;
 const BELIEF: u64 = 33;
 /// First id of operators' leases.
 const OPERATORS: i64 = 0x0e00_0000_0000;
-/// How long a deposed leader may believe that it leads.
+/// Bound on the time in which a deposed leader still believes that it leads.
 const BELIEVES: u64 = 2 * ELECTION_TIMEOUT;
 /// The shortest election timeout; the longest is twice as long.
 const ELECTION_TIMEOUT: u64 = 1_000 * MS;
@@ -285,8 +285,8 @@ impl Cluster {
         }
     }
 
-    /// All members stop, get the last backup for their data, and start again: with the same
-    /// cluster, in the same term, at an older revision (ruling 8, E7).
+    /// Stops all members, gives them the last backup as their data, and starts them again: with the
+    /// same cluster, in the same term, at an older revision (ruling 8, E7).
     pub(super) fn restore(&mut self, until: u64, out: &mut Out) {
         let Some((state, term)) = self.backup.clone() else { return };
         for member in 0..MEMBERS {

@@ -13,7 +13,7 @@ const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
 /// The largest number of unanswered grants of a node in a row.
 const IN_A_ROW: u32 = 6;
-/// After so many grants the answered lease may have ended and is given up: the next one is
+/// Number of grants after which the answered lease may have ended and is given up: the next one is
 /// answered, too.
 const GIVEN_UP: u32 = 2;
 /// The longest delay of a stranger's put-back after a create.
@@ -67,7 +67,7 @@ impl Cluster {
         Some(ask)
     }
 
-    /// All keys with `prefix` are removed, and put back unchanged, in one transaction each.
+    /// Removes all keys with `prefix`, and puts them back unchanged, in one transaction each.
     pub(super) fn put_back(&mut self, prefix: &Bytes, out: &mut Out) {
         if self.leader.is_none() || self.truth.full {
             return;

@@ -231,7 +231,7 @@ impl State {
         }
     }
 
-    /// From now on revisions are above this one, and the earlier history is forgotten.
+    /// Raises later revisions above this one, and forgets the earlier history.
     pub fn bump(&mut self, revision: Revision) {
         self.revision = revision;
         self.compacted = revision;

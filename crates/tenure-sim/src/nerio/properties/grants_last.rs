@@ -10,7 +10,7 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 /// never shrinks, stays at one address, and has a stamp above all before.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
-    /// By grantor and election.
+    /// Dealings by grantor and election.
     seen: Vec<Vec<Dealings>>,
     /// Highest stamp of each grantor.
     stamps: Vec<Option<Stamp>>,

@@ -32,7 +32,7 @@ impl Property<QuorumLeases> for OrdersEndWhatTheyName {
                 let Some(number) = self.handed[node].take() else {
                     return Err(format!("{} is ordered by nobody", check.name(node)));
                 };
-                // Its claim may have lapsed while its process slept on the order.
+                // The claim may have lapsed while its process slept on the order.
                 let last = check.past(election).leaderships.iter().rev().find(|l| l.node == node);
                 let own = last.and_then(|led| led.fence);
                 if own != Some(fence) {

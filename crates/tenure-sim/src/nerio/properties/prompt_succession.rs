@@ -86,10 +86,10 @@ impl Property<QuorumLeases> for PromptSuccession {
 
 /// Bounds on spans without faults, in true time.
 struct Bound {
-    /// From the wish to lead to waiting at all grantors: a message.
+    /// Time from the wish to lead to waiting at all grantors: a message.
     parked: u64,
-    /// From the end of one leadership to the next: the release, the ok, and a second round for the
-    /// fence; a waiting request that is refreshed just then; and a rival that yields.
+    /// Time from the end of one leadership to the next: the release, the ok, and a second round for
+    /// the fence; a waiting request that is refreshed just then; and a rival that yields.
     next: u64,
     /// Delay of a release by the answer to a verification.
     promise: u64,

@@ -1,4 +1,4 @@
-//! From true time to horizontal places.
+//! The axis: maps true time to horizontal places.
 
 use std::ops::Range;
 

@@ -13,8 +13,8 @@ pub(super) struct Children {
 }
 
 impl Children {
-    /// From now on this process inherits orphans, so that it sees their end. Call it before the
-    /// first child is spawned.
+    /// Makes this process inherit orphans from now on, so that it sees their end. Call it before
+    /// the first child is spawned.
     pub(super) fn adopt() -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         Ok(Self { strangers: children()? })

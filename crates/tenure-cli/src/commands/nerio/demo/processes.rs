@@ -17,7 +17,7 @@ use crate::failure::{Failure, clipped};
 
 /// The pause before a process that ended by itself is started again.
 const RESTART: Duration = Duration::from_secs(1);
-/// How long all processes may take to end: when asked, beyond a candidate's grace; and when killed.
+/// Bound on the end of all processes: when asked, beyond a candidate's grace; and when killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
@@ -33,7 +33,7 @@ struct Process {
     pid: Option<Pid>,
     /// Whether the script has killed the process, and starts it again.
     killed: bool,
-    /// When the process is started again after it ended by itself.
+    /// Time of the next start, after the process ended by itself.
     again: Option<Time>,
 }
 
@@ -251,7 +251,7 @@ fn signal(pid: Option<Pid>, signal: Signal) {
     let _ = pid.map(|pid| kill_process(pid, signal));
 }
 
-/// How a process ended, with its last words in the log.
+/// The end of a process, with its last words in the log.
 fn how(workdir: &WorkDir, name: &str, status: WaitStatus) -> String {
     let log = fs::read(workdir.log(name)).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);

@@ -10,7 +10,7 @@ use super::judge::Leadership;
 const SLACK: Duration = Duration::from_secs(10);
 /// A leader with a younger last line is at work.
 const FRESH: Duration = Duration::from_millis(500);
-/// How long a killed or stopped candidate stays down after the takeover.
+/// Time for which a killed or stopped candidate stays down after the takeover.
 const VICTIM_DOWN: Duration = Duration::from_millis(700);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

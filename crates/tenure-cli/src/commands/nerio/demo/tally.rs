@@ -110,7 +110,7 @@ impl Tally {
         &self.tolls[fault as usize]
     }
 
-    /// How often a leader lost its lease without a fault.
+    /// Number of leases that leaders lost without a fault.
     pub(super) fn unprovoked(&self) -> u64 {
         self.unprovoked
     }
