@@ -41,12 +41,12 @@ const LEASE: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(1);
 /// The election timeout of etcd.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long etcd's leader is cut off: longer than it believes that it leads.
+/// Time for which etcd's leader is cut off: longer than it believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
 /// When the leading runners are stopped: the first 16 revocations of a lot time out `ReqTimeout` =
 /// 15 s after their leases have ended, at most a lease after the cut, and then the rest goes.
 const STOP: Duration = Duration::from_millis(22_300);
-/// How long the runners stand still: all their leases are over by then.
+/// Time for which the runners stand still: all their leases are over by then.
 const STOPPED: Duration = Duration::from_secs(14);
 /// The number of unrenewed leases, and the time in which they are granted.
 const CROWD: u64 = 1_000;

@@ -117,7 +117,7 @@ fn nodes_and_candidates_bind_their_addresses() {
 }
 
 #[test]
-fn every_command_shows_its_settings_to_people() {
+fn commands_show_their_settings() {
     let commands: [&[&str]; 10] = [
         &["node", "--name", "a", "--memory", "--members", MEMBERS],
         &["node", "status", "--name", "a"],
@@ -151,7 +151,7 @@ fn node_without_directory_is_warned() {
 }
 
 #[test]
-fn every_shell_has_completions_that_know_the_settings() {
+fn completions_know_the_settings() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = tenure(&["completions", shell], &[]);
         let script = String::from_utf8(output.stdout).unwrap();
@@ -222,7 +222,7 @@ fn word() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_arguments_or_variables_make_it_panic(
+    fn arbitrary_input_causes_no_panic(
         words in prop::collection::vec(word(), 0..12),
         variables in prop::collection::vec(("TENURE_[A-Z_]{0,9}", ".{0,9}"), 0..3),
     ) {

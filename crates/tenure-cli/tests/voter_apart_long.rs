@@ -34,7 +34,7 @@ const WORK: &str = "while :; do echo \"${TENURE_FENCE-0} $(sed 's/ .*//;s/[.]//'
 /// machine.
 const WORKING: u64 = 100;
 
-/// How long to watch for a forbidden event: longer than an election takes.
+/// Time to watch for a forbidden event: longer than an election takes.
 const LONG: Duration = Duration::from_secs(10);
 
 struct Halves {

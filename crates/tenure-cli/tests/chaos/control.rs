@@ -7,7 +7,7 @@ use tenure_testkit::processes::{
     Fleet, Host, Manner, Network, Proxy, Timing, ViolationKind, eventually,
 };
 
-tenure_testkit::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
+tenure_testkit::tests!(the_judge_sees_forgetful_nodes);
 
 /// Leaves time for another leader within it, also on a busy machine.
 const TIMING: Timing = Timing {
@@ -16,7 +16,7 @@ const TIMING: Timing = Timing {
     kill_margin: Duration::from_millis(250),
 };
 
-fn forgetful_nodes_give_two_leaders_and_the_judge_sees_it() {
+fn the_judge_sees_forgetful_nodes() {
     let mut cluster = Fleet::start(crate::TENURE, Nerio::forgetful(Proxy::start(8), TIMING));
     let leader = Host::runner(0);
     cluster.start_runner(leader, Manner::Polite);

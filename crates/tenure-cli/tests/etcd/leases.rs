@@ -10,7 +10,7 @@ const TWO_FOR_ONE: &str = "warning: etcd grants a lease of 2 s at least, and 1 s
                            taking over after a crash takes 2 s";
 const FIFTEEN_FOR_TEN: &str = "warning: etcd grants a lease of 15 s at least, and 10 s were asked \
                                for: taking over after a crash takes 15 s";
-/// In seconds; no busy machine needs longer.
+/// A lease in seconds, longer than a busy machine needs.
 const LONG: u32 = 10;
 
 #[test]

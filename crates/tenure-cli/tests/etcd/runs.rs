@@ -87,7 +87,7 @@ fn exit_code_tells_the_end() {
 
 /// etcd stands still: the stubborn CMD is gone before its lease ends.
 #[test]
-fn work_ends_before_the_lease_when_etcd_stalls() {
+fn work_ends_before_a_stalled_lease() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let ours = host.run("ours", ROBUST, &format!("trap '' TERM; {WORK}"));

@@ -34,7 +34,7 @@ fn whole_election_is_a_table() {
     assert_eq!((&rows[2]["election"], &rows[2]["partition"]), (&second.into(), &0.into()));
     assert!(rows[0]["fence"].is_u64() && rows[0]["heard_ms"].is_u64(), "{rows:?}");
     assert_eq!(rows[0]["group"], election);
-    // For people, without naming the roles.
+    // The output for people, without the names of the roles.
     let people = host.start("people", &words("observe", &STRICT, &["--partitions", "2"]));
     people.line("ROLE  PARTITION  LEADER", 1);
     let line = people.line("one", 3);
@@ -73,7 +73,7 @@ fn single_role_has_own_answer() {
     let led = host.ask(&ask("1"));
     assert_eq!(led.code, Some(0), "{}", led.err);
     assert!(led.out.starts_with("leader one, fence "), "{}", led.out);
-    // In the form that CMD gets.
+    // A role in the form that CMD gets.
     let role = format!("{election}/1");
     let inside = output(host.command(&ask("1")).env("TENURE_ELECTION", role));
     assert_eq!(inside.status.code(), Some(0), "{}", String::from_utf8_lossy(&inside.stderr));

@@ -9,8 +9,8 @@ use crate::stage::Stage;
 
 tenure_testkit::tests!(
     moved_member_is_found_again,
-    a_name_that_does_not_resolve_at_first_is_no_error,
-    two_members_at_one_address_are_told,
+    a_late_name_is_no_error,
+    a_shared_address_is_reported,
     duplicate_member_is_reported,
     silent_name_server_delays_no_order,
 );
@@ -55,7 +55,7 @@ fn first(stage: &Stage, host: Host) -> String {
     stage.hosts.member(host).to_string()
 }
 
-fn a_name_that_does_not_resolve_at_first_is_no_error() {
+fn a_late_name_is_no_error() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     stage.hosts.pretend(b, &[]);
@@ -79,7 +79,7 @@ fn a_name_that_does_not_resolve_at_first_is_no_error() {
     assert!(!stage.machine.log(c.name()).contains("node c"));
 }
 
-fn two_members_at_one_address_are_told() {
+fn a_shared_address_is_reported() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     stage.hosts.pretend(b, &stage.hosts.addresses(a));

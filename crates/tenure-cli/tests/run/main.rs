@@ -153,7 +153,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn ends_when_asked_to_while_it_resigns() {
+fn a_resigning_runner_ends_on_request() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     let command = stage.candidate_command("ann");
@@ -169,7 +169,7 @@ fn ends_when_asked_to_while_it_resigns() {
 }
 
 #[test]
-fn ends_when_asked_to_while_it_hands_over() {
+fn a_transferring_runner_ends_on_request() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     let command = stage.candidate_command("ann");

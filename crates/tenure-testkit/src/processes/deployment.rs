@@ -13,9 +13,9 @@ use super::{Fault, Fleet, Host, Manner, Network};
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     pub lease: Duration,
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,
-    /// From SIGKILL to the end of the lease.
+    /// Time from SIGKILL to the end of the lease.
     pub kill_margin: Duration,
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn restarts(setting: &Setting, node: usize) -> &'static [LostState] {
     if setting.struck.contains(&node) { all } else { &[] }
 }
 
-/// How often a node may still start again with this loss.
+/// Number of further restarts of a node with this loss.
 pub(crate) fn restarts_left(left: &mut Budget, node: usize, lost: LostState) -> &mut u8 {
     match (GRANTORS.contains(&node), lost) {
         (false, _) => &mut left.rebirths,
@@ -118,7 +118,7 @@ pub(crate) fn lose(lost: LostState, at: u64, node: &mut Node) {
     }
 }
 
-/// How often messages of this kind may still be repeated.
+/// Number of further repetitions of messages of this kind.
 pub(crate) fn repeats<'a>(left: &'a mut Budget, message: &Message) -> Option<&'a mut u8> {
     match message {
         Message::Grantor(ToGrantor::Request(_)) => Some(&mut left.repeated_requests),

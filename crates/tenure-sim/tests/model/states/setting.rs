@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tenure_core::nerio::Checked;
 
-/// How often each event may happen on one way through the states. Events without a count may happen
-/// in any order.
+/// Number of times that each event may happen on one way through the states. Events without a count
+/// may happen in any order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Budget {
     /// Messages and timers that are not handled within the possible tick. A late message arrives at
