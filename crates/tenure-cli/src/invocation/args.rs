@@ -89,9 +89,9 @@ fn run(registry: Registry) -> Command {
 const RUN: &str = "\
 CMD gets the variables TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of \
 every earlier leader; unset where several may lead at once) and TENURE_UNTIL_FILE (a file that \
-holds the end of the lease; unset without a lease). Where an election has roles, CMD also gets TENURE_ROLE, \
-and {role} in its arguments becomes the number of its role. A `tenure run` inside CMD ignores the \
-election, id, role and member name that it inherits.
+holds the end of the lease; unset without a lease). Where an election has roles, CMD also gets \
+TENURE_ROLE, and {role} in its arguments becomes the number of its role. A `tenure run` inside CMD \
+ignores the election, id, role and member name that it inherits.
 
 With --name and --state this process is a member of Nerio as well: one process a machine, without \
 a tenure node.
