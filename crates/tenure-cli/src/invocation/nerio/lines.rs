@@ -68,9 +68,9 @@ pub(in crate::invocation) fn node() -> Command {
         )
         .after_help(
             "A restart is safe when all nodes grant, and every leader has its latest lease from \
-             all of them. Without --wait the command waits for ever; with --wait it ends with 4 when \
-             the time is over. It ends with 1 when a restart will never be safe, and says what to \
-             do.\n\n\
+             all of them. Without --wait the command waits for ever; with --wait it ends with 4 \
+             when the time is over. It ends with 1 when a restart will never be safe, and says \
+             what to do.\n\n\
              Example:\n  tenure node wait-safe --config tenure.toml --wait 1m",
         ),
     ])
