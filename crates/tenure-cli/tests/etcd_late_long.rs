@@ -90,7 +90,6 @@ fn trials() {
     assert_eq!(overlaps, 0, "elections with two CMDs");
 }
 
-/// The findings of a trial.
 struct TrialFindings {
     /// Leases that carried our keys at the cut, and that the deposed leader wanted to end later.
     late: usize,

@@ -75,10 +75,8 @@ pub struct Outcome<C> {
     pub worlds: u64,
     /// Seed after the last of them.
     pub next: u64,
-    /// Number of events in them.
     pub events: u64,
     pub counts: C,
-    /// Number of faults of each kind.
     pub faults: [u64; Kind::ALL.len()],
     /// The violation with the lowest seed.
     pub violation: Option<(u64, Violation)>,
@@ -101,7 +99,6 @@ struct Progress<C> {
     early: BTreeMap<u64, WorldOutcome<C>>,
 }
 
-/// The world of a plan.
 #[must_use]
 pub fn world<S: Scenario>(plan: PlanOf<S>, only: Option<BTreeSet<Fault>>) -> World<Run<S>> {
     World::new(plan.conditions.clone(), Run::new(plan), only)

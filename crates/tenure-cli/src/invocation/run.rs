@@ -37,7 +37,6 @@ pub struct RunSettings {
 /// An election in which a process campaigns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunRole {
-    /// The part of the election.
     pub part: Part,
     pub control: PathBuf,
     pub command: CommandLine,

@@ -112,7 +112,6 @@ pub struct Protocol {
     pub support: Support,
 }
 
-/// Reads the settings of a protocol.
 pub type ReadSettings = fn(&mut Layers<'_>, Purpose<'_>) -> Result<Box<dyn Backend>, Failure>;
 
 /// Whether this build has the code of a protocol.
@@ -196,13 +195,11 @@ impl<'a> Purpose<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     pub setting: &'static str,
-    /// Default with this protocol.
     pub default: Option<&'static str>,
     /// Addition to the help; may be empty.
     pub note: &'static str,
 }
 
-/// The capabilities of a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
     /// Leaders have fences, and CMD gets its own.

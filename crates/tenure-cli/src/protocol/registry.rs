@@ -39,7 +39,6 @@ impl Registry {
         self.0.iter().copied().filter(|protocol| protocol.has(spec)).collect()
     }
 
-    /// The protocols of this build.
     pub fn built(self) -> impl Iterator<Item = &'static Protocol> {
         self.0.iter().copied().filter(|protocol| protocol.lacks().is_none())
     }

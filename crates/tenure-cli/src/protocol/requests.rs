@@ -6,7 +6,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
 
-/// Requests to the members of a protocol.
 pub trait MemberRequests {
     /// Lists the members with their states.
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>>;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// The origin of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// A flag as the user wrote it: `--lease`.

@@ -73,7 +73,6 @@ impl Origins {
         format!("{command}{flags}")
     }
 
-    /// Records a value.
     pub(crate) fn note(&mut self, name: &'static str, value: Option<String>, origin: Origin) {
         self.0.retain(|entry| entry.name != name);
         self.0.push(Entry { name, value, origin });

@@ -104,7 +104,6 @@ pub fn elections(text: &str) -> Result<Elections, Refusal> {
 /// The reason against another name for one candidate alone.
 pub const ANOTHER: &str = "another name is another election";
 
-/// The rights of a key.
 pub fn rights(text: &str) -> Result<Rights, Refusal> {
     text.parse().map_err(|error: RightsError| {
         Refusal::new(error.to_string(), "list some of contend, ask, resign, with commas between")

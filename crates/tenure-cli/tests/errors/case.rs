@@ -50,7 +50,6 @@ pub(crate) struct Step {
     pub(crate) block: Vec<String>,
 }
 
-/// The outcome of a command.
 #[derive(Default, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) exit: i32,

@@ -99,7 +99,6 @@ fn first_ended_cmd_ends_all() {
     }
 }
 
-/// Each role has a socket that names it.
 #[test]
 fn each_role_has_a_socket() {
     let (_broker, election, host) = shared_broker("sockets");

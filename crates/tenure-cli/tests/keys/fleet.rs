@@ -65,7 +65,6 @@ impl Fleet {
         file.to_owned()
     }
 
-    /// The key file of a process.
     pub(crate) fn file(&self, process: &str) -> PathBuf {
         self.path(&format!("{process}.own.key"))
     }

@@ -159,11 +159,9 @@ fn samples(records: &Records) -> Vec<(SocketAddr, Vec<u8>)> {
     samples
 }
 
-/// The answers to a flood.
 #[derive(Default, Debug)]
 struct FloodAnswers {
     answers: usize,
-    /// Bytes of the answers.
     bytes: usize,
     /// Bytes of the flood.
     asked: usize,

@@ -18,7 +18,6 @@ use crate::rng::mix;
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The phase of the candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Phase {
     Idle,

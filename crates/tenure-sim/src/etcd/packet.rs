@@ -25,7 +25,6 @@ pub enum Packet {
     Streams { life: u64, open: Vec<(CallId, u32)> },
 }
 
-/// The begin of a life.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Begin {
     pub life: u64,

@@ -62,7 +62,6 @@ pub struct Details {
 pub struct Records {
     /// First keys, by the number of the election.
     pub firsts: Vec<Firsts>,
-    /// Keys in the store.
     pub keys: BTreeMap<Bytes, KeyValue>,
     /// Due end of each lease.
     pub leases: BTreeMap<LeaseId, u64>,
@@ -106,7 +105,6 @@ impl Records {
         }
     }
 
-    /// The election of a key.
     #[must_use]
     pub fn election_of(&self, key: &Bytes) -> Option<usize> {
         self.firsts.iter().position(|election| key.starts_with(&election.prefix))

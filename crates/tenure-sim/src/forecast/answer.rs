@@ -156,7 +156,6 @@ mod tests {
     }
 }
 
-/// Findings for one question.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Findings {
     pub(super) figures: Figures,
@@ -194,7 +193,6 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.config.members.len()

@@ -10,7 +10,6 @@ use tenure_core::{End, Fence, Loss};
 
 use crate::scenario::plan::nanos;
 
-/// The cause of a vacancy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     /// The leader's process or machine ended.

@@ -49,7 +49,6 @@ impl RoundTrips {
     /// The longest simulated round trip.
     pub const MOST: Duration = Duration::from_secs(60);
 
-    /// A constant round trip.
     pub fn constant(trip: Duration) -> Result<Self, TripsError> {
         Self::measured(&[trip])
     }

@@ -18,7 +18,6 @@ const KEPT: usize = 600;
 /// The number of records in an answer.
 const FETCHED: usize = 40;
 
-/// A fault of the broker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
     /// Another coordinator takes over, and sessions begin anew.
@@ -68,7 +67,6 @@ pub enum Stray {
     OtherCount,
 }
 
-/// A change of the topic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Topic {
     /// A new topic without records, whose epochs begin again.
@@ -79,7 +77,6 @@ pub enum Topic {
     Right,
 }
 
-/// The log of a partition.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Log {
     epoch: u32,
@@ -93,7 +90,6 @@ struct Log {
     stone: Option<u64>,
 }
 
-/// The broker of a world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Broker {
     terms: Terms,

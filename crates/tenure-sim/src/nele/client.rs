@@ -31,7 +31,6 @@ pub struct Manner {
     pub silent: bool,
 }
 
-/// The reader of a partition.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Reader {
     partition: Partition,
@@ -44,7 +43,6 @@ struct Reader {
     asks: Time,
 }
 
-/// A core with its client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Client {
     core: Nele,

@@ -12,7 +12,6 @@ use tenure_core::Time;
 
 use super::frame::{Frame, Member, Place};
 
-/// The coordinator of one group.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Coordinator {
     terms: Terms,
@@ -73,7 +72,6 @@ impl Coordinator {
         self.answer(place, now, out);
     }
 
-    /// Removes a member.
     pub fn leave(&mut self, place: Place, member: Member, now: Time) {
         if self.members.get(&place).is_some_and(|seat| seat.member == member) {
             self.members.remove(&place);

@@ -14,7 +14,6 @@ use tenure_core::nele::{
 pub struct Proofs {
     /// Send time of each of its records.
     sent: BTreeMap<EntryNumber, Time>,
-    /// State of each partition.
     pub partitions: BTreeMap<Partition, PartitionState>,
     /// Time of its last request or report, on its clock.
     pub at: Time,

@@ -58,7 +58,6 @@ impl Disk {
         }
     }
 
-    /// Writes a record.
     pub fn write(&mut self, record: Record) {
         self.kept.write(record);
     }

@@ -39,7 +39,6 @@ pub struct Details {
 pub(super) struct Work {
     /// Quorum timestamp of its leadership.
     pub(super) timestamp: Option<QuorumTimestamp>,
-    /// Number of its edicts.
     pub(super) edicts: u64,
     /// First Start of its latest attempt.
     pub(super) first: Time,
@@ -51,7 +50,6 @@ pub struct QuorumLeases {
     pub(super) installed: Installations,
     /// Last life of each node.
     pub who: Vec<Who>,
-    /// Number of lives of each node.
     pub lives: Vec<u32>,
     /// Work by node and election.
     pub(super) work: Vec<Vec<Work>>,

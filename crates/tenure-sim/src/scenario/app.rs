@@ -27,7 +27,6 @@ pub struct Role {
 }
 
 impl Role {
-    /// Begins a campaign.
     pub(super) fn campaign(&mut self, value: &Value, now: u64) {
         if self.campaigning {
             self.anew = Some(value.clone());
@@ -38,7 +37,6 @@ impl Role {
         }
     }
 
-    /// Proclaims a value.
     pub fn say(&mut self, value: &Value) {
         self.value = Some(value.clone());
     }

@@ -50,7 +50,6 @@ pub(crate) fn under(fence: Option<Fence>) -> String {
     fence.map_or_else(String::new, |fence| format!(" with fence {fence}"))
 }
 
-/// The past of one election.
 #[derive(Clone, Debug)]
 pub struct Past<Own> {
     /// The leaderships, in the order in which they began.
@@ -68,13 +67,11 @@ impl<Own> Past<Own> {
 /// The past of all elections, and the lives of all nodes.
 #[derive(Clone, Debug)]
 pub struct History<Own> {
-    /// Pasts by the number of the election.
     pub elections: Vec<Past<Own>>,
     /// Life of each running node.
     pub lives: Vec<Option<u128>>,
     /// Last begin or end of each node's life.
     pub since: Vec<u64>,
-    /// Node of each life.
     pub nodes: BTreeMap<u128, usize>,
     /// The parts into which the last cut has split the network.
     pub parts: Parts,

@@ -51,7 +51,6 @@ use crate::world::conditions::DiskFate;
 use crate::world::node::{Node, Service};
 use crate::world::nodes::{Nodes, Place};
 
-/// The plan of a world of a scenario.
 pub type PlanOf<S> = Plan<<S as Scenario>::NodePlan, <S as Scenario>::Settings>;
 /// `Ok`, or the violation that a check has found.
 pub type Verdict = Result<(), Box<Violation>>;
@@ -74,16 +73,13 @@ pub trait Scenario: Sized + Debug + 'static {
     type Words: contract::Words<Command: From<Command<Self::Extra>>>;
     /// A process: the core, with what its driver does around it.
     type Process: Protocol<Words = Self::Words>;
-    /// The core of a process.
     type Core: Protocol;
     /// A service, on nodes that are no processes; [`Infallible`](std::convert::Infallible) without
     /// services.
     type Service: Service<Self::Words>;
     /// State that survives a process.
     type Disk: Clone;
-    /// Plan of a node.
     type NodePlan: Clone + Debug;
-    /// Settings of a world.
     type Settings: Clone + Debug;
     /// The commands that only this protocol has.
     type Extra;
@@ -116,7 +112,6 @@ pub trait Scenario: Sized + Debug + 'static {
         clock: &Clock,
     ) -> Node<Self::Process, Self::Service>;
 
-    /// The core of a process.
     fn core(process: &Self::Process) -> &Self::Core;
 
     /// The state directory of a node before its first start.
@@ -131,7 +126,6 @@ pub trait Scenario: Sized + Debug + 'static {
         disk: &Self::Disk,
     ) -> Result<<Self::Words as contract::Words>::Start, String>;
 
-    /// Writes a record.
     fn write(disk: &mut Self::Disk, record: <Self::Words as contract::Words>::Record);
 
     /// Damages a state directory while its process is down, as `fate` says; `reboot` if the machine

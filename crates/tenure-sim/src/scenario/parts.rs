@@ -16,12 +16,10 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Splits the network.
     pub const fn split(&mut self, side: u64, until: u64, now: u64) {
         *self = Self { side, until, moved: now };
     }
 
-    /// The side of a node.
     #[must_use]
     const fn side(&self, node: usize, now: u64) -> bool {
         now < self.until && self.side >> node & 1 == 1

@@ -79,7 +79,6 @@ impl<S: Scenario> Run<S> {
         self.tell(context, Fact::Own(fact))
     }
 
-    /// The number of the election with this name.
     #[must_use]
     pub fn election(&self, name: &ElectionName) -> Option<usize> {
         self.plan.elections.iter().position(|election| election == name)

@@ -23,7 +23,6 @@ pub struct Lane {
     pub clock: String,
 }
 
-/// A span of one node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
     pub lane: usize,

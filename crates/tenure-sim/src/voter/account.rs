@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::voter::{AckDto, Answer, Ask, Identity, Leadership, Memory, Participant};
 
-/// A promise of one voter.
 #[derive(Clone, Debug)]
 pub struct Promise {
     pub to: Leadership,

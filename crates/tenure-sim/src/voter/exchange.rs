@@ -24,7 +24,6 @@ pub struct Line {
     pub call: Call,
 }
 
-/// A half of an exchange.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Half {
     Request(Line, Caller, Ask),

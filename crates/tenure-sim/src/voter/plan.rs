@@ -51,7 +51,6 @@ pub struct Settings {
     pub kind: Kind,
     pub mode: Mode,
     pub config: Checked,
-    /// Number of founders.
     pub founders: usize,
     /// Number of voters, without second pods.
     pub voters: usize,

@@ -59,7 +59,6 @@ pub struct RegionalVoters {
     pub who: Vec<Option<Participant>>,
     /// Leadership that the last result names, if its voter is the leader.
     named: Vec<Option<Leadership>>,
-    /// Number of memories.
     memories: u64,
     /// Whether the second pod runs.
     pod: bool,
@@ -99,7 +98,6 @@ impl RegionalVoters {
         self.draws.clear();
     }
 
-    /// The founding of a node.
     fn founding(&self, node: usize) -> Option<Fingerprint> {
         Some(self.memory(node)?.electorate.as_ref()?.founding)
     }

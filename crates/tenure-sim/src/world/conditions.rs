@@ -37,7 +37,6 @@ pub struct Conditions {
     pub forges: u16,
     /// Time of the last fault.
     pub storm_ends: u64,
-    /// End of the world.
     pub end: u64,
 }
 

@@ -42,7 +42,6 @@ impl<G: System> World<G> {
         self.input(node, input)
     }
 
-    /// Ends a process.
     fn end(&mut self, node: usize, down: u64) -> Result<(), G::Violation> {
         let this = &mut self.nodes[node];
         this.core = None;

@@ -36,7 +36,6 @@ use crate::rng::Rng;
 /// Types of a system's messages, commands and events.
 pub type Words<G> = <<G as System>::Core as Protocol>::Words;
 
-/// A command about an election.
 pub type Command<G> = (ElectionName, <Words<G> as contract::Words>::Command);
 
 /// A message with its sender.
@@ -65,7 +64,6 @@ pub trait System: Sized {
         disk: &Self::Disk,
     ) -> Result<<Words<Self> as contract::Words>::Start, String>;
 
-    /// Writes a record.
     fn write(&self, disk: &mut Self::Disk, record: <Words<Self> as contract::Words>::Record);
 
     /// Damages a state directory while its process is down; `reboot` if its machine restarts.
@@ -130,7 +128,6 @@ pub trait System: Sized {
 pub struct Context<'a> {
     pub now: u64,
     pub conditions: &'a Conditions,
-    /// Clock of the node.
     pub clock: &'a Clock,
     /// Lead of its wall clock over true time.
     pub wall: i64,
@@ -209,7 +206,6 @@ struct Machine<G: System> {
     sampled: u64,
     core: Option<G::Core>,
     life: u128,
-    /// Number of lives.
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,

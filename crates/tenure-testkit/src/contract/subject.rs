@@ -9,7 +9,6 @@ pub type Words<S> = <<S as Subject>::Core as Protocol>::Words;
 
 /// A core under the suite: how to make one, and what to feed it.
 pub trait Subject {
-    /// The core.
     type Core: Protocol;
     /// State that its nodes share outside of them; `()` without any.
     type Store: Default;
@@ -28,7 +27,6 @@ pub trait Subject {
     /// The sender that other nodes see on its messages.
     fn sender(node: usize) -> <Words<Self> as contract::Words>::Sender;
 
-    /// The node at an address.
     fn node_at(address: &<Words<Self> as contract::Words>::Address) -> Option<usize>;
 
     /// The elections that commands are about.

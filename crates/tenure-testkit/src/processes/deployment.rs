@@ -61,7 +61,6 @@ pub trait Deployment: Sized {
     /// Ways in which a CMD takes SIGTERM, of which each runner draws one.
     const MANNERS: &[Manner] = &Manner::ALL;
 
-    /// The timing of the runners.
     fn timing(&self) -> Timing;
 
     fn flags(&self) -> Vec<String> {

@@ -35,7 +35,6 @@ impl Host {
         (0..RUNNERS).map(Self::runner)
     }
 
-    /// The host with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|host| host.name() == name)
     }

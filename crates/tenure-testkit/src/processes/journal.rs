@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::judge::{Judge, Violation};
 
-/// A journal, with its judge.
 pub struct Journal {
     path: PathBuf,
     file: File,

@@ -103,7 +103,6 @@ pub struct Judge {
 /// Counts that show how much there was to judge.
 #[derive(Clone, Copy, Default)]
 pub struct Tallies {
-    /// Leaderships that began.
     pub leaderships: u64,
     /// Lines of all leaderships.
     pub lines: u64,

@@ -106,7 +106,6 @@ impl<N: Network> Fleet<Nerio<N>> {
         self.folder().join(format!("state-{node}"))
     }
 
-    /// Starts a node.
     pub fn start_node(&mut self, node: Host, memory: Memory) {
         let mut command = self.tenure(node, &["node", "--name", node.name(), "--log", "debug"]);
         command.args(self.deployment.timing.flags());

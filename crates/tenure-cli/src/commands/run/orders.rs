@@ -40,7 +40,6 @@ impl Orders {
         Self(orders)
     }
 
-    /// The current order.
     pub(super) fn now(&self) -> Order {
         *self.0.borrow()
     }

@@ -28,7 +28,6 @@ pub(super) struct Settings {
     pub(super) config: Config,
     /// Servers: at least one, all with TLS or all without.
     pub(super) servers: Vec<ServerUrl>,
-    /// Prefix of subjects.
     pub(super) prefix: SubjectPrefix,
     /// Authority of the servers' certificates; `None` trusts those of the system.
     pub(super) authority: Option<PathBuf>,

@@ -92,7 +92,6 @@ struct Client {
     began: tenure::Time,
     known: watch::Receiver<Observations>,
     node: Node,
-    /// Number of servers.
     servers: usize,
     troubles: Troubles,
 }

@@ -69,7 +69,6 @@ struct Client {
     options: CheckedOptions,
     config: Checked,
     of: ElectionName,
-    /// Number of endpoints.
     endpoints: usize,
     explain: Explain,
     troubles: Troubles,

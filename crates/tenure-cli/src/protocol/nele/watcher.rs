@@ -35,7 +35,6 @@ pub(super) struct Watcher {
     warned: BTreeMap<String, Time>,
     /// Partitions whose records brokers do not acknowledge.
     unwritten: BTreeSet<Partition>,
-    /// Roles of this process.
     roles: Roles,
 }
 

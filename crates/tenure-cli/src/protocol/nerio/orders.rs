@@ -34,7 +34,6 @@ const LATE: Duration = Duration::from_millis(800);
 /// A leadership to end, and the next leader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wish {
-    /// Election of the leadership.
     pub(crate) election: ElectionName,
     /// The named next leader.
     pub(crate) to: Option<NodeName>,

@@ -45,7 +45,6 @@ pub(crate) struct Service {
     /// Whether the node cannot write its state directory, in any stage.
     failing: bool,
     key_file: KeyFile,
-    /// A fault of its settings.
     of_settings: Option<String>,
     /// Begin of the minute, and the number of grants and releases that were logged in it.
     grants: (Time, u32),

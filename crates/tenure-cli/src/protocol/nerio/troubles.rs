@@ -273,7 +273,6 @@ impl Nobody {
     }
 }
 
-/// Grants of one candidate.
 #[derive(Default)]
 struct Grants {
     by: Vec<String>,

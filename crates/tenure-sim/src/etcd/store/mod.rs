@@ -40,7 +40,6 @@ pub(super) const BEAT: u64 = 500 * MS;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setting {
-    /// Seed of its draws.
     pub seed: u64,
     /// Clock rate of each member, in units of [`crate::world::clock::TRUE_RATE`].
     pub rates: [u64; MEMBERS],
@@ -120,7 +119,6 @@ struct PendingReply {
     reply: Option<(Reply, Revision)>,
 }
 
-/// A task of the store.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Task {
     Serve(Ask),
@@ -303,7 +301,6 @@ impl Cluster {
         }
     }
 
-    /// Plans a task after a span.
     fn plan(&mut self, after: u64, task: Task) {
         self.numbered += 1;
         self.agenda.insert((self.now + after, self.numbered), task);
@@ -410,7 +407,6 @@ fn tell(note: Note, out: &mut Out) {
     out.push(Effect::Emit { election: None, event: Report::Store(note) });
 }
 
-/// Sends an answer.
 fn answer(ask: &Ask, header: Option<Header>, reply: Reply, out: &mut Out) {
     if ask.awaited {
         let answer = Answer { call: ask.request.call, header, reply };

@@ -8,7 +8,6 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 /// Section 1: edicts are ordered as they were created, by their timestamps and by fence and number.
 #[derive(Debug, Default)]
 pub(super) struct EdictOrdering {
-    /// Last edict of each election.
     last: Vec<Option<(EdictTimestamp, Fence)>>,
 }
 

@@ -13,7 +13,6 @@ use crate::scenario::Run;
 use crate::sweep::Source;
 use crate::world::node::Node;
 
-/// A fact and its time.
 type TimedFact<'a> = (u64, Fact<'a, QuorumLeases>);
 
 /// A world without any event.

@@ -60,7 +60,6 @@ pub(crate) fn disk(node: usize) -> Option<Remembered> {
     GRANTORS.contains(&node).then(|| Remembered::new(instance(life), true))
 }
 
-/// Start of a life of a node.
 pub(crate) fn start(life: Life, disk: Option<&Remembered>) -> Start {
     Start { inc: who(life).inc, seed: 1, memory: disk.map(Remembered::memory) }
 }
@@ -71,7 +70,6 @@ pub(crate) fn sender(node: &Node) -> Sender {
     Sender { who: node.core.who().clone(), address: place(node.number), member }
 }
 
-/// The recipients of a message.
 pub(crate) fn recipients(to: &To) -> Vec<usize> {
     match to {
         To::Member(node) => vec![*node],
@@ -79,7 +77,6 @@ pub(crate) fn recipients(to: &To) -> Vec<usize> {
     }
 }
 
-/// The command with which a node campaigns.
 pub(crate) fn campaign() -> Command {
     Command::Campaign { value: "".parse().unwrap(), priority: 0 }
 }

@@ -48,7 +48,6 @@ impl Letter {
     }
 }
 
-/// Stimulus of a node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Stimulus {
     Letter(SharedValue<Letter>),

@@ -57,7 +57,6 @@ impl Reactions {
         self.tick * u64::from(tick)
     }
 
-    /// Number of calls of the core.
     pub(crate) fn calls(&self) -> usize {
         self.called.len()
     }

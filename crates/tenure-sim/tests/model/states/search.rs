@@ -5,7 +5,6 @@ use std::fmt;
 
 use super::world::World;
 
-/// The extent of an exploration.
 #[derive(Default)]
 pub(crate) struct Exploration {
     /// States reached, each as often as an action led to it.

@@ -54,7 +54,6 @@ impl Budget {
     };
 }
 
-/// Setting of an exploration.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) name: &'static str,

@@ -131,7 +131,6 @@ fn messages(answer: &Answer) -> String {
     )
 }
 
-/// A line for each trial.
 fn trials(answer: &Answer) -> String {
     let row = |cells: [String; 7]| {
         let [mark, nodes, lease, p99, down, needless, messages] = cells;
