@@ -5,11 +5,11 @@ use tenure_core::nerio::Inc;
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Section 6 with erratum 4: a release ends the grant of the Start that it names, or of an
-/// earlier one, of the life that sent it, and of nobody else.
+/// Section 6 with erratum 4: a release ends the grant of its Start, or of an earlier one, of the
+/// life that sent it, and no other grant.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseEndsOnlyItsOwn {
-    /// The release that each grantor handles: from whom and where, and up to which Start.
+    /// The release that each grantor handles: its sender, address and last Start.
     handled: Vec<Option<(Inc, SocketAddr, Time)>>,
 }
 
@@ -38,8 +38,8 @@ impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
                     && grant.to == *by
                     && grant.address == address
                     && grant.start <= start;
-                // A release cannot shorten a grant that is over: the released grant may never have
-                // been written.
+                // A release cannot shorten a lapsed grant: the released grant may never have been
+                // written.
                 let over = grant.finish <= check.now;
                 if own || over || check.remembers_more(grantor) {
                     return Ok(());
