@@ -22,7 +22,12 @@ pub enum EdictRefused {
     #[error("edict {offered} is not later than edict {newest}, which the gate has admitted")]
     Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
     #[error("edict {offered} cannot be ordered with {newest}")]
-    Incomparable { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp>, source: Incomparable },
+    Incomparable {
+        offered: Box<EdictTimestamp>,
+        newest: Box<EdictTimestamp>,
+        /// Reason for the missing order.
+        source: Incomparable,
+    },
 }
 
 impl EdictGate {

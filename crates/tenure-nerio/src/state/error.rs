@@ -25,7 +25,14 @@ pub enum MemoryError {
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \
          cluster {cluster}, started {starts} times; start without --new"
     )]
-    NotNew { path: PathBuf, node: NodeName, cluster: ClusterName, instance: Instance, starts: Boot },
+    NotNew {
+        path: PathBuf,
+        node: NodeName,
+        cluster: ClusterName,
+        instance: Instance,
+        /// Number of starts of this memory.
+        starts: Boot,
+    },
     #[error(
         "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
          is lost; start without --new, so that the fences are read from the other grantors"
