@@ -38,19 +38,16 @@ impl Report {
 
 /// Why no election can be held.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CheckError {
     /// No endpoint can be used. Each says why.
     #[error("no endpoint can be used: {}", .errors.iter().map(ToString::to_string)
         .collect::<Vec<_>>().join("; "))]
     NoEndpoint { errors: Vec<ConnectError> },
-    /// The endpoints lead to more than one cluster, so that two could be elected.
     #[error(
         "endpoint {one} belongs to cluster {first:x}, and {other} to cluster {second:x}: all \
          endpoints must belong to one cluster"
     )]
     TwoClusters { one: Endpoint, first: u64, other: Endpoint, second: u64 },
-    /// The user may not read and write the keys of this election.
     #[error(
         "etcd does not permit this user to read and write keys that begin with {prefix}: {said}"
     )]

@@ -15,13 +15,10 @@ pub struct Counters {
     pub unknown: u64,
     /// Requests that etcd refused, or that had no turn in time.
     pub refused: u64,
-    /// Connections made.
     pub connections: u64,
-    /// Attempts to connect that failed.
     pub unreachable: u64,
     /// Answers and commands that had no effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because their lease was not renewed in time.
     pub expired: u64,

@@ -36,6 +36,8 @@
 //! its guarantees and what it does *not* guarantee: [`tenure_core::etcd`]. How requests reach
 //! etcd: [`wire`].
 
+#![allow(missing_docs, reason = "fields whose names say enough")]
+
 mod check;
 mod counters;
 mod driver;

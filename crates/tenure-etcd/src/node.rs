@@ -183,10 +183,8 @@ fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
 /// Why a value is not proclaimed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProclaimError {
-    /// Others could not be told this value.
     #[error(transparent)]
     Value(#[from] NameError),
-    /// Only leaders tell something, and only the node that has won.
     #[error("this leadership is over, or was not won by this node")]
     NotLeading,
 }

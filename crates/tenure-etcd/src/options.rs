@@ -100,9 +100,7 @@ pub struct Tls {
 /// A user of etcd's and its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user.
     pub user: String,
-    /// The password.
     pub password: String,
 }
 
@@ -136,16 +134,13 @@ impl Tls {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
     NoEndpoint,
     #[error("0 s for connecting to an endpoint: give it some time, as 2 s")]
     NoTime,
-    /// Secret values would go over the network in the clear.
     #[error("TLS is set up, but endpoint {endpoint} does without: write https:// for it")]
     TlsWithoutHttps { endpoint: Endpoint },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
 }

@@ -54,7 +54,6 @@ impl FromStr for Broker {
     "broker {given:?} must be a host and a port and nothing else, as kafka-1:9092 or [fd00::7]:9092"
 )]
 pub struct BrokerError {
-    /// The given text.
     pub given: String,
 }
 

@@ -12,15 +12,12 @@ pub struct Counters {
     pub written: u64,
     /// Records that were not acknowledged in time.
     pub unwritten: u64,
-    /// Records that were read.
     pub read: u64,
     /// Times that partitions were assigned, revoked or lost.
     pub rebalances: u64,
     /// Times that a partition could not be read on.
     pub broken: u64,
-    /// Reports without effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because nothing was read in time.
     pub expired: u64,

@@ -4,6 +4,8 @@
 //! carries its requests out; [`topic`] checks and makes the topic; [`wire`] has the format of
 //! entries.
 
+#![allow(missing_docs, reason = "fields whose names say enough")]
+
 mod broker;
 mod client_log;
 mod counters;

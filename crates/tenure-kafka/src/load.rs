@@ -14,7 +14,6 @@ use crate::wire;
 /// roles for which it stands, as if it led them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
-    /// Records a second, over all partitions.
     pub records: u64,
     /// Bytes a second.
     pub bytes: u64,

@@ -49,9 +49,7 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
 /// Rights of this user on a topic, as far as elections need them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rights {
-    /// Read records.
     pub read: bool,
-    /// Write some.
     pub write: bool,
 }
 

@@ -86,17 +86,13 @@ pub struct Builder<C: Class> {
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
-    /// The topic cannot be used.
     #[error(transparent)]
     Topic(#[from] TopicError),
-    /// The client cannot be set up.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
 }

@@ -29,7 +29,6 @@ use crate::{explain, settings};
 pub struct Options {
     /// Some of the brokers; the others are learned from them.
     pub brokers: Vec<Broker>,
-    /// The topic.
     pub topic: String,
     /// With how many copies of each partition the topic is made if there is none; `None`: it is not
     /// made.
@@ -43,7 +42,6 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// As whom to log in, if brokers ask for that.
     pub login: Option<Login>,
-    /// Further settings of the client library.
     pub properties: Vec<Property>,
     /// Whether this process only asks who leads, and needs no right to write.
     pub only_asks: bool,
@@ -201,7 +199,6 @@ impl FromStr for GroupProtocol {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error("no broker is given: at least one, as kafka-1:9092")]
     NoBroker,
@@ -220,13 +217,10 @@ pub enum OptionsError {
         /// Position in the list, from 0.
         nth: usize,
         why: String,
-        /// No member has that name.
         unknown: bool,
     },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The login cannot be used.
     #[error(transparent)]
     Login(#[from] LoginError),
 }

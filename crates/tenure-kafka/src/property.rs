@@ -68,7 +68,6 @@ impl FromStr for Property {
 
 /// Why something is not a [`Property`] for the user to give.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PropertyError {
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
     NoValue,
@@ -79,9 +78,7 @@ pub enum PropertyError {
 /// Reasons why a property is not for the user to set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// A flag has it.
     Flag(&'static str),
-    /// The protocol needs this value.
     Needs(&'static str, &'static str),
     /// This client has nothing that reads it; what to use instead.
     Lacks(&'static str, &'static str),

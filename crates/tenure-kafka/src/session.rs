@@ -14,11 +14,9 @@ use crate::options::GroupProtocol;
 pub enum Session {
     /// The member's own timeout, which brokers allow.
     Own,
-    /// The timeout of the group.
     OfGroup {
         /// S.
         timeout: Duration,
-        /// How often members report.
         heartbeat: Duration,
     },
     /// The limits of the brokers, or the group's own timeout, are not known.
@@ -28,22 +26,18 @@ pub enum Session {
 /// Settings that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unread {
-    /// Settings of the brokers.
     Brokers,
     /// The group's, whose session timeout is the brokers' unless another one is set for it.
     Group {
-        /// As the coordinator knows it.
         group: String,
         /// The brokers', if that can be read.
         usual: Option<Duration>,
-        /// On how much the settings count.
         session: Duration,
     },
 }
 
 /// Settings that do not fit what brokers allow or set.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SessionError {
     #[error(
         "session timeout is {session:?}; brokers allow {least:?} to {most:?}: change \
@@ -51,12 +45,10 @@ pub enum SessionError {
          the brokers"
     )]
     NotAllowed {
-        /// The session timeout, S.
         session: Duration,
         least: Duration,
         most: Duration,
     },
-    /// The group's is longer than what other times were computed from.
     #[error(
         "with group protocol consumer the session timeout is the group's, {timeout:?}, and its \
          members report every {heartbeat:?}; the settings count on {session:?} and {reports:?}: \

@@ -8,7 +8,6 @@ use crate::subject::Kind;
 /// Totals since the start of a node, by what and why. Each is a bounded set of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Packets published, by kind.
     pub sent: BTreeMap<&'static str, u64>,
     /// Bytes of them, without subjects.
     pub sent_bytes: u64,
@@ -22,11 +21,8 @@ pub struct Counters {
     pub ignored: BTreeMap<&'static str, u64>,
     /// Messages that were lost because more came in than could be read.
     pub lost: u64,
-    /// Connections made.
     pub connections: u64,
-    /// Attempts to connect that failed.
     pub unreachable: u64,
-    /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because their lease was not renewed in time.
     pub expired: u64,

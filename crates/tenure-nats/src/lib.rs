@@ -30,6 +30,8 @@
 //! packets are written: [`wire`]; on which subjects: [`Subjects`]; how the connection is kept, and
 //! why nothing is sent late: [`bus`].
 
+#![allow(missing_docs, reason = "fields whose names say enough")]
+
 pub mod bus;
 mod counters;
 mod driver;

@@ -28,7 +28,6 @@ pub struct Options {
     /// The servers. The node uses one at a time, and the next one in their order when it fails; it
     /// uses no server beside these.
     pub servers: Vec<Server>,
-    /// The beginning of all subjects.
     pub prefix: SubjectPrefix,
     /// Certificates for TLS. `None` with `tls` servers: the system's authorities are trusted.
     pub tls: Option<Tls>,
@@ -99,19 +98,15 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
     NoServer,
     #[error("0 s for connecting to a server: give it some time, as 2 s")]
     NoTime,
-    /// Secret values could go over the network in the clear.
     #[error("TLS is set up, but server {server} may do without: write tls:// for it")]
     TlsWithoutScheme { server: Server },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The login cannot be used.
     #[error(transparent)]
     Login(#[from] LoginError),
 }

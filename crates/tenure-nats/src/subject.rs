@@ -55,20 +55,17 @@ impl FromStr for SubjectPrefix {
 
 /// Why something is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PrefixError {
     #[error(
         "a subject prefix has at most {} bytes; this one has {bytes}",
         SubjectPrefix::MAX_BYTES
     )]
     TooLong { bytes: usize },
-    /// Something that a server takes for something else, as `*` and `>`, or that is no word.
     #[error(
         "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
              not one of them"
     )]
     Character { found: char },
-    /// Nothing at all, or nothing between two dots, before the first or after the last.
     #[error(
         "a subject prefix needs a word before, between and after its dots, as tenure or \
              shop.elections"
@@ -92,13 +89,9 @@ pub struct Subjects {
 /// Kinds of packets, each with its subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// A question who leads.
     Ask,
-    /// The allcall.
     Call,
-    /// An answer to either.
     Reply,
-    /// The end of a leadership.
     Resign,
 }
 

@@ -6,15 +6,11 @@ use std::process::ExitStatus;
 /// Why a service could not be got, started or stopped, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something that has to be there is not.
     #[error("{what}\n{remedy}")]
     Missing {
-        /// The missing tool, and its purpose.
         what: String,
-        /// Advice.
         remedy: String,
     },
-    /// A command ran and did not succeed.
     #[error("`{command}`: {status}\n{said}")]
     Failed {
         command: String,
@@ -22,14 +18,12 @@ pub enum Error {
         /// The end of its standard output and standard error.
         said: String,
     },
-    /// The system refuses something.
     #[error("{what}: {source}")]
     System {
         /// A file, a command that is to be started, a signal to a process.
         what: String,
         source: io::Error,
     },
-    /// A member did not answer within the time that it was given, or ended.
     #[error("{said}")]
     NotReady {
         /// Which one, how, and the end of its log.

@@ -15,7 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Treatment of connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
-    /// Passes everything on.
     Open,
     /// Passes nothing on and closes nothing: what comes is passed on when it is opened again.
     Held,

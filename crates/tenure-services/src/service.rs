@@ -11,7 +11,6 @@ use crate::error::Error;
 pub enum Version {
     /// The oldest that is in wide use, or that elections are promised to work on.
     Oldest,
-    /// The newest that was looked at.
     Newest,
 }
 
@@ -49,7 +48,6 @@ macro_rules! on_each_version {
 
 /// A service that tests run against.
 pub struct Service {
-    /// Name on the command line.
     pub name: &'static str,
     /// Its versions, the oldest first and the newest last, as the command line has them.
     pub versions: &'static [&'static str],
@@ -58,14 +56,12 @@ pub struct Service {
     pub newest: &'static str,
     /// The variable that puts another version in the place of the newest.
     pub newest_variable: &'static str,
-    /// How long getting one takes.
     pub takes: &'static str,
     /// Prefix of the variables from which its programs take settings: those of the caller are not
     /// for the programs of a test.
     pub variables: &'static str,
     /// Gets one of its versions, by its place in the list, and says where its program is.
     pub install: fn(usize) -> Result<PathBuf, Error>,
-    /// Starts so many of one version.
     pub start: fn(usize, usize) -> Result<Started, Error>,
     /// The newest version that can be had.
     pub latest: fn() -> Result<String, Error>,
@@ -93,7 +89,6 @@ impl Service {
 pub struct Started {
     /// Text for the person who started it: addresses, processes, how to reach it.
     pub said: String,
-    /// Where its data and logs are.
     pub folder: PathBuf,
     pub running: Box<dyn Any>,
 }

@@ -22,9 +22,7 @@ const P521: &[u8] = &[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23];
 /// Something in PEM format.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Pem {
-    /// In this file.
     File(PathBuf),
-    /// This text.
     Text(Vec<u8>),
 }
 
@@ -43,7 +41,6 @@ impl fmt::Debug for Pem {
 pub struct Identity {
     /// The certificate, and those between it and the authority.
     pub certificate: Pem,
-    /// The private key.
     pub key: Pem,
 }
 
@@ -152,22 +149,17 @@ impl Identity {
 
 /// Certificates and keys that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PemError {
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<io::Error> },
     #[error("{place} has no PEM section \"BEGIN {kind}\"")]
     NotPem { place: String, kind: &'static str },
-    /// Both are read, and are not of each other.
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
-    /// A key that only a password opens, for which nobody is asked.
     #[error("{place} holds an encrypted key, which Tenure cannot decrypt")]
     Encrypted { place: String },
-    /// A key on a curve that the TLS library does not know.
     #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
     Curve { place: String },
-    /// The PEM section is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
     Unusable { place: String, why: Arc<str> },
 }

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 /// Totals since the start of a node, by what and why. Each is a bounded set of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Requests made, by path.
     pub sent: BTreeMap<&'static str, u64>,
     /// Requests without a usable answer, by reason.
     pub failed: BTreeMap<&'static str, u64>,
@@ -14,11 +13,9 @@ pub struct Counters {
     pub heard: BTreeMap<&'static str, u64>,
     /// Requests of others that did not, by the last word of the problem's type.
     pub refused: BTreeMap<&'static str, u64>,
-    /// Messages without effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
     /// Times that the state directory could not be written.
     pub write_failures: u64,
-    /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because their lease was not renewed in time.
     pub expired: u64,

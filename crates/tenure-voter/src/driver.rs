@@ -51,7 +51,6 @@ pub(crate) struct Driver<C> {
     pub(crate) exchanges: BTreeMap<u64, oneshot::Sender<(Header, Answer)>>,
     pub(crate) last: u64,
     pub(crate) state: Option<State>,
-    /// Why that cannot be written.
     pub(crate) failing: Option<Arc<str>>,
     /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
     /// heartbeats that a leadership needs.

@@ -28,7 +28,6 @@ pub(crate) struct RequestResult {
 /// Why a request of this voter has no answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
-    /// The reason in counters.
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
 }

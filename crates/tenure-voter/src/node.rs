@@ -72,7 +72,6 @@ pub struct Builder<C: Class> {
 
 /// Why a voter did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
@@ -88,12 +87,10 @@ pub enum StartError {
          could lead beside a leader that it has promised to follow"
     )]
     Promised { path: PathBuf },
-    /// No state directory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error("{why}")]
     Tls { why: Arc<str> },
-    /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
 }

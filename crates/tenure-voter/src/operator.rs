@@ -23,13 +23,9 @@ pub struct Operator {
 
 /// Why a voter did not do what it was asked.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OperatorError {
-    /// The voter cannot be reached, or its answer cannot be used.
     #[error("{url}: {why}")]
     Unreachable { url: VoterUrl, why: Arc<str> },
-    /// TLS did not come about: a certificate is not believed, on one side or the other, or it
-    /// speaks no TLS.
     #[error("{url}: TLS did not come about: {why}")]
     NoTls { url: VoterUrl, why: Arc<str> },
     #[error("{url}: {why}")]

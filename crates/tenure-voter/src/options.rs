@@ -34,7 +34,6 @@ pub struct Options {
     pub seeds: Option<Seeds>,
     /// The secrets of the network, for a MAC over each request and answer.
     pub secrets: Option<Secrets>,
-    /// TLS on both sides.
     pub tls: Option<Tls>,
     /// Lets anybody who can reach it take part, from beyond loopback, too.
     pub unprotected: bool,
@@ -134,26 +133,22 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error(
         "listening on {listen}, beyond loopback, with neither a secret nor TLS: every host that \
          reaches this voter could vote; give a secret file or certificates, or listen on 127.0.0.1"
     )]
     Unprotected { listen: SocketAddr },
-    /// Anybody could be a voter, with a certificate.
     #[error(
         "TLS with the system's authorities and no secret: every host of the web has such a \
          certificate; give the voters' own authority, or a secret file"
     )]
     AnyCertificate,
-    /// Seeds that anybody on the way could answer for.
     #[error(
         "{seeds} is http://, and certificates alone say who is a voter: write https://, or no \
          scheme"
     )]
     PlainSeeds { seeds: Seeds },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
 }

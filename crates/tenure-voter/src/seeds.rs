@@ -29,7 +29,6 @@ pub struct Seeds {
 
 /// A seed host that cannot be one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SeedsError {
     #[error(
         "the seed host {host:?} must be a name or an address, with http:// or https:// before it \

@@ -56,7 +56,6 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// The server for requests of others.
 pub(crate) struct Server {
-    /// The header of its answers.
     pub(crate) header: Header,
     /// The path of this voter's own URL: its requests may come with it, or without.
     pub(crate) base: String,

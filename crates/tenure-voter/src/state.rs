@@ -45,15 +45,11 @@ pub(crate) struct State {
 
 /// Why the state directory of a voter was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
-    /// The directory, or the file in it, is not as it should be.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The file of a new memory could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// No random numbers for a new memory.
     #[error(transparent)]
     System(#[from] SystemError),
     #[error(

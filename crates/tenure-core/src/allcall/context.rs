@@ -44,7 +44,6 @@ pub(super) struct Context<'a> {
     pub(super) clock_due: bool,
     /// The last term of this process, over all elections.
     pub(super) terms: &'a mut u64,
-    /// The deadlines of all elections.
     pub(super) deadlines: &'a mut Deadlines,
     pub(super) out: &'a mut Out,
     /// Tombstones that are resigned on the bus, in one packet for all elections.

@@ -15,37 +15,30 @@ pub type Event = crate::event::Event<OwnEvent>;
 pub enum OwnEvent {
     /// The process has started. The rank is the configured one, or was drawn.
     Started {
-        /// How others know it.
         who: Participant,
-        /// The rank of the process.
         rank: Rank,
     },
     /// A round began: the first, and then only what ended a void round.
     Valid {
-        /// The round.
         round: Round,
     },
     /// A round was void: this process has not heard its own call within half a heartbeat, so it
     /// knows nothing of others either (ruling 6). Reported for the first void round in a row.
     Void {
-        /// The round.
         round: Round,
     },
     /// This process leads, and has heard of a leader that goes before it (ruling 2).
     Beaten {
-        /// The other.
         by: Participant,
     },
     /// This process leads, and does not renew, because a better one could lead (ruling 2). Reported
     /// once in a term.
     GivesWay {
-        /// The other.
         to: Participant,
     },
     /// A grant or a renewal had no effect, because it was not heard in time or another claim was
     /// heard first (ruling 8). A grant is resigned.
     NotConfirmed {
-        /// Whether it was a renewal.
         renewal: bool,
     },
     /// A renewal was not made because it would not have ended later: the wall clock was set back
@@ -59,7 +52,6 @@ pub enum OwnEvent {
     /// process neither stands nor renews (ruling 4). With 0 of 0 the clock has stepped, and no
     /// other participant has answered.
     ClockOff {
-        /// From how many others.
         from: usize,
         /// The number of others that answered the last round.
         of: usize,
@@ -68,11 +60,8 @@ pub enum OwnEvent {
     ClockRight,
     /// Other times are in use in this cluster (ruling 6). Reported once.
     OtherTimes {
-        /// The participant that goes by them.
         who: Participant,
-        /// The times of that participant.
         theirs: Times,
-        /// The ones configured here.
         ours: Times,
         /// Whether this process takes no part because of that: it is a newcomer, and has heard of
         /// no earlier participant that goes by its own times.
@@ -80,13 +69,11 @@ pub enum OwnEvent {
     },
     /// Another candidate has the name of this one. Reported for the first, as is the next event.
     SameName {
-        /// The other.
         who: Participant,
     },
     /// Another candidate has the rank of this one: which of the two leads was drawn as they
     /// started.
     SameRank {
-        /// The other.
         who: Participant,
     },
     /// The server takes only packets that are too small.
@@ -103,7 +90,6 @@ pub enum OwnEvent {
 /// Why something had no effect. Each is counted; none is worth a line of a log for each packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// A packet of another cluster.
     OtherCluster,
     /// A packet of a participant that goes by other times.
     OtherTimes,

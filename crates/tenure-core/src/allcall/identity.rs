@@ -21,7 +21,6 @@ pub struct Participant {
 /// The order is total: by number, then by tie-break.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rank {
-    /// As configured, or drawn.
     pub number: u64,
     /// 128 random bits, drawn when the process starts and kept until it ends, over every
     /// reconnection: with these, two ranks are equal with probability 2⁻¹²⁸.

@@ -48,9 +48,7 @@ pub mod bytes {
 /// A packet, as each subscriber hears it, its sender included.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Packet {
-    /// The sender.
     pub header: Header,
-    /// The content.
     pub body: Body,
 }
 
@@ -59,9 +57,7 @@ pub struct Packet {
 pub struct Header {
     /// The cluster: a packet of another one is dropped and counted.
     pub cluster: ClusterName,
-    /// The sender.
     pub sender: Participant,
-    /// The sender's rank.
     pub rank: Rank,
     /// The sender's wall clock when it sent this. Compared, never waited for.
     pub sent: WallTime,
@@ -89,11 +85,9 @@ pub struct Times {
 pub enum Body {
     /// A question who leads, of one that is no candidate: changes nothing at those that hear it.
     Ask(Ask),
-    /// The allcall.
     Call(Call),
     /// The answer to questions and calls, heard by all.
     Reply(Reply),
-    /// Leaderships that ended before their leases.
     Resign(Resign),
 }
 
@@ -113,7 +107,6 @@ pub struct Part {
 /// A question for the leaders of these elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ask {
-    /// The asker's round.
     pub round: Round,
     /// Which part of what it asks in this round.
     pub part: Part,
@@ -124,7 +117,6 @@ pub struct Ask {
 /// The allcall: what the caller knows of its elections, and a request for the same of others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
-    /// The caller's round.
     pub round: Round,
     /// Which part of what it calls in this round.
     pub part: Part,
@@ -146,9 +138,7 @@ pub struct Reply {
 /// A question or call that is answered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answered {
-    /// The participant that called or asked.
     pub caller: Participant,
-    /// In which of its rounds.
     pub round: Round,
 }
 
@@ -162,7 +152,6 @@ pub struct Resign {
 /// The view of a participant on one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
-    /// The election.
     pub election: ElectionName,
     /// Whether the sender is a candidate that could lead now: its initial wait is over, its last
     /// round was valid, it is not held off, its clock is right, and it wants to (ruling 1).
@@ -186,9 +175,7 @@ pub struct Digest(pub u32);
 /// The claim is named by (leader, term). A later `until` of the same is a renewal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderClaim {
-    /// The leader.
     pub leader: Participant,
-    /// The rank of the leader.
     pub rank: Rank,
     /// A number that the leader gives each of its leaderships, in increasing order, from one.
     pub term: u64,
@@ -202,7 +189,6 @@ pub struct LeaderClaim {
 /// The end of a leadership before its lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tombstone {
-    /// The former leader.
     pub leader: Participant,
     /// The term. Earlier terms of the leader have ended as well.
     pub term: u64,

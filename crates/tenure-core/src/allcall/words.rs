@@ -23,7 +23,6 @@ impl fmt::Display for Bus {
 pub struct Start {
     /// Tells this run of the process from others of the same name.
     pub incarnation: u128,
-    /// The tie-break between equal ranks.
     pub tie: u128,
     /// For draws, the rank among them if none is configured.
     pub seed: u64,

@@ -7,7 +7,6 @@ use crate::time::{Deadline, Time};
 pub enum Timer {
     /// The session reads to see the term, or asks for a lease.
     Establish,
-    /// The lease is renewed.
     Renewal,
     /// The lease must be taken for over.
     LeaseEnd,
@@ -17,15 +16,12 @@ pub enum Timer {
     GivenLease,
     /// The session revokes a lease that no candidate needs.
     Revoke,
-    /// An answer is overdue.
     Answer,
-    /// A candidate makes its key.
     Create,
     /// A candidate that waits, or a leader, looks at the queue.
     Look,
     /// A candidate that leaves deletes its key again, or looks whether it came late.
     Leave,
-    /// An observer looks.
     Observe,
 }
 

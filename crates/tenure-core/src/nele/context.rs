@@ -29,7 +29,6 @@ pub(super) struct Context<'a> {
     /// Partitions to which the last record was not written, with the reason.
     pub(super) unwritten: &'a BTreeMap<Partition, Arc<str>>,
     pub(super) sent: &'a mut SendTimes,
-    /// The number of the last reading.
     pub(super) attempts: &'a mut u64,
     pub(super) out: &'a mut Out,
 }

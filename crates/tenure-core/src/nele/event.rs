@@ -13,19 +13,14 @@ pub type Event = crate::event::Event<OwnEvent>;
 /// An event that only this protocol has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The process has started.
     Started {
-        /// How others know it.
         who: Process,
     },
-    /// The partition belongs to this process.
     Assigned {
-        /// Which.
         partition: Partition,
     },
     /// The partition belongs to this process no more.
     Unassigned {
-        /// Which.
         partition: Partition,
         /// Whether the partition was lost: the session had ended, and another process may own it
         /// already.
@@ -33,40 +28,31 @@ pub enum OwnEvent {
     },
     /// A claim of this process is void (`at_most_one`).
     ClaimVoid {
-        /// To which partition.
         partition: Partition,
-        /// Why.
         why: Void,
     },
     /// There is no fence for a claim, and so no leadership (ruling 10): the client knows no leader
     /// epoch, or a number does not fit.
     NoFence {
-        /// The claimed partition.
         partition: Partition,
         /// The leader epoch of the claim's batch.
         epoch: Option<u32>,
-        /// Where the claim is.
         offset: u64,
     },
     /// A partition that belongs to this process could not be read, or a record not be written to
     /// it. Reported for the first failure in a row.
     Trouble {
-        /// Which.
         partition: Partition,
-        /// The failure.
         why: Arc<str>,
     },
     /// After [`Trouble`](Self::Trouble) in writing a record was written again.
     Written {
-        /// To which partition.
         partition: Partition,
     },
     /// Roles without a leader: others stand for them, and this process, which owns their
     /// partitions, does not. Reported when they change; without any, every role has a leader.
     Unfilled {
-        /// The first of them.
         first: Option<Role>,
-        /// The last of them.
         last: Option<Role>,
         /// How many, at most [`Limits::roles`](super::Limits).
         count: u32,
@@ -74,32 +60,24 @@ pub enum OwnEvent {
     /// Another process of this machine leads a role in another group that this one leads: both fail
     /// with the machine (ruling 9). Reported when it begins.
     SameHost {
-        /// The role.
         role: Role,
-        /// The other.
         who: Process,
-        /// The group of the other process.
         group: ClusterName,
     },
     /// Another process has the name of this one. Reported for the first.
     SameName {
-        /// The other.
         who: Process,
     },
     /// Another process of the group goes by other terms: no promise holds while both lead. Reported
     /// once for each.
     Unlike {
-        /// The other.
         who: Process,
-        /// The terms of the other process.
         terms: Terms,
-        /// The terms of this process.
         ours: Terms,
     },
     /// Nothing is led from now on, nor ever again by this process: the topic is another one, or has
     /// another number of partitions, or the client cannot go on.
     Halted {
-        /// The reason, and a way out.
         why: Arc<str>,
     },
     /// An input had no effect.
@@ -118,12 +96,10 @@ pub enum Void {
     Jump {
         /// The offset that had to be next.
         next: u64,
-        /// The one that came.
         came: u64,
     },
     /// Reading could not go on where it was.
     Broken {
-        /// Why.
         why: Arc<str>,
     },
 }
@@ -133,7 +109,6 @@ pub enum Void {
 pub enum Ignored {
     /// The report belongs to an earlier reading, or to an earlier assignment (ruling 2).
     OldReading,
-    /// The report came before.
     Repeated,
     /// A rebalance of an earlier membership, or one that was heard before.
     OldRebalance,

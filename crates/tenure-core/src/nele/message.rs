@@ -20,7 +20,6 @@ pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 /// A request to the ledger, or something that it reports.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// To the ledger.
     Request(Request),
     /// From the ledger, or from the driver on its behalf.
     Report(Report),
@@ -42,7 +41,6 @@ pub enum Request {
     /// All later records of the partition belong to this reading. For a reading without a rebalance
     /// the driver reads the partition outside the group, and nothing is assigned.
     Read {
-        /// The partition.
         partition: Partition,
         /// The name of all that is read from there on.
         reading: Reading,
@@ -51,9 +49,7 @@ pub enum Request {
     Stop(Reading),
     /// Write a record: the entry in its headers, neither key nor value, the partition given.
     Publish {
-        /// Where to.
         to: Target,
-        /// The record's entry.
         entry: Entry,
     },
 }
@@ -74,9 +70,7 @@ pub enum Report {
     /// The topic as it is now. Said whenever the driver looks, and it looks at least every few
     /// minutes, after each lost connection, and before each position that is found for a member.
     Topic {
-        /// Which one it is.
         id: TopicId,
-        /// How many partitions it has.
         partitions: u32,
     },
     /// The partitions of this process have changed.
@@ -85,9 +79,7 @@ pub enum Report {
     Left(Membership),
     /// The end of a partition was found, and is where reading goes on; or it was not found.
     Position {
-        /// The partition.
         partition: Partition,
-        /// Which reading was asked for.
         reading: Reading,
         /// The offset of the record that is appended next, or what went wrong.
         end: Result<u64, Arc<str>>,
@@ -95,7 +87,6 @@ pub enum Report {
     /// The records of a partition since the last such report of the same reading, in its order,
     /// with nothing left out.
     Records {
-        /// The partition.
         partition: Partition,
         /// Since when it is read.
         reading: Reading,
@@ -104,18 +95,12 @@ pub enum Report {
     },
     /// Reading cannot go on where it was: out of range, a reset, a log that was truncated.
     Broken {
-        /// The partition.
         partition: Partition,
-        /// Which reading has ended.
         reading: Reading,
-        /// The failure.
         why: Arc<str>,
     },
-    /// The outcome of a record.
     Published {
-        /// Which one.
         number: EntryNumber,
-        /// On which partition.
         partition: Partition,
         /// The offset; or the reason why it was not acknowledged. The record may have been appended
         /// all the same.
@@ -124,7 +109,6 @@ pub enum Report {
     /// The client cannot go on as this member of this topic, for a reason that time does not mend:
     /// fenced off by another one of its static id, not authorized any more.
     Fatal {
-        /// The reason, and a way out.
         why: Arc<str>,
     },
 }
@@ -141,11 +125,8 @@ pub struct TopicId {
 /// A change of what is assigned to this process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rebalance {
-    /// As which member.
     pub membership: Membership,
-    /// The number, greater than those before.
     pub id: RebalanceId,
-    /// The change of the partitions.
     pub change: Change,
     /// Only those with which something happens; may be empty.
     pub partitions: Vec<Partition>,
@@ -168,11 +149,9 @@ pub enum Change {
 /// A record as it was read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
-    /// Where it is in its partition.
     pub offset: u64,
     /// The leader epoch of its batch, if the client knows it; −1 and less are none.
     pub epoch: Option<u32>,
-    /// The content of the headers.
     pub said: Said,
 }
 
@@ -184,7 +163,6 @@ pub enum Said {
     /// A record of this protocol that cannot be read: of a later version, or damaged. The record
     /// may be a claim.
     Unreadable,
-    /// This.
     Entry(Entry),
 }
 
@@ -195,17 +173,13 @@ pub struct Entry {
     pub election: ElectionName,
     /// The group, without the number of partitions.
     pub group: ClusterName,
-    /// M, as the sender has it.
     pub partitions: u32,
     /// The other terms that a group must share, as the sender has them.
     pub terms: Terms,
-    /// The sender.
     pub sender: Process,
-    /// The machine on which it runs.
     pub host: NodeName,
     /// Which of the sender's records it is. With the sender it names a claim: its nonce.
     pub number: EntryNumber,
-    /// The purpose.
     pub kind: Kind,
     /// The roles that the sender stands for, at most [`RANGES_MAX`] ranges.
     pub stands: Vec<RoleRange>,
@@ -225,7 +199,6 @@ pub enum Kind {
 /// Roles in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RoleRange {
-    /// The first.
     pub first: Role,
     /// The last; not before the first.
     pub last: Role,
@@ -234,7 +207,6 @@ pub struct RoleRange {
 /// A role that the sender of a record leads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lead {
-    /// The role.
     pub role: Role,
     /// The fence (`at_most_one`).
     pub fence: Option<Fence>,

@@ -63,15 +63,10 @@ struct Member {
 /// A leader as it says itself, for the table of all roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// The role that it leads.
     pub role: Role,
-    /// The process.
     pub who: Process,
-    /// The machine on which it runs.
     pub host: NodeName,
-    /// The group of the process.
     pub group: ClusterName,
-    /// The value of its campaign.
     pub value: Value,
     /// The fence (`at_most_one`).
     pub fence: Option<Fence>,

@@ -38,7 +38,6 @@ pub(super) enum Place {
     At {
         /// The offset of the end when it was found.
         start: u64,
-        /// The offset that comes next.
         next: u64,
         /// When the end was found.
         found: Time,

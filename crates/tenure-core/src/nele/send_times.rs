@@ -12,7 +12,6 @@ const KEPT: usize = 16_384;
 /// The send time of each of the last records, by the numbers that are given here.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct SendTimes {
-    /// The number of the last record.
     last: EntryNumber,
     /// The send times of the last records, in their order.
     times: VecDeque<Time>,

@@ -23,7 +23,6 @@ impl fmt::Display for Ledger {
 pub struct Start {
     /// 128 random bits, drawn by each process, after any fork.
     pub incarnation: u128,
-    /// For draws: random for each process.
     pub seed: u64,
     /// The topic as it was found. It must stay the same one (ruling 10).
     pub topic: TopicId,

@@ -10,14 +10,13 @@ use super::message::FirstVoters;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// Which set of voters could be founded, and which voters stand against it.
+/// The sets of voters that could be founded, and the voters that stand against them.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Foundation {
     /// The set of voters that this voter could have accepted at the last heartbeat.
     considered: Option<Fingerprint>,
-    /// A member of the accepted set has founded another network: the own one is never founded.
+    /// A member of the accepted set has founded another network: this network is never founded.
     superseded: bool,
-    /// The id of this voter stands in the electorate with another identity.
     pub(super) lost: bool,
     /// Members with another identity than the accepted one, and when each was heard last.
     strangers: BTreeMap<NodeName, Time>,
@@ -29,7 +28,7 @@ pub(super) struct Foundation {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Apart {
     heard: Time,
-    /// With whom that voter begins, if it has said so.
+    /// The set with which that voter begins, if it has said so.
     pub(super) begins: Option<FirstVoters>,
 }
 
@@ -40,22 +39,23 @@ impl Foundation {
         memory.electorate.as_ref().filter(|_| open)
     }
 
-    /// Another set could be accepted, or none. Whether the same set could be a heartbeat ago.
+    /// Another set could be accepted, or none. Returns whether the same set could be a heartbeat
+    /// ago.
     pub(super) fn consider(&mut self, set: Option<&Electorate>) -> bool {
         let set = set.map(|set| set.founding);
         core::mem::replace(&mut self.considered, set) == set && set.is_some()
     }
 
-    /// A member of the accepted set has founded another network. All of a set must accept it, and
-    /// that member accepts no other set any more. The own set stays accepted, so that this voter
-    /// founds nothing else, and binds it no more.
+    /// A member of the accepted set has founded another network. All members of a set must accept
+    /// it, and that member accepts no other set any more. The own set stays accepted, so that this
+    /// voter founds no other network, and binds this voter no more.
     pub(super) fn supersede(&mut self) {
         self.superseded = true;
         self.apart.clear();
         self.strangers.clear();
     }
 
-    /// This voter has lost its directory. Whether that is news.
+    /// This voter has lost its directory. Returns whether that is news.
     pub(super) fn lose(&mut self) -> bool {
         !core::mem::replace(&mut self.lost, true)
     }
@@ -76,12 +76,11 @@ impl Foundation {
         self.strangers.keys()
     }
 
-    /// Voters that were heard long ago stand against the founding no more.
+    /// Drops the voters that were heard too long ago to stand against the founding.
     pub(super) fn forget_apart(&mut self, now: Time, lately: Duration) {
         self.apart.retain(|_, apart| now.since(apart.heard) <= lately);
     }
 
-    /// A first voter has accepted another set than this voter, and begins with these.
     pub(super) fn note_apart(&mut self, id: &NodeName, now: Time, begins: Option<FirstVoters>) {
         let known = self.apart.remove(id).and_then(|apart| apart.begins);
         self.apart.insert(id.clone(), Apart { heard: now, begins: begins.or(known) });
@@ -97,7 +96,7 @@ impl Foundation {
     }
 }
 
-/// With whom a voter begins by its settings.
+/// The set with which a voter begins by its settings.
 pub(super) fn first_voters(config: &Config) -> Option<FirstVoters> {
     match &config.founding {
         Founding::List(listed) => {

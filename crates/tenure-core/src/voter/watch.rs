@@ -1,4 +1,4 @@
-//! The leader that a voter knows of, and the view that its application has of the election.
+//! The leader that a voter knows of, and the last view of its application.
 
 use core::time::Duration;
 
@@ -14,19 +14,17 @@ use crate::view::View;
 pub(super) struct Watch {
     pub(super) followed: Option<Followed>,
     pub(super) observed: Option<Observed>,
-    /// From this time on this voter would know of a leader, with `available`.
+    /// With `available`, this voter has heard of any leader by this time.
     informed_at: Time,
-    /// The last leader with another lease than the own one, and that lease.
+    /// The last leader whose lease differs from the own one, and that lease.
     other_times: Option<(NodeName, Duration)>,
 }
 
-/// The leader that this voter follows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Followed {
     pub(super) leadership: Leadership,
     value: Value,
     url: VoterUrl,
-    /// The last time at which this leader was heard.
     heard: Time,
     /// The leader leads until this time at least, unless it gives up.
     certain: Option<Time>,
@@ -44,7 +42,7 @@ impl Watch {
         self.informed_at = now.after(silence);
     }
 
-    /// A heartbeat was answered: all others have been asked, and answer by this time.
+    /// A heartbeat was answered: all other voters were asked, and answer by this time.
     pub(super) fn answered_by(&mut self, time: Time) {
         self.informed_at = self.informed_at.min(time);
     }
@@ -54,7 +52,6 @@ impl Watch {
         now >= self.informed_at
     }
 
-    /// A leader has sent its lease.
     pub(super) fn hear(&mut self, lease: &LeaseDto, url: &VoterUrl, now: Time) {
         let LeaseDto { leadership, value, .. } = lease.clone();
         let same = self.followed.take().filter(|before| before.leadership == leadership);
@@ -76,13 +73,13 @@ impl Watch {
         }
     }
 
-    /// This leadership is over. Whether this voter has followed it.
+    /// This leadership is over. Returns whether this voter has followed it.
     pub(super) fn forget(&mut self, leadership: &Leadership) -> bool {
         self.followed.take_if(|followed| followed.leadership == *leadership).is_some()
     }
 
-    /// Until when the followed leader counts as one, if it does now: to the end of the own promise
-    /// to it, and until it is silent for too long.
+    /// The time until which the followed leader counts, if it does now: the end of the own promise
+    /// to it, and of the longest silence.
     pub(super) fn follows_until(
         &self,
         promise: &Promise,
@@ -97,7 +94,7 @@ impl Watch {
         (now < until).then_some(until)
     }
 
-    /// The followed leader, as others are told of it.
+    /// The followed leader, as messages describe it.
     pub(super) fn leader_dto(&self, now: Time) -> Option<LeaderDto> {
         let Followed { leadership, value, url, certain, .. } = self.followed.clone()?;
         let remaining = certain.map(|certain| certain.since(now));
@@ -105,12 +102,11 @@ impl Watch {
         Some(LeaderDto { leadership, url, value, remaining })
     }
 
-    /// The last time at which the followed leader was heard.
     pub(super) fn heard(&self) -> Option<Time> {
         self.followed.as_ref().map(|followed| followed.heard)
     }
 
-    /// A leader asks for another lease than this voter would. Whether that is news.
+    /// A leader asks for another lease than this voter would. Returns whether that is news.
     pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
         let told = Some((leader.clone(), theirs));
         let is_news = self.other_times != told;
@@ -118,12 +114,11 @@ impl Watch {
         is_news
     }
 
-    /// The application sees this view.
+    /// Notes the view that the application sees.
     pub(super) fn show(&mut self, view: View) {
         self.observed = Some(Observed { shown: Some(view) });
     }
 
-    /// The application may have missed the last view.
     pub(super) fn show_again(&mut self) {
         if let Some(observed) = &mut self.observed {
             observed.shown = None;
@@ -132,7 +127,7 @@ impl Watch {
 }
 
 impl Observed {
-    /// Since when no leader is known, if none is known at `now`.
+    /// The time since which no leader is known, if none is known at `now`.
     pub(super) const fn unknown_since(&self, now: Time) -> Time {
         match &self.shown {
             Some(View::Unknown { since }) => *since,
@@ -140,7 +135,7 @@ impl Observed {
         }
     }
 
-    /// Whether this view is another one than the application has seen last.
+    /// Whether this view differs from the last one that was shown.
     pub(super) fn is_news(&self, view: &View) -> bool {
         self.shown.as_ref().is_none_or(|shown| !shown.is_same(view))
     }

@@ -34,7 +34,6 @@ pub(crate) struct Participants {
 #[derive(Default)]
 pub(crate) struct Client {
     connected: bool,
-    /// Whether the client holds packets back.
     pub(crate) holds_back: bool,
     held_back: Vec<Packet>,
 }

@@ -22,7 +22,6 @@ pub(crate) const X: &str = "x/0";
 /// The clients of one process.
 #[derive(Default)]
 pub(crate) struct Clients {
-    /// Whether the producer holds entries back.
     pub(crate) holds_back: bool,
     held_back: Vec<(Target, Entry)>,
     /// Whether the ledger refuses the producer's entries.
@@ -43,7 +42,6 @@ pub(crate) struct Clients {
     plain: Option<(u32, Reading, u64)>,
     /// All requests to the ledger, with their true times.
     pub(crate) asked: Vec<(Time, Request)>,
-    /// Effects of the last input.
     pub(crate) effects: Vec<Effect>,
 }
 

@@ -82,7 +82,6 @@ pub(crate) struct Voters {
     /// Whether two voters led, or two claims held, at one time.
     pub(crate) two_led: bool,
     fences: Vec<u64>,
-    /// Whether leaderships may overlap.
     pub(crate) may_overlap: bool,
     /// Vote of each run in each ballot.
     votes: BTreeMap<(Participant, Ballot), Option<i64>>,

@@ -22,7 +22,6 @@ pub(super) struct Attempts<'a> {
 
 /// The next step after an attempt that failed.
 pub(super) enum After {
-    /// This is the answer.
     Answer(Reply),
     /// Nothing was carried out: try again.
     Again,

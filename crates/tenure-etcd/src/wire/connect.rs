@@ -26,17 +26,13 @@ pub(crate) struct Connection {
 /// The status of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// The version of etcd.
     pub version: Version,
-    /// The cluster's id.
     pub cluster: u64,
-    /// The member's id.
     pub member: u64,
     /// The id of etcd's own leader, which has nothing to do with elections.
     pub leader: Option<u64>,
     /// The term of Raft that it is in.
     pub term: u64,
-    /// The revision of its store.
     pub revision: u64,
     /// Alarms in etcd's words, such as `NOSPACE`.
     pub alarms: Vec<String>,
@@ -44,9 +40,7 @@ pub struct Status {
 
 /// Why an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
-    /// No server answers there, or the server does not speak etcd's protocol.
     #[error("{endpoint} cannot be reached: {why}")]
     NotReached { endpoint: Endpoint, why: Arc<str> },
     /// A member is there, and says why it cannot be used at the moment.
@@ -60,20 +54,16 @@ pub enum ConnectError {
     Closed { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut { endpoint: Endpoint, within: Duration },
-    /// The server speaks TLS, and the endpoint says it does not.
     #[error("{endpoint}: the server speaks TLS; write https:// instead of http://")]
     SpeaksTls { endpoint: Endpoint },
-    /// The server does not speak TLS, and the endpoint says it does.
     #[error("{endpoint}: the server does not speak TLS; write http:// instead of https://")]
     SpeaksNoTls { endpoint: Endpoint },
     #[error("{endpoint}: a certificate has expired ({why}); renew it, or look at the clocks")]
     Expired { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint}: no trust: {why}; look at the authority and the names")]
     NoTrust { endpoint: Endpoint, why: Arc<str> },
-    /// The server does not believe our certificate, or wants one and we show none.
     #[error("{endpoint} wants a client certificate that it trusts: {why}; look at the identity")]
     NotTrusted { endpoint: Endpoint, why: Arc<str> },
-    /// The server finds no way to speak TLS with us.
     #[error(
         "{endpoint} ended the TLS handshake ({why}): {}; {}",
         tenure_tls::HANDSHAKE_CAUSE,
@@ -86,14 +76,12 @@ pub enum ConnectError {
     Refused { endpoint: Endpoint, said: Arc<str> },
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
     TooOld { endpoint: Endpoint, version: Version },
-    /// The server is a proxy of etcd's that renews leases by itself.
     #[error(
         "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
          asked for earlier, so that the end of a lease is not known; name the members of etcd \
          instead"
     )]
     GrpcProxy { endpoint: Endpoint },
-    /// The certificates or the key cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),
 }

@@ -63,7 +63,6 @@ pub(super) struct Sick {
     pub(super) lost: Arc<str>,
     /// The number of the last link of which the login is not good any more.
     pub(super) link: u64,
-    /// Etcd's words about the login.
     pub(super) stale: Arc<str>,
 }
 

@@ -61,7 +61,6 @@ const ANSWERS: usize = 64;
 /// Answers of etcd, and changes of the connection to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
-    /// For the core.
     Answer(Answer),
     /// For an operator: which endpoint is in use, and which not.
     Link(Notice),
@@ -76,7 +75,6 @@ pub struct Wire {
     watches: mpsc::UnboundedSender<Request>,
     /// Calls of the lease, and rare ones.
     first: Lane,
-    /// Calls of elections.
     then: Lane,
     tasks: [AbortHandle; 3],
 }

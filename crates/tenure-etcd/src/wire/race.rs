@@ -24,7 +24,6 @@ const ASK_AGAIN: Duration = Duration::from_millis(50);
 pub(super) struct RaceResult {
     /// The endpoint to be used, if one can be.
     pub(super) used: Option<(usize, Connection)>,
-    /// Errors of the other endpoints.
     pub(super) errors: Vec<ConnectError>,
 }
 

@@ -36,10 +36,8 @@ pub(super) struct Streams {
 /// Where the stream is on which watches are opened.
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub(super) enum Stage {
-    /// No watch needs a stream.
     Idle,
     Linking(Pending<Result<Arc<Link>, Refusal>>),
-    /// The first watch opens it.
     Opening {
         link: Arc<Link>,
         first: CallId,

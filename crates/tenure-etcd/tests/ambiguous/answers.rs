@@ -31,7 +31,6 @@ enum At {
     Term,
     Grant,
     Create,
-    /// The transaction that confirms the win.
     Win,
     Leave,
     Revoke,
@@ -40,7 +39,6 @@ enum At {
 /// How the driver comes to miss it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum How {
-    /// The connection is closed.
     Cut,
     /// Nothing comes any more, neither on this call nor on another one of the connection.
     Silence,
@@ -109,7 +107,6 @@ struct Case<'a> {
     cluster: &'a Cluster,
     at: At,
     how: How,
-    /// The highest so far.
     fence: Option<Fence>,
     /// Requests of our node before it campaigned.
     before: Counters,

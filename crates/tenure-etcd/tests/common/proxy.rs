@@ -20,7 +20,6 @@ use super::{options, soon};
 /// The message that the proxy waits for.
 struct Trap {
     what: What,
-    /// So many more calls.
     calls: u32,
     caught: oneshot::Sender<Caught>,
 }
@@ -63,7 +62,6 @@ pub(crate) enum Lost {
     Nothing,
     /// Whatever is told on streams on which the client may still ask for something: watches.
     Streams,
-    /// The answers to all calls.
     Calls,
 }
 
@@ -128,7 +126,6 @@ struct Connection {
     to_client: tokio::net::tcp::OwnedWriteHalf,
     to_server: tokio::net::tcp::OwnedWriteHalf,
     rules: Arc<Mutex<Rules>>,
-    /// The highest stream that was opened.
     opened: u32,
     /// Streams on which the client asks for nothing more.
     asked: BTreeSet<u32>,

@@ -48,7 +48,6 @@ struct Company<'a> {
     departed: Vec<Participant>,
     /// The values of those who led and were known to, in their order.
     reigns: Vec<String>,
-    /// The kinds of those.
     led: BTreeSet<Kind>,
     /// How many were told to quit while others waited before and behind them.
     quitters: usize,

@@ -26,7 +26,6 @@ impl Kind {
 /// How it departs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Fate {
-    /// SIGINT.
     Leaves,
     /// SIGKILL: what is in etcd goes with the lease, which is a short one.
     Dies,

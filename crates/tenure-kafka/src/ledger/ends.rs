@@ -26,7 +26,6 @@ pub(super) type Found = (Partition, Reading, Result<u64, NoEnd>);
 #[derive(Clone, Debug)]
 pub(super) struct NoEnd {
     pub(super) why: Arc<str>,
-    /// The right to look is missing.
     pub(super) denied: bool,
 }
 

@@ -53,7 +53,6 @@ pub(super) struct Begin {
     /// In the newer protocol nobody tells a member that it gets nothing: after this time without
     /// a word it is taken for that.
     pub(super) silence: Option<Duration>,
-    /// The rebalance before the first one.
     pub(super) rebalances: Arc<std::sync::atomic::AtomicU64>,
     pub(super) queue: Queue,
     pub(super) rights: Rights,
@@ -138,7 +137,6 @@ struct MemberLoop {
     membership: Membership,
     consumer: Arc<BaseConsumer<Context>>,
     asked: Receiver<Ask>,
-    /// For another client.
     asks: Sender<Ask>,
     ends: Ends,
     begin: Begin,

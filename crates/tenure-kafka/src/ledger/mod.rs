@@ -73,10 +73,8 @@ impl fmt::Debug for Ledger {
 /// Why there is no way to the ledger.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The password cannot be read.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client {
         /// The words of the client without values of properties, which may be secrets.

@@ -9,7 +9,6 @@ use tenure::Time;
 /// Which right.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Right {
-    /// To read the topic.
     Topic,
     /// To be a member of the group.
     Group,

@@ -41,7 +41,6 @@ struct Outcomes {
     reports: Reports,
     /// Brokers take nothing more from this producer.
     over: AtomicBool,
-    /// The brokers have accepted a record.
     worked: AtomicBool,
 }
 

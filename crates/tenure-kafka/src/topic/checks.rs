@@ -6,9 +6,7 @@ use std::time::Duration;
 /// Requirements of a topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// The name of the topic.
     pub topic: String,
-    /// The number of partitions, M.
     pub partitions: u32,
     /// The least time for which records are kept.
     pub retention: Duration,
@@ -29,7 +27,6 @@ pub struct Needs {
 /// A topic as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// The number of partitions.
     pub partitions: u32,
     /// The copies of the partition with the fewest.
     pub replication: u32,
@@ -47,34 +44,24 @@ pub(super) const IN_SYNC_MIN: u32 = 2;
 pub enum Wrong {
     /// The number of partitions, which is part of who leads what.
     Partitions {
-        /// The number of partitions.
         found: u32,
-        /// The number in the configuration.
         needed: u32,
     },
-    /// Copies of a partition.
     Replication {
         /// The copies of the partition with the fewest.
         found: u32,
     },
     /// More copies must have a record than there are, or than there are without one broker.
     InSync {
-        /// The value of the setting.
         found: u32,
-        /// The number of copies.
         copies: u32,
-        /// The highest value that works.
         needed: u32,
     },
-    /// A setting.
     Setting {
-        /// The name of the setting.
         name: &'static str,
-        /// The value of the setting.
         found: String,
         /// The value for the command that sets it.
         needed: String,
-        /// The reason of the requirement.
         why: &'static str,
     },
 }
@@ -84,7 +71,6 @@ pub enum Wrong {
 pub struct WrongTopic {
     needs: Needs,
     brokers: String,
-    /// The copies of the topic.
     copies: u32,
     /// At least one thing.
     pub wrong: Vec<Wrong>,

@@ -45,11 +45,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 /// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// The id of the topic.
     pub id: TopicId,
-    /// Whether it was made just now.
     pub anew: bool,
-    /// Which session timeout is in use.
     pub session: Session,
     /// How much this process writes at most.
     pub load: Load,
@@ -109,37 +106,29 @@ where
 
 /// Why a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TopicError {
-    /// The password cannot be read.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client { why: String },
-    /// No broker answers, or the answer is an error.
     #[error("topic {topic} cannot be looked at on {brokers}: {why}")]
     Unreachable { topic: String, brokers: String, why: String },
-    /// There is none, and it is not to be made.
     #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
     Missing { topic: String, command: String },
     #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
     NotMade { topic: String, why: String, command: String },
-    /// There are fewer brokers than it is to have copies.
     #[error(
         "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
          Start more brokers; or give --allow-unreplicated to accept a topic that is lost with its \
          broker"
     )]
     TooFewBrokers { topic: String, copies: u16 },
-    /// The settings of the topic cannot be read.
     #[error(
         "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
          DescribeConfigs --topic {topic}"
     )]
     NotDescribed { topic: String, brokers: String, why: String },
-    /// This user lacks a right that candidates need.
     #[error(
         "this user may not {may_not} topic {topic}, and a candidate reads and writes\n\
          This allows it:\n    \
@@ -153,10 +142,8 @@ pub enum TopicError {
         /// Operations as `kafka-acls` names them.
         operations: &'static str,
     },
-    /// The topic does not meet its requirements.
     #[error(transparent)]
     Wrong(#[from] WrongTopic),
-    /// The session timeout is not what brokers allow, or set.
     #[error(transparent)]
     Session(#[from] SessionError),
 }

@@ -72,7 +72,6 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
 
 /// How a candidate ends.
 enum End {
-    /// The leader deletes the key.
     Cleanly,
     AsByLoss,
 }

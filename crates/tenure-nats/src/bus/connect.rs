@@ -33,22 +33,18 @@ pub(super) struct Connection {
 
 /// Why a server cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
     #[error("no answer within {within:?}")]
     Silent { within: Duration },
     /// The server knows no such user, or has another password, other credentials or another key.
     #[error("the server refuses this login ({said}): it asks for {asks}")]
     Refused { said: Arc<str>, asks: Asks },
-    /// The files of the login cannot be used any more.
     #[error("{why}")]
     Login { why: Arc<str> },
-    /// TLS did not come about: a certificate is not believed on one side or the other.
     #[error("TLS did not come about: {why}")]
     Tls { why: Arc<str> },
     #[error("the server speaks no TLS")]
     NoTls,
-    /// The server's messages are too short for the packets of participants.
     #[error(
         "the server takes messages of {max_payload} bytes: its max_payload must be {needed} or more"
     )]

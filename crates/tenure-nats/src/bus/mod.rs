@@ -35,11 +35,8 @@ const BACKOFF: Backoff =
 /// Changes of the connection.
 #[derive(Debug)]
 pub enum News {
-    /// A new connection is up.
     Up(Up),
-    /// The connection is gone.
     Down,
-    /// A notice for an operator.
     Notice(Notice),
 }
 
@@ -49,7 +46,6 @@ pub struct Up {
     client: Client,
     /// The most bytes of a packet that the server takes.
     pub max_payload: usize,
-    /// Which connection it is.
     number: u64,
 }
 
@@ -69,9 +65,7 @@ pub enum Published {
 /// Input from the bus.
 #[derive(Debug)]
 pub enum Incoming {
-    /// The connection has changed.
     News(News),
-    /// A participant has published a message.
     Delivery(Delivery),
 }
 
@@ -192,9 +186,7 @@ enum Left {
     Lost(Arc<str>),
     /// The login is not accepted any more.
     LoggedOut(Arc<str>),
-    /// The server is about to end.
     LameDuck,
-    /// The node has ended.
     Closed,
 }
 

@@ -23,11 +23,8 @@ const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A message that was published.
 #[derive(Debug)]
 pub struct Delivery {
-    /// The number of the connection.
     pub connection: u64,
-    /// The subject of the message.
     pub subject: Arc<str>,
-    /// The content of the message.
     pub payload: Bytes,
 }
 

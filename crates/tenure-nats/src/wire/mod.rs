@@ -53,7 +53,6 @@ use crate::subject::Kind;
 /// Why what came in is no packet. Each is counted; none is worth a line of a log for each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unread {
-    /// Longer than any packet.
     TooLarge,
     /// Not on a subject of ours, or on that of another kind: whoever may publish questions only
     /// must not be able to publish claims.

@@ -32,7 +32,6 @@ pub struct Tls {
     /// The members' certificate, good for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// Whoever signed the certificates.
     pub authority: PathBuf,
     /// Certificate of clients: with it, members refuse clients that show none.
     pub client: Option<ClientCertificate>,

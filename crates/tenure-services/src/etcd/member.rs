@@ -52,9 +52,7 @@ pub struct Status {
     pub member: u64,
     /// Whom it takes for the leader; 0 is nobody.
     pub leader: u64,
-    /// The raft term it is in.
     pub term: u64,
-    /// The revision of its store.
     pub revision: u64,
 }
 

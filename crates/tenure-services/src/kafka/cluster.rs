@@ -21,7 +21,6 @@ use crate::relay::Relay;
 #[derive(Debug)]
 pub struct Cluster {
     brokers: Vec<Broker>,
-    /// By way and broker.
     relays: Vec<Vec<Relay>>,
     /// The last field: removed when the brokers are gone.
     folder: TempDir,

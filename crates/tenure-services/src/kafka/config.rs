@@ -23,7 +23,6 @@ pub struct ClusterConfig {
 /// Security between clients and brokers; the brokers among themselves do without.
 #[derive(Clone, Debug, Default)]
 pub enum Security {
-    /// Neither TLS nor logins.
     #[default]
     Plain,
     /// TLS. PEM files.
@@ -149,7 +148,6 @@ impl ClusterConfig {
 pub(super) struct Listener {
     pub(super) name: String,
     pub(super) address: SocketAddr,
-    /// Address that clients hear.
     pub(super) advertised: SocketAddr,
 }
 
@@ -158,7 +156,6 @@ pub(super) struct Place<'a> {
     pub(super) node: usize,
     /// Addresses of all brokers as controllers, in their order.
     pub(super) controllers: &'a [SocketAddr],
-    /// For the other brokers.
     pub(super) internal: SocketAddr,
     pub(super) listeners: &'a [Listener],
     pub(super) storage: &'a Path,

@@ -74,24 +74,18 @@ impl Shared {
 /// Resource of a permission.
 #[derive(Clone, Copy, Debug)]
 pub enum Resource<'a> {
-    /// The topic of this name.
     Topic(&'a str),
-    /// The group of this name.
     Group(&'a str),
 }
 
 /// Operation of a permission, by its number in Kafka's protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// All that there is.
     All = 2,
     /// To read records, or to be a member.
     Read = 3,
-    /// To write records.
     Write = 4,
-    /// To hear that it is there.
     Describe = 8,
-    /// To read its settings.
     DescribeConfigs = 10,
 }
 

@@ -28,7 +28,6 @@ pub(crate) struct Company {
     voters: Vec<Node<AtMostOne>>,
     pub(crate) urls: Vec<String>,
     pub(crate) caller: Caller,
-    /// Voters that campaign again.
     again: Vec<mpsc::UnboundedSender<()>>,
     won: mpsc::UnboundedReceiver<Win>,
     campaigns: Vec<JoinHandle<()>>,

@@ -71,7 +71,6 @@ impl fmt::Debug for Secrets {
 
 /// A secret that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SecretError {
     #[error("{lines} lines hold a secret; there must be one, or two during a rotation")]
     Count { lines: usize },

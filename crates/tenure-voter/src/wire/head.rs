@@ -38,7 +38,6 @@ pub(crate) mod names {
 /// | `Tenure-Founding` | absent, or the fingerprint of its founding and `accepted` or `founded` |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Head {
-    /// A voter.
     Voter(Header),
     /// A sender that is no voter, and may name the election.
     Other(Option<ElectionName>),

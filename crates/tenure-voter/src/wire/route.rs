@@ -35,7 +35,6 @@ pub(crate) enum Route {
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(crate) route: Route,
-    /// With the query.
     pub(crate) path: String,
     pub(crate) body: Vec<u8>,
 }

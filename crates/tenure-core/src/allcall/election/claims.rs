@@ -32,7 +32,6 @@ pub(in crate::allcall) struct KnownClaim {
 /// Where a claim comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
-    /// From its leader itself.
     pub(in crate::allcall) first_hand: bool,
     /// The sender holds the claim for true: a leader that stands has not heard its own claim, and
     /// may be about to resign it.

@@ -21,7 +21,6 @@ struct Doubt {
     sent: WallTime,
     /// The statement is repeated before this, or is over.
     until: Time,
-    /// Stands for the claim.
     digest: Digest,
     /// The leader and the term, if they are known.
     leader: Option<(Participant, u64)>,

@@ -54,7 +54,6 @@ pub(in crate::allcall) struct Wait {
 /// The last round and the open one, as far as this election has a part in them.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct ElectionRound {
-    /// Whether the last round was valid.
     pub(in crate::allcall) valid: bool,
     /// When the last round ended.
     pub(in crate::allcall) closed: Time,
@@ -95,7 +94,6 @@ pub(in crate::allcall) struct Vacancy {
 /// An observer of the election.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Observation {
-    /// The view that was reported last.
     pub(in crate::allcall) shown: Option<View>,
     /// Whether a round has ended, valid or void, so that there is something to report.
     pub(in crate::allcall) rounds: bool,
@@ -104,7 +102,6 @@ pub(in crate::allcall) struct Observation {
 /// The part of an election in a round that this process opens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::allcall) enum Voice {
-    /// The process calls.
     Call(Entry),
     /// The process is no candidate, and only asks.
     Ask,

@@ -6,16 +6,15 @@ use crate::etcd::key::LeaseId;
 use crate::etcd::message::{CallId, Op, Refusal, Reply};
 use crate::time::Time;
 
-/// A lease that was asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Grant {
     pub(in crate::etcd) lease: LeaseId,
     /// The term that was established before the lease was first asked for.
     pub(in crate::etcd) term: u64,
-    /// The call that is under way, and when it was sent.
+    /// The call that is under way, and the time of its send.
     call: Option<(CallId, Time)>,
     again: Time,
-    /// When the first request without a certain outcome was sent: the lease may exist since then.
+    /// The send of the first request without a certain outcome: the lease may exist since then.
     first: Option<Time>,
     /// The lease exists, and a keep-alive asks for its length. The lease may have ended by this
     /// time.
@@ -25,9 +24,8 @@ pub(in crate::etcd) struct Grant {
 
 /// The meaning of an answer for a grant.
 pub(super) enum GrantOutcome {
-    /// The lease is asked for again, after a pause or at once.
+    /// Ask again for the lease, after a pause or at once.
     Wait,
-    /// The lease exists.
     Open {
         /// The length as granted, in seconds.
         ttl: u32,
@@ -35,10 +33,10 @@ pub(super) enum GrantOutcome {
         proven: Option<Time>,
         /// E by the send of this request.
         promised: Time,
-        /// The send of the request that granted or renewed the lease, if that is known.
+        /// The send of the request that granted or renewed the lease, if it is known.
         renewed: Option<Time>,
     },
-    /// Another id is drawn: the lease is not ours, or may be over.
+    /// Draw another id: the lease is not ours, or may be over.
     Anew { is_ours: bool },
 }
 

@@ -11,7 +11,6 @@ use crate::name::ElectionName;
 pub(in crate::etcd) struct OwnKey {
     pub(in crate::etcd) election: ElectionName,
     pub(in crate::etcd) key: Bytes,
-    /// The create revision.
     pub(in crate::etcd) revision: Revision,
 }
 

@@ -57,7 +57,6 @@ pub(in crate::etcd) struct Alive {
     pub(in crate::etcd) sent: Time,
     /// In seconds.
     pub(in crate::etcd) ttl: u32,
-    /// By the header of the answer.
     pub(in crate::etcd) term: u64,
 }
 

@@ -71,16 +71,13 @@ pub(super) struct Session {
 /// How far the session is on its way to a lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) enum SessionPhase {
-    /// No candidate needs a lease.
     #[default]
     Idle,
     /// etcd is asked whether the lease that was handed in is there.
     Checking,
     /// Reads establish a term, so that etcd can grant a lease in it.
     Establishing { call: Option<CallId>, again: Time },
-    /// etcd is asked for a lease.
     Granting(Grant),
-    /// The lease exists.
     Open(Lease),
 }
 

@@ -42,7 +42,6 @@ pub struct Config {
     /// as processes, and no more than roles; many more make records: each process writes M of them
     /// each interval.
     pub partitions: u32,
-    /// The promise.
     pub mode: Mode,
     /// T, how long a process leads without news; up to [`Config::TAKEOVER_MAX`].
     ///

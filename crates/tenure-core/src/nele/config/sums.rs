@@ -14,9 +14,7 @@ use crate::name::ClusterName;
 pub struct Part {
     /// The setting, by the name under which operators know it.
     pub name: &'static str,
-    /// How often it counts.
     pub times: u32,
-    /// The setting.
     pub span: Duration,
 }
 

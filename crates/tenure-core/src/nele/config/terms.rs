@@ -9,13 +9,10 @@ use crate::drift::Drift;
 /// The settings on which the promises of a group rest, as one of its processes has them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Terms {
-    /// The promise.
     pub mode: Mode,
-    /// T, in whole milliseconds, rounded up.
     pub takeover: Duration,
     /// ρ.
     pub drift: Drift,
-    /// The base of fences.
     pub fence_base: u32,
 }
 

@@ -8,7 +8,6 @@ use crate::time::Time;
 pub(in crate::nele) struct Group {
     pub(in crate::nele) membership: Membership,
     pub(in crate::nele) phase: GroupPhase,
-    /// The last rebalance that was reported.
     pub(in crate::nele) rebalance: RebalanceId,
     /// The process has left by its own wish, and not joined since.
     pub(in crate::nele) leaves: bool,

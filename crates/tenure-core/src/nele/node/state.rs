@@ -52,7 +52,6 @@ pub(in crate::nele) struct Log {
     pub(in crate::nele) sent: SendTimes,
     /// When the next record is published.
     pub(in crate::nele) beat: Option<Time>,
-    /// The number of the last reading.
     pub(in crate::nele) attempts: u64,
     /// The highest base of a fence of this process, or of its group.
     pub(in crate::nele) based: u32,

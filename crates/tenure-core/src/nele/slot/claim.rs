@@ -26,7 +26,6 @@ pub(in crate::nele) enum Bid {
     Idle,
     /// The next claim is published at this time.
     Due(Time),
-    /// A claim was published.
     UnderWay {
         number: EntryNumber,
         /// The claim counts only if it is read back by this reading.
@@ -43,7 +42,6 @@ pub(in crate::nele) enum Bid {
 pub(in crate::nele) struct HeldClaim {
     /// When the first claim of this office was read back.
     pub(in crate::nele) since: Time,
-    /// G: the least wait from then.
     pub(in crate::nele) grace: Duration,
     /// When the first claim of the present leader epoch was read back.
     pub(in crate::nele) renewed: Time,
@@ -52,7 +50,6 @@ pub(in crate::nele) struct HeldClaim {
     pub(in crate::nele) begins: Time,
     /// Fence of the most recent claim.
     pub(in crate::nele) fence: Fence,
-    /// The leader epoch of its batch.
     pub(in crate::nele) epoch: Option<u32>,
     /// The send of the latest own record that was read back after the claim.
     pub(in crate::nele) evidence: Option<Time>,

@@ -61,7 +61,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     check_founding(config)
 }
 
-/// What must fit into a lease (V6).
+/// Refuses a lease that is too short for its parts (V6).
 fn check_lease(config: &Config) -> Result<(), ConfigError> {
     let (lease, counted) = (config.lease(), config.counted(config.lease()));
     if let Some(Lacking { what, needed, relation, limit }) = lacking(config) {
@@ -90,7 +90,7 @@ fn check_lease(config: &Config) -> Result<(), ConfigError> {
     }
 }
 
-/// What does not fit, and how it should.
+/// A part that does not fit into the lease, and the remedy.
 struct Lacking {
     what: &'static str,
     needed: Duration,

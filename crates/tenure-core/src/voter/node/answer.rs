@@ -1,4 +1,4 @@
-//! Answers of other voters, and requests that have none.
+//! Answers of other voters, and requests without an answer.
 
 use alloc::vec::Vec;
 
@@ -10,8 +10,7 @@ use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
 use crate::voter::words::{Out, Peer};
 
 impl Voter {
-    /// An answer counts for the request that it belongs to, from the voter that was asked, in
-    /// time.
+    /// Takes an answer to its request, if it comes in time from the voter that was asked.
     pub(super) fn on_answer(
         &mut self,
         from: &Peer,
@@ -46,7 +45,7 @@ impl Voter {
         self.on_answered(open, header, answer, out);
     }
 
-    /// A refusal has its own consequences, whatever this voter has asked.
+    /// A refusal has its own consequences, whatever the request was.
     fn on_refused(&mut self, header: &Header, refusal: &Refusal, out: &mut Out) {
         match refusal {
             Refusal::OldElectorate(electorate) => self.adopt_of(header, electorate, out),
@@ -118,7 +117,7 @@ impl Voter {
         }
     }
 
-    /// A request has no answer that counts. It may have been carried out.
+    /// A request has no answer that counts. The other voter may have carried it out.
     pub(super) fn on_no_answer(&mut self, open: &Open, out: &mut Out) {
         let id = open.who.clone();
         match (&open.purpose, id) {

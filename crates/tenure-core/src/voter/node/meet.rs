@@ -1,4 +1,5 @@
-//! Which messages of voters count: those of this network, in a run that is not over (V2, V10).
+//! The messages of voters that count are those of this network, in a run that is not over (V2,
+//! V10).
 
 use super::state::Voter;
 use crate::voter::electorate::{Electorate, MEMBERS_MAX};
@@ -44,9 +45,9 @@ impl Voter {
         Ok(())
     }
 
-    /// A voter speaks for itself: it is known from now on.
+    /// A voter speaks for itself, so it is known from now on.
     pub(super) fn meet(&mut self, header: &Header, out: &mut Out) -> Met {
-        // Members always find room.
+        // There is always room for members.
         let member = self.memory.electorate.as_ref().is_some_and(|e| e.has(&header.sender));
         let room = self.config.voters + if member { MEMBERS_MAX } else { 0 };
         let met = self.known.meet(header, self.now, room);

@@ -1,4 +1,4 @@
-//! Requests to this voter, and first of all whether the caller may make them.
+//! Requests to this voter, and whether the caller may make them.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,6 @@ use crate::voter::message::{
 use crate::voter::words::Out;
 
 impl Voter {
-    /// A request of another voter, an operator or anybody.
     pub(super) fn on_request(
         &mut self,
         exchange: Exchange,
@@ -41,7 +40,6 @@ impl Voter {
         }
     }
 
-    /// Whether a request is well-formed, and of this network.
     fn admit(&mut self, caller: &Caller, ask: &Ask, out: &mut Out) -> Result<(), Refusal> {
         formed(ask)?;
         let Caller::Voter(header) = caller else { return Ok(()) };
@@ -56,7 +54,7 @@ impl Voter {
         Ok(())
     }
 
-    /// The caller is known from now on; the refusal, if it cannot be.
+    /// Notes the caller as known; returns the refusal if that fails.
     fn stranger(&mut self, header: &Header, ask: &Ask, out: &mut Out) -> Option<Refusal> {
         if header.sender == self.me {
             let asks = matches!(ask, Ask::Register(_) | Ask::Status { .. });
@@ -152,7 +150,7 @@ impl Voter {
     }
 }
 
-/// Whether a request makes sense by itself.
+/// Whether a request is consistent in itself.
 fn formed(ask: &Ask) -> Result<(), Refusal> {
     let fits = |voters: &Vec<VoterDto>| match voters.len() <= KNOWN_MAX {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! Views and waits, as the application is told of them.
+//! Views and waits, as the application sees them.
 
 use alloc::vec::Vec;
 
@@ -13,13 +13,13 @@ use crate::voter::words::Out;
 use crate::waiting::Waiting;
 
 impl Voter {
-    /// When the followed leader counts as one no more.
+    /// The time at which the followed leader counts no more.
     pub(super) fn view_due(&self) -> Option<Time> {
         self.watch.followed.as_ref()?;
         Some(self.following_until().unwrap_or(self.now))
     }
 
-    /// The application may have missed what it was told last.
+    /// The application may have missed the last reports.
     pub(super) fn tell_again(&mut self) {
         if let Some(campaign) = &mut self.candidacy.campaign {
             campaign.waits = None;
@@ -27,7 +27,7 @@ impl Voter {
         self.watch.show_again();
     }
 
-    /// Tells the application what has changed.
+    /// Reports changed views and waits.
     pub(super) fn tell_changes(&mut self, out: &mut Out) {
         if let Some(waits) = self.waits()
             && let Some(campaign) = &mut self.candidacy.campaign
@@ -67,7 +67,7 @@ impl Voter {
         })
     }
 
-    /// Whether a quorum without a later electorate was free at one instant, lately, so that no
+    /// Whether a quorum without a later electorate was free lately, at one instant, so that no
     /// voter could lead; with `available`, whether others have had the time to name a leader.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())

@@ -14,7 +14,6 @@ use crate::elections::node::{MARGIN, patient, short, start};
 
 enum Broker {
     Shared(Shared),
-    /// A node that can be stopped.
     Own(Box<Cluster>),
 }
 
