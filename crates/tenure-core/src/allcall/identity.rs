@@ -1,4 +1,4 @@
-//! Participants, and which of two goes first.
+//! Participants and their ranks.
 
 use core::fmt;
 
@@ -16,7 +16,7 @@ pub struct Participant {
     pub incarnation: u128,
 }
 
-/// Where a participant stands among others: the lower leads.
+/// The rank of a participant: the lower rank leads.
 ///
 /// The order is total: by number, then by tie-break.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

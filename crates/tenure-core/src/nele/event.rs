@@ -7,10 +7,10 @@ use super::config::Terms;
 use super::identity::{Partition, Process, Role};
 use crate::name::ClusterName;
 
-/// An event.
+/// An event of NELE.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// An event that only this protocol has.
+/// An event that only NELE has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
     Started {
@@ -31,52 +31,52 @@ pub enum OwnEvent {
         partition: Partition,
         why: Void,
     },
-    /// There is no fence for a claim, and so no leadership (ruling 10): the client knows no leader
-    /// epoch, or a number does not fit.
+    /// A claim has no fence, and so wins no leadership (ruling 10): the client knows no leader
+    /// epoch, or a number is too large.
     NoFence {
         partition: Partition,
         /// The leader epoch of the claim's batch.
         epoch: Option<u32>,
         offset: u64,
     },
-    /// A partition that belongs to this process could not be read, or a record not be written to
-    /// it. Reported for the first failure in a row.
+    /// This process could not read a partition that belongs to it, or not write a record to it.
+    /// Reported for the first failure in a row.
     Trouble {
         partition: Partition,
         why: Arc<str>,
     },
-    /// After [`Trouble`](Self::Trouble) in writing a record was written again.
+    /// A record was written again, after [`Trouble`](Self::Trouble) in writing.
     Written {
         partition: Partition,
     },
     /// Roles without a leader: others stand for them, and this process, which owns their
-    /// partitions, does not. Reported when they change; without any, every role has a leader.
+    /// partitions, does not. Reported when the roles change; without any, every role has a leader.
     Unfilled {
         first: Option<Role>,
         last: Option<Role>,
-        /// How many, at most [`Limits::roles`](super::Limits).
+        /// The number of roles, at most [`Limits::roles`](super::Limits).
         count: u32,
     },
-    /// Another process of this machine leads a role in another group that this one leads: both fail
-    /// with the machine (ruling 9). Reported when it begins.
+    /// Another process on this machine leads, in another group, a role that this process leads:
+    /// both fail with the machine (ruling 9). Reported when it begins.
     SameHost {
         role: Role,
         who: Process,
         group: ClusterName,
     },
-    /// Another process has the name of this one. Reported for the first.
+    /// Another process has the name of this one. Reported for the first such process.
     SameName {
         who: Process,
     },
-    /// Another process of the group goes by other terms: no promise holds while both lead. Reported
+    /// Another process of the group has other terms: no promise holds while both lead. Reported
     /// once for each.
     Unlike {
         who: Process,
         terms: Terms,
         ours: Terms,
     },
-    /// Nothing is led from now on, nor ever again by this process: the topic is another one, or has
-    /// another number of partitions, or the client cannot go on.
+    /// This process will never lead again: the topic is another one, or has another number of
+    /// partitions, or the client cannot go on.
     Halted {
         why: Arc<str>,
     },
@@ -84,27 +84,28 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// Why a claim is void.
+/// The reason for which a claim is void.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Void {
-    /// Another process of the group claimed the partition after it.
+    /// Another process of the group has claimed the partition after it.
     Claimed {
-        /// The other; unknown if its record cannot be read.
+        /// The other process; `None` if its record cannot be read.
         by: Option<Process>,
     },
-    /// Records are missing: what came after the last one is not the next.
+    /// Records are missing: the next record does not follow the last one.
     Jump {
-        /// The offset that had to be next.
+        /// The expected offset.
         next: u64,
         came: u64,
     },
-    /// Reading could not go on where it was.
+    /// Reading was interrupted.
     Broken {
         why: Arc<str>,
     },
 }
 
-/// Why something had no effect. Each is counted; none is worth a line of a log for each record.
+/// The reason for which an input had no effect. Each is counted, and none is logged for each
+/// record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
     /// The report belongs to an earlier reading, or to an earlier assignment (ruling 2).
@@ -112,13 +113,13 @@ pub enum Ignored {
     Repeated,
     /// A rebalance of an earlier membership, or one that was heard before.
     OldRebalance,
-    /// There is no such partition.
+    /// No such partition.
     NoPartition,
-    /// There is no room for another process.
+    /// No room for another process.
     Full,
-    /// The command does not fit: a second campaign, or what this protocol does not offer.
+    /// A second campaign, or a command that this protocol does not offer.
     Command,
-    /// A request came in, or another thing that no ledger says.
+    /// A request came in, or another message that no ledger sends.
     Malformed,
 }
 

@@ -1,6 +1,6 @@
 //! Messages between a process and its ledger: requests that go out, reports that come in.
 //!
-//! Nothing here is Kafka's wire format; a driver maps one to the other. [The module's
+//! A driver maps these types to Kafka's wire format. [The module's
 //! document](super#what-a-driver-owes) lists the duties of a driver.
 
 use alloc::sync::Arc;
@@ -17,7 +17,7 @@ pub const RANGES_MAX: usize = 64;
 /// The most leaderships of an entry. An entry with more is unreadable.
 pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 
-/// A request to the ledger, or something that it reports.
+/// A request to the ledger, or a report of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     Request(Request),
@@ -28,24 +28,25 @@ pub enum Message {
 /// A request to the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// Subscribe to the topic as a member of the group. The driver then reports [`Rebalance`]s of
-    /// this membership, the first also if it assigns nothing.
+    /// Subscribe to the topic as a member of the group. The driver then reports each [`Rebalance`]
+    /// of this membership, and the first one even if it assigns nothing.
     Join(Membership),
-    /// Leave the group at once, without waiting for a session to end. Answered by
+    /// Leave the group at once, without waiting for a session to end. The driver answers with
     /// [`Report::Left`], in any case and in bounded time.
     Leave(Membership),
-    /// The partitions of this rebalance, which were to be revoked, may be given back: nothing is
-    /// led by them any more that must not be. A driver that waits for it waits no longer than R.
+    /// The driver may give back the partitions of this rebalance, which were to be revoked: all
+    /// leaderships that rest on them have ended where they must. A driver waits for this request no
+    /// longer than R.
     GiveBack(RebalanceId),
-    /// Find the end of this partition, read on from there, and report that: [`Report::Position`].
+    /// Find the end of this partition, report it as [`Report::Position`], and read on from there.
     /// All later records of the partition belong to this reading. For a reading without a rebalance
-    /// the driver reads the partition outside the group, and nothing is assigned.
+    /// the driver reads the partition outside the group, without an assignment.
     Read {
         partition: Partition,
-        /// The name of all that is read from there on.
+        /// The name of this reading in reports.
         reading: Reading,
     },
-    /// Read on no further outside the group.
+    /// End this reading outside the group.
     Stop(Reading),
     /// Write a record: the entry in its headers, neither key nor value, the partition given.
     Publish {
@@ -54,46 +55,44 @@ pub enum Request {
     },
 }
 
-/// To which partitions a record is written.
+/// The partitions to which a record is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
-    /// To each partition of the topic, so that none dries up. The driver reports failures, and the
+    /// Each partition of the topic, so that none dries up. The driver reports failures, and the
     /// first success after one.
     Every,
-    /// To this one. Reported either way.
+    /// This partition. The driver reports success and failure.
     One(Partition),
 }
 
 /// A report of the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
-    /// The topic as it is now. Said whenever the driver looks, and it looks at least every few
-    /// minutes, after each lost connection, and before each position that is found for a member.
+    /// The topic as it is now. The driver looks at least every few minutes, after each lost
+    /// connection, and before each position that it finds for a member.
     Topic {
         id: TopicId,
         partitions: u32,
     },
     /// The partitions of this process have changed.
     Rebalance(Rebalance),
-    /// The group was left, or as good as left.
+    /// The process has left the group, or the wait for that is over.
     Left(Membership),
-    /// The end of a partition was found, and is where reading goes on; or it was not found.
+    /// The end of a partition, where reading goes on; or the failure to find it.
     Position {
         partition: Partition,
         reading: Reading,
-        /// The offset of the record that is appended next, or what went wrong.
+        /// The offset of the record that is appended next, or the reason for the failure.
         end: Result<u64, Arc<str>>,
     },
-    /// The records of a partition since the last such report of the same reading, in its order,
-    /// with nothing left out.
+    /// The records of a partition since the last such report of the same reading, in order, without
+    /// a gap.
     Records {
         partition: Partition,
-        /// Since when it is read.
         reading: Reading,
-        /// At least one.
         records: Vec<Record>,
     },
-    /// Reading cannot go on where it was: out of range, a reset, a log that was truncated.
+    /// Reading was interrupted: out of range, a reset, a log that was truncated.
     Broken {
         partition: Partition,
         reading: Reading,
@@ -102,18 +101,18 @@ pub enum Report {
     Published {
         number: EntryNumber,
         partition: Partition,
-        /// The offset; or the reason why it was not acknowledged. The record may have been appended
-        /// all the same.
+        /// The offset; or the reason for the missing acknowledgement. The ledger may have appended
+        /// the record all the same.
         outcome: Result<u64, Arc<str>>,
     },
     /// The client cannot go on as this member of this topic, for a reason that time does not mend:
-    /// fenced off by another one of its static id, not authorized any more.
+    /// another client with its static id has fenced it off, or it is not authorized any more.
     Fatal {
         why: Arc<str>,
     },
 }
 
-/// Tells a topic from another one of the same name.
+/// The identity of a topic, which differs from another topic of the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TopicId {
     /// The id of the cluster of brokers.
@@ -122,24 +121,24 @@ pub struct TopicId {
     pub topic: u128,
 }
 
-/// A change of what is assigned to this process.
+/// A change of the partitions that are assigned to this process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rebalance {
     pub membership: Membership,
     pub id: RebalanceId,
     pub change: Change,
-    /// Only those with which something happens; may be empty.
+    /// The partitions that change; may be empty.
     pub partitions: Vec<Partition>,
 }
 
 /// A change of partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// The partitions belong to this process from now on, beside those that it has. The driver
+    /// The partitions belong to this process from now on, in addition to its others. The driver
     /// reads none of them before [`Request::Read`].
     Assigned,
-    /// The partitions are to be given back, and no other process gets them before that:
-    /// [`Request::GiveBack`].
+    /// The driver gives the partitions back after [`Request::GiveBack`], and no other process gets
+    /// them before that.
     Revoked,
     /// The partitions may belong to another process already: the session is over, and the driver
     /// waits for nothing.
@@ -150,7 +149,7 @@ pub enum Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     pub offset: u64,
-    /// The leader epoch of its batch, if the client knows it; −1 and less are none.
+    /// The leader epoch of its batch, if the client knows one; −1 and less are none.
     pub epoch: Option<u32>,
     pub said: Said,
 }
@@ -158,7 +157,7 @@ pub struct Record {
 /// The content of a record's headers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Said {
-    /// Nothing that is ours: a record of some other program.
+    /// A record of another program.
     Nothing,
     /// A record of this protocol that cannot be read: of a later version, or damaged. The record
     /// may be a claim.
@@ -174,16 +173,16 @@ pub struct Entry {
     /// The group, without the number of partitions.
     pub group: ClusterName,
     pub partitions: u32,
-    /// The other terms that a group must share, as the sender has them.
+    /// The other terms of the sender, which its group must share.
     pub terms: Terms,
     pub sender: Process,
     pub host: NodeName,
-    /// Which of the sender's records it is. With the sender it names a claim: its nonce.
+    /// The number of the record among those of the sender. Sender and number name a claim.
     pub number: EntryNumber,
     pub kind: Kind,
     /// The roles that the sender stands for, at most [`RANGES_MAX`] ranges.
     pub stands: Vec<RoleRange>,
-    /// The roles that it leads, at most [`LEADS_MAX`], each once, in their order.
+    /// The roles that the sender leads, at most [`LEADS_MAX`], each once, in order.
     pub leads: Vec<Lead>,
 }
 
@@ -200,7 +199,7 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RoleRange {
     pub first: Role,
-    /// The last; not before the first.
+    /// The last role, not before the first.
     pub last: Role,
 }
 
@@ -208,14 +207,12 @@ pub struct RoleRange {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lead {
     pub role: Role,
-    /// The fence (`at_most_one`).
     pub fence: Option<Fence>,
     /// The value that the leader shows to others.
     pub value: Value,
 }
 
 impl RoleRange {
-    /// Whether a role is one of them.
     #[must_use]
     pub fn contains(&self, role: Role) -> bool {
         (self.first..=self.last).contains(&role)
@@ -223,8 +220,8 @@ impl RoleRange {
 }
 
 impl Entry {
-    /// Whether it has a number, and its lists are as they may be: bounded, ranges that begin before
-    /// they end, each role that is led once, in their order.
+    /// Whether the entry is well-formed: it has a number, its lists are bounded, ranges begin
+    /// before they end, and each leadership is there once, in order.
     #[must_use]
     pub fn is_formed(&self) -> bool {
         let bounded = self.stands.len() <= RANGES_MAX && self.leads.len() <= LEADS_MAX;

@@ -1,4 +1,4 @@
-//! Which settings do not work together, and why.
+//! The errors of settings that do not work together.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -72,7 +72,7 @@ pub enum ConfigError {
     OnConflict,
 }
 
-/// Too little time between a renewal and the moment at which the work is asked to stop.
+/// Too little time from a renewal until the work is asked to stop.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when a renewal takes effect {usable:?} are left of the handle \

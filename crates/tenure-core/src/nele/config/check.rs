@@ -22,7 +22,7 @@ impl Deref for Checked {
 }
 
 impl Config {
-    /// Lets settings pass that work together, or says which do not, with the numbers.
+    /// Checks the settings together. The error names those that do not fit, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked(Arc::new(self)))
@@ -50,7 +50,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The wrong setting.
+/// Checks each setting alone.
 fn shape(config: &Config) -> Result<(), ConfigError> {
     let bytes = config.election.as_str().len();
     if bytes > Config::ELECTION_MAX {

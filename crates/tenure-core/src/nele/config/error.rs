@@ -1,4 +1,4 @@
-//! Which settings do not work together, and why.
+//! The errors of settings that do not work together.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -100,7 +100,7 @@ pub enum ConfigError {
     Mode,
 }
 
-/// A T with which a mode does not keep its promise.
+/// A T that is too short for the promise of a mode.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "T is {takeover:?}; in {mode} it must be {needed:?} or more, {} of {sum} = {:?}{}: lengthen T, \

@@ -1,4 +1,4 @@
-//! The terms that the processes of a group must share, and say in each record.
+//! The terms that the processes of a group must share, and write in each record.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,7 +17,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// A span as it is written in records: rounded up, against a process that waits for it.
+    /// A span as records have it: rounded up, against a process that waits for it.
     #[must_use]
     pub const fn in_ms(span: Duration) -> Duration {
         let ms = span.as_nanos().div_ceil(1_000_000);

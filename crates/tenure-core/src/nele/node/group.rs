@@ -3,7 +3,6 @@
 use crate::nele::identity::{Membership, RebalanceId};
 use crate::time::Time;
 
-/// The membership of this process in its group.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Group {
     pub(in crate::nele) membership: Membership,
@@ -13,18 +12,17 @@ pub(in crate::nele) struct Group {
     pub(in crate::nele) leaves: bool,
     /// The application has resigned its last role: the process leaves at once.
     pub(in crate::nele) quits: bool,
-    /// When the process leaves because it has no campaign, without being asked to.
+    /// The process leaves at this time, because it has no campaign.
     pub(in crate::nele) idle: Option<Time>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) enum GroupPhase {
-    /// The process is no member.
     #[default]
     Out,
     /// The process has joined, and has `heard` its first rebalance or not.
     In { heard: bool },
-    /// The process leaves, and has left at this time at the latest.
+    /// The process leaves, and counts as having left at this time.
     Leaving { until: Time },
 }
 

@@ -19,9 +19,9 @@ pub(in crate::nele) enum Phase {
     Waiting,
     Leading {
         until: Time,
-        /// Other roles of the partition may have an earlier fence.
+        /// The fence of this role; other roles of the partition may have an earlier one.
         fence: Option<Fence>,
-        /// The leadership is settled once its end is this or later; `None` once that was reported.
+        /// The leadership is settled once its end is this or later; `None` after the report.
         full: Option<Time>,
     },
 }

@@ -14,7 +14,7 @@ use crate::nele::identity::{Process, Role};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Slot {
-    /// Reports the reason why each campaign waits, where that has changed.
+    /// Reports each changed reason to wait.
     pub(in crate::nele) fn tell_waiting(&mut self, context: &mut Context<'_>) {
         let waiting = self.campaigns.iter().filter(|(_, campaign)| !campaign.leads());
         let roles: Vec<Role> = waiting.map(|(role, _)| *role).collect();
@@ -79,7 +79,7 @@ impl Slot {
     }
 }
 
-/// Another process of the group goes by a mode without claims.
+/// Another process of the group has a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
         "it goes by {}, and is waited for as long as it is heard: give all of a group the same \
