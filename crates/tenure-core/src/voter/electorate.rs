@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_founding_is_the_same_in_any_order_and_differs_by_any_identity() {
+    fn fingerprint_depends_on_identities_alone() {
         let (one, other) = (members(&["a", "b"]), members(&["b", "a"]));
         assert_eq!(Electorate::founded(one), Electorate::founded(other.clone()));
         let mut lost = other;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_out_of_order_or_twice_is_not_formed() {
+    fn unordered_members_are_not_formed() {
         let mut electorate = Electorate::founded(members(&["a", "b"]));
         electorate.members.reverse();
         assert!(!electorate.is_formed());

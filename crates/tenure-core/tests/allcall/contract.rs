@@ -33,14 +33,15 @@ fn config(node: usize) -> Config {
         grace: Duration::from_millis(10),
         kill_margin: Duration::from_millis(1),
         callers,
-        // It must lead often enough, though it is stopped for longer than a round at times.
+        // The nodes must lead often enough, though they are stopped for longer than a round at
+        // times.
         rejoin_wait: node == 0,
         limits: Limits { elections: 4, participants: 8, claims: 4 },
         ..Config::new("c".parse().unwrap(), id(node as u64))
     }
 }
 
-/// One of the participants, one of their earlier lives, or a stranger.
+/// A participant, an earlier life of a participant, or a stranger.
 fn anybody(rng: &mut Rng) -> Participant {
     let incarnation = match rng.within(0..3) {
         0 => u128::from(rng.number()),
@@ -134,7 +135,7 @@ impl Subject for AllcallSubject {
         None
     }
 
-    /// The bus: everybody hears most of it.
+    /// A bus on which participants hear most packets.
     fn ask(
         (): &mut (),
         _: usize,
@@ -145,7 +146,7 @@ impl Subject for AllcallSubject {
         hears.map(|node| (node, (Bus, message.clone()))).collect()
     }
 
-    /// Their wall clocks agree.
+    /// The wall clocks of all participants agree.
     fn origin(_: usize) -> Time {
         Time::from_nanos(7_000_000_000)
     }

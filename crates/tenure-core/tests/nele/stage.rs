@@ -45,13 +45,13 @@ pub(crate) struct Clients {
     pub(crate) effects: Vec<Effect>,
 }
 
-/// One partition's log.
+/// The log of one partition.
 pub(crate) struct Log {
     pub(crate) records: Vec<Record>,
     pub(crate) epoch: Option<u32>,
 }
 
-/// Something under way between a process and the ledger.
+/// A request, a report or a record under way.
 pub(crate) enum Transit {
     Append(usize, u32, Entry),
     Report(usize, Report),
@@ -272,7 +272,7 @@ fn fetch(stage: &mut common::Stage<Processes>, node: usize) {
         if stage.own.lag.is_zero() {
             report(stage, node, batch);
         } else {
-            // In order, whatever the lag was before.
+            // Records arrive in order, even if the lag was longer before.
             let at = stage.nodes[node].own.arrives.max(stage.now.after(stage.own.lag));
             stage.nodes[node].own.arrives = at;
             stage.later(at.since(stage.now), Transit::Report(node, batch));

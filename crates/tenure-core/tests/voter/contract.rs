@@ -57,7 +57,7 @@ fn incarnation(node: u64) -> u128 {
     u128::from(node + 1) << 112
 }
 
-/// One of the voters, one of their earlier runs, or a stranger.
+/// A voter, an earlier run of a voter, or a stranger.
 fn anybody(rng: &mut Rng) -> Participant {
     let node = rng.within(0..5);
     let identity = Identity(match rng.within(0..8) {
@@ -278,8 +278,8 @@ fn command(rng: &mut Rng) -> Command {
     }
 }
 
-/// An answer goes to the node that asked, and comes from where it was asked: the number of its
-/// exchange says both. Some requests and some answers are lost.
+/// An answer goes to the node that has asked, and comes from the address of the question: the
+/// number of its exchange gives both. Some requests and some answers are lost.
 fn exchange(node: usize, message: &Message, rng: &mut Rng) -> Vec<(usize, (Peer, Message))> {
     let Message::Request { .. } = message else { return Vec::new() };
     let from = Peer::At(url(node as u64));
@@ -304,7 +304,7 @@ macro_rules! subject {
                 start(node)
             }
 
-            /// Requests and answers alike: a voter answers where it was asked from.
+            /// A voter answers from the address at which it was asked.
             fn sender(node: usize) -> Peer {
                 Peer::At(url(node as u64))
             }
@@ -328,7 +328,7 @@ macro_rules! subject {
                 message($mode, rng)
             }
 
-            /// Now and then somebody else is reached.
+            /// Now and then another voter is reached.
             fn ask(
                 (): &mut (),
                 node: usize,

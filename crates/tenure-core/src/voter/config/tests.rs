@@ -59,7 +59,7 @@ fn each_bound_is_the_last_that_passes() {
 
 /// V6: D ≤ H + 2t, and cast + result + t > D/2, with D = 3.999… s.
 #[test]
-fn what_must_fit_into_a_lease_is_refused_with_the_numbers() {
+fn short_lease_is_refused_with_numbers() {
     check(|config| config.cast_timeout = 1_099 * MS).unwrap();
     let refused = check(|config| config.cast_timeout = 1_101 * MS).unwrap_err();
     assert!(
