@@ -37,25 +37,13 @@ pub enum Notice {
     },
     /// The node wanted a new login at the endpoint in use, before the old one ends, and got none.
     /// The node tries again.
-    NotLoggedIn {
-        endpoint: Endpoint,
-        why: Arc<str>,
-    },
+    NotLoggedIn { endpoint: Endpoint, why: Arc<str> },
     /// The node uses this endpoint no longer, and tries the next one.
-    Disconnected {
-        endpoint: Endpoint,
-        why: Arc<str>,
-    },
+    Disconnected { endpoint: Endpoint, why: Arc<str> },
     /// The node could not use this endpoint, and tries the next one.
-    Unreachable {
-        endpoint: Endpoint,
-        why: Arc<str>,
-    },
+    Unreachable { endpoint: Endpoint, why: Arc<str> },
     /// The node cannot observe this election: its observers end.
-    NotObserved {
-        election: ElectionName,
-        why: Arc<str>,
-    },
+    NotObserved { election: ElectionName, why: Arc<str> },
     /// Another cluster answers than at the start: the node ignores its answers.
     OtherCluster {
         /// Span in which every endpoint answered, and only for that cluster.

@@ -44,11 +44,7 @@ pub enum SessionError {
          --session-timeout, or group.min.session.timeout.ms and group.max.session.timeout.ms at \
          the brokers"
     )]
-    NotAllowed {
-        session: Duration,
-        least: Duration,
-        most: Duration,
-    },
+    NotAllowed { session: Duration, least: Duration, most: Duration },
     #[error(
         "with group protocol consumer the session timeout is the group's, {timeout:?}, and its \
          members report every {heartbeat:?}; the settings count on {session:?} and {reports:?}: \

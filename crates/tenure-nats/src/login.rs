@@ -1,4 +1,4 @@
-//! As whom a client logs in.
+//! The login of a client.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use async_nats::Auth;
 use nkeys::{KeyPair, KeyPairType};
 use tenure::settings::SecretFile;
 
-/// As whom to log in. A server without authentication takes anybody.
+/// The login of a client. A server without authentication takes any.
 ///
 /// Files are read anew for each connection, so that renewed credentials are used without a restart.
 #[derive(Clone, PartialEq, Eq)]

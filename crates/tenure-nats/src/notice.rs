@@ -21,41 +21,22 @@ pub enum Notice {
         version: Arc<str>,
     },
     /// The node uses this server no longer, and tries the next one.
-    Disconnected {
-        server: Server,
-        why: Arc<str>,
-    },
+    Disconnected { server: Server, why: Arc<str> },
     /// The node could not use this server, and tries the next one.
-    Unreachable {
-        server: Server,
-        error: ConnectError,
-    },
+    Unreachable { server: Server, error: ConnectError },
     /// The server in use is about to end, and the list has others: the node goes to the next one.
-    Leaving {
-        server: Server,
-    },
+    Leaving { server: Server },
     /// The server in use refuses a request, such as one for a subject without permission. Without
     /// that right rounds are void, and this node neither leads nor sees who does.
-    Denied {
-        server: Server,
-        said: Arc<str>,
-    },
+    Denied { server: Server, said: Arc<str> },
     /// The server in use reports an error that is neither about a right nor about the login, such
     /// as a stale connection.
-    Complains {
-        server: Server,
-        said: Arc<str>,
-    },
+    Complains { server: Server, said: Arc<str> },
     /// The server in use accepts this login no longer, and ends the connection. The node logs in
     /// at the next server, and reads the files of the login again for that.
-    LoggedOut {
-        server: Server,
-        said: Arc<str>,
-    },
+    LoggedOut { server: Server, said: Arc<str> },
     /// More messages come in than this node can read, and some were lost.
-    Overrun {
-        server: Server,
-    },
+    Overrun { server: Server },
     Protocol {
         /// The election, if the event is about an election.
         election: Option<ElectionName>,

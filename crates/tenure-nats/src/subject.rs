@@ -13,7 +13,7 @@ use tenure_core::allcall::Body;
 pub struct SubjectPrefix(Arc<str>);
 
 impl SubjectPrefix {
-    /// The most bytes it may have.
+    /// The most bytes of a prefix.
     pub const MAX_BYTES: usize = 64;
 
     /// The text itself.
@@ -53,7 +53,7 @@ impl FromStr for SubjectPrefix {
     }
 }
 
-/// Why something is no [`SubjectPrefix`].
+/// The reason for which a text is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PrefixError {
     #[error(
@@ -73,9 +73,9 @@ pub enum PrefixError {
     EmptyWord,
 }
 
-/// Where the packets of one cluster are published: `PREFIX.CLUSTER.KIND`, where KIND is `ask`,
-/// `call`, `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
-/// tell askers, which change nothing, from participants.
+/// The subjects for packets of one cluster: `PREFIX.CLUSTER.KIND`, where KIND is `ask`, `call`,
+/// `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
+/// distinguish askers, which change nothing, from participants.
 ///
 /// A dot in the cluster's name becomes `=`, which no cluster's name may hold: a dot would begin
 /// another word, and two clusters could share a subject.
@@ -96,7 +96,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All, in the order in which they are declared.
+    /// All kinds, in the order in which they are declared.
     pub const ALL: [Self; 4] = [Self::Ask, Self::Call, Self::Reply, Self::Resign];
 
     /// The last word of its subject.
@@ -131,7 +131,7 @@ impl Subjects {
         Self { stem: stem.into(), kinds }
     }
 
-    /// The one of a kind.
+    /// The subject of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> &str {
         let [ask, call, reply, resign] = &self.kinds;
@@ -149,7 +149,7 @@ impl Subjects {
         format!("{}*", self.stem)
     }
 
-    /// The kind of packet that is published on `subject`, if that is one of these.
+    /// The kind of packets on `subject`, if it is a subject of this cluster.
     #[must_use]
     pub fn kind(&self, subject: &str) -> Option<Kind> {
         let word = subject.strip_prefix(&*self.stem)?;

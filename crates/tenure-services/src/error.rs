@@ -7,10 +7,7 @@ use std::process::ExitStatus;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}\n{remedy}")]
-    Missing {
-        what: String,
-        remedy: String,
-    },
+    Missing { what: String, remedy: String },
     #[error("`{command}`: {status}\n{said}")]
     Failed {
         command: String,

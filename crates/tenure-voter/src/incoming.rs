@@ -1,4 +1,4 @@
-//! Input of the driver's loop from tasks that wait for others.
+//! Inputs of the driver's loop, from its tasks.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) struct RequestResult {
     pub(crate) result: Result<(Header, Answer), Failure>,
 }
 
-/// Why a request of this voter has no answer.
+/// The failure of a request of this voter.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) label: &'static str,
@@ -38,13 +38,13 @@ impl Failure {
     }
 }
 
-/// Anything of it.
+/// An input of the loop.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     IncomingRequest(IncomingRequest),
     RequestResult(Box<RequestResult>),
     Seeds(Vec<VoterUrl>),
-    /// The state directory is not what it was, or is again.
+    /// The state directory is damaged, or as it should be again.
     Directory(Result<(), Arc<str>>),
     Notice(Notice),
 }

@@ -64,7 +64,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The notice of a request to that voter that failed.
+    /// The notice of a failed request to that voter.
     pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
         match label {
             NO_TLS => Self::NoTls { url, why },

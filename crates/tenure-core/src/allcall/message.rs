@@ -211,9 +211,7 @@ pub enum Message {
 pub enum Link {
     /// The connection is there, and the server has confirmed the subscriptions. Also sent for each
     /// reconnection.
-    Up {
-        max_payload: usize,
-    },
+    Up { max_payload: usize },
     /// The connection is gone. The driver drops packets that are published meanwhile.
     Down,
 }

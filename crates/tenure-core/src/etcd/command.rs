@@ -13,9 +13,7 @@ pub type Command = crate::Command<Extra>;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
     /// Replace the value of the own key.
-    Proclaim {
-        value: Value,
-    },
+    Proclaim { value: Value },
 }
 
 impl fmt::Display for Extra {

@@ -158,14 +158,9 @@ impl Checked {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("the namespace has {bytes} bytes; at most {max} are allowed, no control characters")]
-    Namespace {
-        bytes: usize,
-        max: usize,
-    },
+    Namespace { bytes: usize, max: usize },
     #[error("a lease of {lease:?}: etcd counts leases in whole seconds")]
-    NotWholeSeconds {
-        lease: Duration,
-    },
+    NotWholeSeconds { lease: Duration },
     #[error(transparent)]
     Timing(#[from] TimingError),
     #[error("room for no election at all: at least 1 is needed")]

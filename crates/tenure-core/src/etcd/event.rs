@@ -50,19 +50,11 @@ pub enum OwnEvent {
         to: Revision,
     },
     /// etcd refuses a necessary request, which the process will repeat.
-    Obstacle {
-        doing: &'static str,
-        refusal: Refusal,
-    },
+    Obstacle { doing: &'static str, refusal: Refusal },
     /// A call had no certain outcome. The process finds out, or undoes, its effects.
-    Unsure {
-        doing: &'static str,
-        why: Arc<str>,
-    },
+    Unsure { doing: &'static str, why: Arc<str> },
     /// A key of ours appeared after its candidate had left, and is deleted (ruling 5).
-    LateKey {
-        key: Bytes,
-    },
+    LateKey { key: Bytes },
     /// A candidate waits behind this foreign key, or an observer reads it as the first: nobody
     /// becomes leader while it is there. `None` when an observer reads no foreign key as the first
     /// any more.

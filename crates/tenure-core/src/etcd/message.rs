@@ -45,13 +45,9 @@ pub enum Op {
         ttl: u32,
     },
     /// A request on the `LeaseKeepAlive` stream of this lease.
-    KeepAlive {
-        lease: LeaseId,
-    },
+    KeepAlive { lease: LeaseId },
     /// `LeaseRevoke`: all its keys go with it, in one revision.
-    Revoke {
-        lease: LeaseId,
-    },
+    Revoke { lease: LeaseId },
     /// `Txn`. Linearizable: no transaction of ours is without operations, and none of these is
     /// serializable (ruling 2, E1).
     Txn(Txn),
@@ -64,9 +60,7 @@ pub enum Op {
         deletions: bool,
     },
     /// Ends a watch, which is not answered any more.
-    Unwatch {
-        watch: CallId,
-    },
+    Unwatch { watch: CallId },
 }
 
 /// A transaction: if all comparisons hold, then one branch, else the other.
@@ -95,15 +89,9 @@ impl Txn {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Compare {
     /// `CREATE(key) = revision`; zero means that there is no such key.
-    Created {
-        key: Bytes,
-        revision: Revision,
-    },
+    Created { key: Bytes, revision: Revision },
     /// `LEASE(key) = lease`.
-    Lease {
-        key: Bytes,
-        lease: LeaseId,
-    },
+    Lease { key: Bytes, lease: LeaseId },
 }
 
 /// An operation of a transaction.
@@ -227,9 +215,7 @@ pub enum Reply {
     Refused(Refusal),
     /// The outcome is not known: no answer in time, or a connection lost, or an error that does not
     /// tell. A watch has ended.
-    Unknown {
-        why: Arc<str>,
-    },
+    Unknown { why: Arc<str> },
 }
 
 /// The reason for which etcd has refused.

@@ -99,9 +99,7 @@ pub enum Void {
         came: u64,
     },
     /// Reading was interrupted.
-    Broken {
-        why: Arc<str>,
-    },
+    Broken { why: Arc<str> },
 }
 
 /// The reason for which an input had no effect. Each is counted, and none is logged for each

@@ -49,10 +49,7 @@ pub enum Request {
     /// End this reading outside the group.
     Stop(Reading),
     /// Write a record: the entry in its headers, neither key nor value, the partition given.
-    Publish {
-        to: Target,
-        entry: Entry,
-    },
+    Publish { to: Target, entry: Entry },
 }
 
 /// The partitions to which a record is written.
@@ -70,10 +67,7 @@ pub enum Target {
 pub enum Report {
     /// The topic as it is now. The driver looks at least every few minutes, after each lost
     /// connection, and before each position that it finds for a member.
-    Topic {
-        id: TopicId,
-        partitions: u32,
-    },
+    Topic { id: TopicId, partitions: u32 },
     /// The partitions of this process have changed.
     Rebalance(Rebalance),
     /// The process has left the group, or the wait for that is over.
@@ -87,17 +81,9 @@ pub enum Report {
     },
     /// The records of a partition since the last such report of the same reading, in order, without
     /// a gap.
-    Records {
-        partition: Partition,
-        reading: Reading,
-        records: Vec<Record>,
-    },
+    Records { partition: Partition, reading: Reading, records: Vec<Record> },
     /// Reading was interrupted: out of range, a reset, a log that was truncated.
-    Broken {
-        partition: Partition,
-        reading: Reading,
-        why: Arc<str>,
-    },
+    Broken { partition: Partition, reading: Reading, why: Arc<str> },
     Published {
         number: EntryNumber,
         partition: Partition,
@@ -107,9 +93,7 @@ pub enum Report {
     },
     /// The client cannot go on as this member of this topic, for a reason that time does not mend:
     /// another client with its static id has fenced it off, or it is not authorized any more.
-    Fatal {
-        why: Arc<str>,
-    },
+    Fatal { why: Arc<str> },
 }
 
 /// The identity of a topic, which differs from another topic of the same name.

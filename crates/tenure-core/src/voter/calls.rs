@@ -23,11 +23,20 @@ pub(super) type Exchange = (Peer, Call);
 pub(super) enum Purpose {
     Register,
     /// To be heard; for a leader also to be acknowledged.
-    Heartbeat { seq: u64, leadership: Option<Leadership> },
+    Heartbeat {
+        seq: u64,
+        leadership: Option<Leadership>,
+    },
     /// To see whether an unknown voter is there.
-    Probe { id: NodeName, named_by: Option<VoterUrl> },
+    Probe {
+        id: NodeName,
+        named_by: Option<VoterUrl>,
+    },
     /// To see whether a suspect is there, for the voters that wait for the answer.
-    Suspect { id: NodeName, waiters: Vec<Exchange> },
+    Suspect {
+        id: NodeName,
+        waiters: Vec<Exchange>,
+    },
     /// To see whether a ballot may be started.
     Poll,
     Cast(Ballot),

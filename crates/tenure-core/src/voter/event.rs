@@ -58,15 +58,10 @@ pub enum OwnEvent {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Breach {
     /// Two networks of one name that were founded apart have met (V2).
-    OtherFounding {
-        by: NodeName,
-        theirs: Fingerprint,
-    },
+    OtherFounding { by: NodeName, theirs: Fingerprint },
     /// A process with a member's id has another memory, or a run of it that was over answers: two
     /// pods have one id, or a directory was lost or copied (V10).
-    OtherIdentity {
-        id: NodeName,
-    },
+    OtherIdentity { id: NodeName },
     /// This voter's id stands in the electorate with another identity: its directory was lost. This
     /// voter gets its vote back by `members remove` and `members add`.
     LostDirectory,
@@ -76,10 +71,7 @@ pub enum Breach {
         highest: u64,
     },
     /// A voter has sent two votes or two results in one ballot (V5).
-    Equivocation {
-        id: NodeName,
-        ballot: Ballot,
-    },
+    Equivocation { id: NodeName, ballot: Ballot },
 }
 
 /// The reason for which an input had no effect. Each is counted, and none is logged for each

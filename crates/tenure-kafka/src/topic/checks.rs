@@ -43,20 +43,13 @@ pub(super) const IN_SYNC_MIN: u32 = 2;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wrong {
     /// The number of partitions, which is part of who leads what.
-    Partitions {
-        found: u32,
-        needed: u32,
-    },
+    Partitions { found: u32, needed: u32 },
     Replication {
         /// The copies of the partition with the fewest.
         found: u32,
     },
     /// More copies must have a record than there are, or than there are without one broker.
-    InSync {
-        found: u32,
-        copies: u32,
-        needed: u32,
-    },
+    InSync { found: u32, copies: u32, needed: u32 },
     Setting {
         name: &'static str,
         found: String,

@@ -1,4 +1,4 @@
-//! Fields that JSON has no type for.
+//! Fields without a type in JSON.
 
 use std::borrow::Cow;
 use std::fmt::{self, LowerHex};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::allcall::Participant;
 use tenure_core::{NodeName, Value, WallTime};
 
-/// A number in as many hexadecimal digits as it can have.
+/// A number in all its hexadecimal digits.
 pub(super) struct Hex<T>(pub(super) T);
 
 /// `NAME~INCARNATION`.
@@ -21,7 +21,7 @@ pub(super) struct Instant(pub(super) WallTime);
 /// A span, as `1s 500ms`.
 pub(super) struct Span(pub(super) Duration);
 
-/// A text that may hold what JSON escapes.
+/// A text that may hold characters that JSON escapes.
 pub(super) struct Text(pub(super) Value);
 
 impl<T: LowerHex> Serialize for Hex<T> {
@@ -57,7 +57,7 @@ impl Serialize for Text {
     }
 }
 
-/// Reads a text into something.
+/// Parses a text.
 struct Reads<T>(fn(&str) -> Option<T>, &'static str);
 
 impl<T> Visitor<'_> for Reads<T> {
@@ -72,7 +72,7 @@ impl<T> Visitor<'_> for Reads<T> {
     }
 }
 
-/// Exactly so many digits, of lower case: one number has one form.
+/// Exactly `count` digits, of lower case: each number has one form.
 fn digits(text: &str, count: usize) -> Option<u128> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let right = text.len() == count && text.bytes().all(is_digit);

@@ -25,7 +25,7 @@ fn election() -> impl Strategy<Value = ElectionName> {
     "[a-zA-Z0-9._/:@-]{1,64}".prop_map(|name| ElectionName::new(&name).unwrap())
 }
 
-/// Quotes, backslashes and whatever else JSON may write in another way.
+/// Texts with quotes, backslashes and other characters that JSON may escape.
 fn value() -> impl Strategy<Value = Value> {
     "[\"\\\\/é😀 -~]{0,30}".prop_map(|text| Value::new(&text).unwrap())
 }
@@ -158,7 +158,7 @@ fn some_call() -> Packet {
     Packet { header, body: Body::Call(Call { round: Round(7), part, entries: vec![entry] }) }
 }
 
-/// The example is what people compare with what `nats sub` shows them.
+/// People compare the example with the output of `nats sub`.
 #[test]
 fn documented_packet_is_written() {
     let page = include_str!("mod.rs");

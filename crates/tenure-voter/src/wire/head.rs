@@ -11,7 +11,6 @@ use super::fields::hex;
 pub(crate) mod names {
     use http::HeaderName;
 
-    /// The election.
     pub(crate) const ELECTION: HeaderName = HeaderName::from_static("tenure-election");
     /// `majority` or `available`.
     pub(crate) const MODE: HeaderName = HeaderName::from_static("tenure-mode");
@@ -21,7 +20,7 @@ pub(crate) mod names {
     pub(crate) const URL: HeaderName = HeaderName::from_static("tenure-voter-url");
     /// `FINGERPRINT accepted` or `FINGERPRINT founded`, or absent.
     pub(crate) const FOUNDING: HeaderName = HeaderName::from_static("tenure-founding");
-    /// The `voter-url` of the one that is asked, of a request with a MAC.
+    /// The `voter-url` of the called voter, in a request with a MAC.
     pub(crate) const TO: HeaderName = HeaderName::from_static("tenure-to");
     /// The headers of a sender, in the order in which they are authenticated.
     pub(crate) const ALL: [HeaderName; 5] = [ELECTION, MODE, VOTER, URL, FOUNDING];
@@ -44,7 +43,7 @@ pub enum Head {
 }
 
 impl Head {
-    /// Puts them into a message.
+    /// Puts the headers into a message.
     pub(crate) fn put(&self, headers: &mut HeaderMap) {
         match self {
             Self::Voter(header) => Self::write(header, headers),
@@ -56,7 +55,7 @@ impl Head {
         }
     }
 
-    /// Puts those of a voter into a message.
+    /// Puts the headers of a voter into a message.
     pub(crate) fn write(header: &Header, headers: &mut HeaderMap) {
         let Header { election, mode, sender, url, founding } = header;
         let Participant { id, identity, incarnation } = sender;
@@ -73,7 +72,7 @@ impl Head {
             (names::FOUNDING, founding),
         ];
         for (name, value) in all {
-            // Names and URLs have no control characters, so every one of them fits.
+            // Names and URLs have no control characters, so all of them fit.
             let value = value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
             if let Some(value) = value {
                 headers.insert(name, value);
@@ -81,11 +80,11 @@ impl Head {
         }
     }
 
-    /// Reads those of a message.
+    /// Reads the headers of a message.
     ///
     /// # Errors
     ///
-    /// When one is there twice or cannot be read, or some are there and others missing.
+    /// When a header is there twice or cannot be read, or some are there and others missing.
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self, Unread> {
         let election = parsed::<ElectionName>(headers, &names::ELECTION)?;
         let Some(voter) = text(headers, &names::VOTER)? else {

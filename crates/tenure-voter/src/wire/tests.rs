@@ -27,7 +27,7 @@ fn value() -> impl Strategy<Value = Value> {
     "[ -~äß]{0,20}".prop_map(|value| value.parse().unwrap())
 }
 
-/// As long as JSON keeps it exactly.
+/// A span that JSON keeps exactly.
 fn span() -> impl Strategy<Value = Duration> {
     any::<u64>().prop_map(Duration::from_nanos)
 }
@@ -160,7 +160,7 @@ fn ask() -> impl Strategy<Value = Ask> {
     ]
 }
 
-/// All but one that is malformed, whose words are for people.
+/// All refusals but `Malformed`, whose text is for people.
 fn refusal() -> impl Strategy<Value = Refusal> {
     prop_oneof![
         Just(Refusal::OtherNetwork),
@@ -229,7 +229,7 @@ fn status() -> impl Strategy<Value = StatusDto> {
     )
 }
 
-/// Something that is asked, and what may be answered.
+/// A request, and a possible answer.
 fn exchange() -> impl Strategy<Value = (Ask, Answer)> {
     let done = prop_oneof![
         Just(Ask::Reconcile(Vec::new())),
@@ -265,7 +265,6 @@ fn header() -> impl Strategy<Value = Header> {
     )
 }
 
-/// The request as the other side reads it.
 fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
     let query = outgoing.path.split_once('?').map(|(_, query)| query);
     outgoing.route.read(query, &outgoing.body)
@@ -298,7 +297,7 @@ proptest! {
         prop_assert_eq!(Head::read(&headers), Ok(Head::Voter(header)));
     }
 
-    /// Whatever arrives is read or refused, never more.
+    /// Each input is read or refused.
     #[test]
     fn nonsense_is_refused(
         body in prop_oneof![
@@ -318,7 +317,7 @@ proptest! {
     }
 }
 
-/// Each status that the server sends without a word of the voter.
+/// The server sends these statuses without the core.
 #[test]
 fn every_status_is_described() {
     let document = check::document();
@@ -387,7 +386,7 @@ fn votes_are_signed_64_bits() {
     }
 }
 
-/// Each with a part of what it is told.
+/// Each document with a part of its error.
 #[test]
 fn bad_documents_are_told() {
     let zero = "0".repeat(32);

@@ -13,36 +13,26 @@ pub enum ConfigError {
         "rank is {rank}; it must be below {}: ranks from there on are drawn",
         Config::RANK_DRAWN
     )]
-    Rank {
-        rank: u64,
-    },
+    Rank { rank: u64 },
     #[error(
         "heartbeat is {heartbeat:?}; it must be from {:?} to {:?}",
         Config::HEARTBEAT_MIN,
         Config::HEARTBEAT_MAX
     )]
-    Heartbeat {
-        heartbeat: Duration,
-    },
+    Heartbeat { heartbeat: Duration },
     #[error(
         "max clock skew is {max_clock_skew:?}; it must be {:?} or more: it bounds how far any \
          machine's wall clock is from true time",
         Config::SKEW_MIN
     )]
-    Skew {
-        max_clock_skew: Duration,
-    },
+    Skew { max_clock_skew: Duration },
     #[error(
         "the drift bound is {drift}; it must be at most {}: repair a clock that is further off",
         Config::DRIFT_MAX
     )]
-    Drift {
-        drift: Drift,
-    },
+    Drift { drift: Drift },
     #[error("lease is {lease:?}; it must be at most {:?}", Config::LEASE_MAX)]
-    LeaseTooLong {
-        lease: Duration,
-    },
+    LeaseTooLong { lease: Duration },
     #[error(
         "lease is {lease:?}; with heartbeat {heartbeat:?} and max clock skew {max_clock_skew:?} it \
          must be at least 2·(3·{heartbeat:?} + 2·{max_clock_skew:?}) = {needed:?}: lengthen the \
@@ -58,16 +48,11 @@ pub enum ConfigError {
         "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is asked to \
          stop before it is killed"
     )]
-    KillMargin {
-        kill_margin: Duration,
-        grace: Duration,
-    },
+    KillMargin { kill_margin: Duration, grace: Duration },
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error("room for no {what} at all: at least 1 is needed")]
-    NoRoom {
-        what: &'static str,
-    },
+    NoRoom { what: &'static str },
     #[error("on conflict a leader does one of: yield (stop at once), serve-out (do not renew)")]
     OnConflict,
 }

@@ -29,7 +29,10 @@ pub(in crate::etcd) enum SessionEvent {
 /// The outcome of a transaction that moves keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) enum MoveReport {
-    All { to: LeaseId, asked: Vec<(ElectionName, Revision)> },
+    All {
+        to: LeaseId,
+        asked: Vec<(ElectionName, Revision)>,
+    },
     /// At least one key was not in its expected place.
     Found(Vec<FoundKey>),
 }

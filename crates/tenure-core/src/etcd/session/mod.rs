@@ -76,7 +76,10 @@ pub(super) enum SessionPhase {
     /// etcd is asked whether the lease that was handed in is there.
     Checking,
     /// Reads establish a term, so that etcd can grant a lease in it.
-    Establishing { call: Option<CallId>, again: Time },
+    Establishing {
+        call: Option<CallId>,
+        again: Time,
+    },
     Granting(Grant),
     Open(Lease),
 }

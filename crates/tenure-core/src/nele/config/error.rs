@@ -14,85 +14,55 @@ pub enum ConfigError {
         "the name has {bytes} bytes; at most {} are allowed, as /ROLE comes after it",
         Config::ELECTION_MAX
     )]
-    Election {
-        bytes: usize,
-    },
+    Election { bytes: usize },
     #[error(
         "the topic has {partitions} partitions; they must be from 1 to {}: each process writes to \
          all of them each interval",
         Config::PARTITIONS_MAX
     )]
-    Partitions {
-        partitions: u32,
-    },
+    Partitions { partitions: u32 },
     #[error(
         "publish interval is {interval:?}; it must be {:?} or more: each process writes to each \
          partition as often",
         Config::INTERVAL_MIN
     )]
-    Interval {
-        interval: Duration,
-    },
+    Interval { interval: Duration },
     #[error(
         "heartbeat interval is {heartbeat:?}; it must be more than nothing and at most a third of \
          the session timeout, {session:?}: two reports in a row may be lost"
     )]
-    Heartbeat {
-        heartbeat: Duration,
-        session: Duration,
-    },
+    Heartbeat { heartbeat: Duration, session: Duration },
     #[error(
         "max poll interval is {poll:?}; it must be at least the session timeout, {session:?}: \
          clients refuse less"
     )]
-    Poll {
-        poll: Duration,
-        session: Duration,
-    },
+    Poll { poll: Duration, session: Duration },
     #[error(
         "the drift bound is {drift}; it must be at most {}: repair a clock that is further off",
         Config::DRIFT_MAX
     )]
-    Drift {
-        drift: Drift,
-    },
+    Drift { drift: Drift },
     #[error("T is {takeover:?}; it must be at most {:?}", Config::TAKEOVER_MAX)]
-    TakeoverTooLong {
-        takeover: Duration,
-    },
+    TakeoverTooLong { takeover: Duration },
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
         "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is asked to \
          stop before it is killed"
     )]
-    KillMargin {
-        kill_margin: Duration,
-        grace: Duration,
-    },
+    KillMargin { kill_margin: Duration, grace: Duration },
     #[error(
         "T is {takeover:?}: when a record was lost and the next one is read, {usable:?} are left \
          (less 2·publish interval, delivery timeout and fetch wait); that must exceed grace \
          {grace:?} + kill margin {kill_margin:?}: lengthen T, or shorten the grace"
     )]
-    Grace {
-        takeover: Duration,
-        usable: Duration,
-        grace: Duration,
-        kill_margin: Duration,
-    },
+    Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(
         "fence base is {base}; it must be below {FENCE_EPOCHS}: leader epochs come on top of it"
     )]
-    FenceBase {
-        base: u32,
-    },
+    FenceBase { base: u32 },
     #[error("room for {room} {what}: it must be from 1 to {most}")]
-    Room {
-        what: &'static str,
-        room: usize,
-        most: usize,
-    },
+    Room { what: &'static str, room: usize, most: usize },
     #[error(
         "a mode is one of: at-least-one (never none, at times two), at-most-one (never two, at \
          times none)"

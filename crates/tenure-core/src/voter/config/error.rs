@@ -18,73 +18,47 @@ pub enum ConfigError {
         Config::HEARTBEAT_MIN,
         Config::HEARTBEAT_MAX
     )]
-    Heartbeat {
-        heartbeat: Duration,
-    },
+    Heartbeat { heartbeat: Duration },
     #[error(
         "missed-heartbeat tolerance is {tolerance}; it must be from 1 to {}",
         Config::TOLERANCE_MAX
     )]
-    Tolerance {
-        tolerance: u32,
-    },
+    Tolerance { tolerance: u32 },
     #[error(
         "the drift bound is {drift}; it must be at most {}: repair a clock that is further off",
         Config::DRIFT_MAX
     )]
-    Drift {
-        drift: Drift,
-    },
+    Drift { drift: Drift },
     #[error(
         "request timeout is {timeout:?}; it must be more than 0 and less than the heartbeat \
          interval, {heartbeat:?}: one region that hangs would delay the next heartbeat"
     )]
-    Timeout {
-        timeout: Duration,
-        heartbeat: Duration,
-    },
+    Timeout { timeout: Duration, heartbeat: Duration },
     #[error("{what} is {time:?}; it must be at least {request_timeout:?}, the request timeout")]
-    NoTime {
-        what: &'static str,
-        time: Duration,
-        request_timeout: Duration,
-    },
+    NoTime { what: &'static str, time: Duration, request_timeout: Duration },
     #[error(
         "lease max is {lease_max:?}; a leader of these settings asks for {lease:?}, and must be \
          able to count on more than {needed:?}: lengthen it, or leave it out"
     )]
-    LeaseMax {
-        lease_max: Duration,
-        lease: Duration,
-        needed: Duration,
-    },
+    LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
         "kill margin is {kill_margin:?}; it must be at most grace, {grace:?}: work is asked to \
          stop before it is killed"
     )]
-    KillMargin {
-        kill_margin: Duration,
-        grace: Duration,
-    },
+    KillMargin { kill_margin: Duration, grace: Duration },
     #[error(
         "mode majority needs the set of voters it begins with: give the voter list, or seeds and \
          the number of expected voters; mode available does without"
     )]
     NoFounding,
     #[error("{voters} voters are expected, this one included; it must be from 1 to {MEMBERS_MAX}")]
-    Voters {
-        voters: usize,
-    },
+    Voters { voters: usize },
     #[error("the voter list has {id} twice: each voter needs an id of its own")]
-    Twice {
-        id: NodeName,
-    },
+    Twice { id: NodeName },
     #[error("room for {voters} known voters; it must be from 1 to {}", Config::VOTERS_MAX)]
-    Room {
-        voters: usize,
-    },
+    Room { voters: usize },
     #[error("admission is one of: operator (an operator gives votes), auto (the leader does)")]
     Admission,
 }
