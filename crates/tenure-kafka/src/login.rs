@@ -1,4 +1,4 @@
-//! As whom a client logs in.
+//! The login of a client.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use tenure::settings::SecretFile;
 
-/// As whom to log in, by SASL. The library is built without other mechanisms, as OAUTHBEARER and
-/// GSSAPI, whose [properties](crate::Property) are refused.
+/// The login by SASL. The library is built without other mechanisms, as OAUTHBEARER and GSSAPI,
+/// whose [properties](crate::Property) are refused.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     pub mechanism: Mechanism,
@@ -15,7 +15,7 @@ pub struct Login {
     pub password: Password,
 }
 
-/// How a password is proved to a broker.
+/// The proof of a password to a broker.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Mechanism {
     #[default]
@@ -65,7 +65,7 @@ impl Password {
 }
 
 impl Mechanism {
-    /// As Kafka calls it.
+    /// The name of the mechanism in Kafka.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -40,7 +40,7 @@ pub enum Notice {
     Joining {
         why: Arc<str>,
     },
-    /// After [`Joining`](Self::Joining) the member has an assignment.
+    /// The member has an assignment, after [`Joining`](Self::Joining).
     Joined,
     Protocol {
         /// The election, if the event is about an election.
@@ -59,7 +59,7 @@ impl Notice {
         }
     }
 
-    /// Remedy for an operator, where the process cannot help itself.
+    /// The remedy for an operator, if the process cannot help itself.
     #[must_use]
     pub const fn remedy(&self) -> Option<&'static str> {
         match self {

@@ -68,6 +68,7 @@ pub struct Header {
     pub established: bool,
 }
 
+/// The times on which all participants of a cluster must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Times {
     /// H.
@@ -207,6 +208,7 @@ pub enum Message {
     Link(Link),
 }
 
+/// A change of the connection to the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
     /// The connection is there, and the server has confirmed the subscriptions. Also sent for each

@@ -88,6 +88,7 @@ impl Keys {
         }
     }
 
+    /// Whether `key` belongs to these keys.
     #[must_use]
     pub fn contains(&self, key: &Bytes) -> bool {
         match self {

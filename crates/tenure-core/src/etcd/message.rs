@@ -264,6 +264,7 @@ impl Refusal {
     }
 }
 
+/// A key as etcd stores it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct KeyValue {
     pub key: Bytes,
@@ -293,6 +294,7 @@ pub enum Change {
 }
 
 impl Change {
+    /// The changed key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -302,6 +304,7 @@ impl Change {
         }
     }
 
+    /// The revision of the change.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         match self {

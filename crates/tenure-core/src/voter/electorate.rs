@@ -44,6 +44,7 @@ pub struct Electorate {
 /// The most members.
 pub const MEMBERS_MAX: usize = 64;
 
+/// A change of the electorate by one member (V9).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
     /// A known voter gets a vote.

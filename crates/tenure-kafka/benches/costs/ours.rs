@@ -12,13 +12,14 @@ use crate::take_over::{Goes, moment};
 
 /// Measured spans.
 pub(crate) struct Taken {
-    /// From the leader's end to the next one's begin.
+    /// From the leader's end to the start of the next.
     pub(crate) after: Duration,
-    /// Whether the leader still led when the next one began.
+    /// Whether the leader still led when the next began.
     pub(crate) without_gap: bool,
 }
 
-/// How long until the other one leads. `leaves` has a process leave, and lead on if it can.
+/// Measures the time until the other process leads. With `leaves` a process leaves, and leads on if
+/// it can.
 pub(crate) async fn round<C: Class>(
     cluster: &Cluster,
     way: usize,

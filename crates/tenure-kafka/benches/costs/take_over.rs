@@ -1,5 +1,5 @@
-//! How long there is no leader after one has ended, beside a bare consumer group whose owner has
-//! ended in the same way at the same time.
+//! The time without a leader after one has ended, beside a plain consumer group whose owner ends in
+//! the same way at the same time.
 
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ use crate::stage::{self, seconds};
 use crate::target::Targets;
 use crate::{Result, bare, ours};
 
-/// How the owner ends.
+/// The end of the owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Goes {
-    /// Cut off from the broker, as a machine that is lost.
+    /// Cut off from the broker, as a lost machine.
     Lost,
-    /// The process gives everything up, and leaves.
+    /// The process gives up all leaderships, and leaves.
     Closed,
     /// The process leaves, and leads on until others can have taken over.
     Left,
 }
 
-/// The topic of the bare group.
+/// The topic of the plain group.
 const BARE: &str = "bare";
 
-/// Longer than two heartbeats, in which the second member joins; and at no particular moment.
+/// A wait of more than two heartbeats, in which the second member joins, to no particular moment.
 pub(crate) async fn moment(number: u32) {
     tokio::time::sleep(Duration::from_secs(4) + Duration::from_millis(370) * number).await;
 }
@@ -87,10 +87,10 @@ fn judge(
         let each = all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
         println!("    {name:14} {each}; mean {}", seconds(mean(all)));
     }
-    // When a member hears of a change depends on its heartbeat, so that a median of few would be
-    // one of two ends.
+    // A member hears of a change with its heartbeat, so the median of few rounds would be one of
+    // two extremes.
     let [bare, least, most] = [0, 1, 2].map(|nth| mean(&all[nth]).as_secs_f64());
-    // The time beyond the group's own: a record is written after that, and read.
+    // The rest after the group's own time: a record is written then, and read.
     let read = (times.publish_interval + times.fetch_wait).as_secs_f64();
     let grace = exact.grace_period().as_secs_f64();
     println!(

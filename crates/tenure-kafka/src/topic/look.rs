@@ -27,19 +27,19 @@ use crate::options::{CheckedOptions, Options};
 use crate::session::{self, Session, SessionError};
 use crate::{explain, native, settings};
 
-/// How long one question is waited for.
+/// The longest wait for the answer to a question.
 pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 
-/// How often it is looked why there is no first answer yet.
+/// The pause between looks for the reason of a silence at the start.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// As much of what a client has said is looked through for a reason.
+/// The most log events of a client that are searched for a reason.
 const EVENTS_MAX: u32 = 256;
 
-/// How long a broker may not have heard yet of a topic that another one knows.
+/// The longest time until a broker has heard of a topic that another one knows.
 const HEARSAY: Duration = Duration::from_secs(3);
 
-/// Between looks whether a topic that was made is there.
+/// The pause between looks for a topic that was made.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// A topic that can be used.
@@ -48,26 +48,26 @@ pub struct Made {
     pub id: TopicId,
     pub anew: bool,
     pub session: Session,
-    /// How much this process writes at most.
+    /// The most that this process writes.
     pub load: Load,
-    /// Whether brokers have said that this user may read it.
+    /// Whether brokers have said that this user may read the topic.
     pub may_read: bool,
 }
 
-/// Makes sure of the topic: makes it if it is missing and `options` say so, and lets it pass if it
-/// is what the protocol needs. Takes up to half a minute if nobody answers.
+/// Makes sure of the topic: makes it if it is missing and `options` say so, and checks that the
+/// protocol can use it. Takes up to half a minute if no broker answers.
 ///
 /// # Errors
 ///
-/// When it is not there, is not what it must be, or cannot be looked at.
+/// When the topic is missing, cannot be used, or cannot be read.
 pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made, TopicError> {
     ensure_aloud(options, protocol, &|_| ()).await
 }
 
-/// Hears why no broker has answered yet.
+/// A listener for the reason of a silence at the start.
 pub(crate) type Tell = dyn Fn(&TopicError) + Send + Sync;
 
-/// The same, and `tell` hears why there is no first answer yet, whenever that changes.
+/// The same, and `tell` hears the reason of a silence at the start, whenever it changes.
 pub(crate) async fn ensure_aloud(
     options: &CheckedOptions,
     protocol: &Config,
@@ -89,8 +89,8 @@ pub(crate) async fn ensure_aloud(
     Ok(Made { id, anew, session, load: asks.load, may_read })
 }
 
-/// Asks again for a while: it may have been made a moment ago, by whomever, and each question may
-/// go to another broker.
+/// Repeats a question for a while: the topic may be new, and each question may go to another
+/// broker.
 async fn soon<T, F>(ask: impl Fn() -> F) -> Result<T, TopicError>
 where
     F: Future<Output = Result<T, TopicError>>,
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// Why a topic cannot be used.
+/// The reason for which a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TopicError {
     #[error(transparent)]
@@ -186,7 +186,7 @@ impl<'a> Asks<'a> {
         Ok(Self { options, needs, load, admin, client, _keeper: keeper })
     }
 
-    /// Partitions and the fewest copies of one; nothing if there is no such topic.
+    /// The number of partitions and their fewest copies; `None` without such a topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
         self.look().await.map_err(|error| self.unreachable(&error))
     }
@@ -197,14 +197,14 @@ impl<'a> Asks<'a> {
         aside(move || shape(&client, &topic, ANSWER)).await
     }
 
-    /// The same, of the first question: `tell` hears meanwhile why no broker answers.
+    /// The same for the first question: `tell` hears in the meantime why no broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
         let mut shape = pin!(self.look());
         let mut reason = None;
         let mut told = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
-            // The library says each reason once in half a minute.
+            // The library names each reason once in half a minute.
             reason = Reason::last(self.reason(), reason);
             let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
             let why = match answer {
@@ -220,7 +220,7 @@ impl<'a> Asks<'a> {
         }
     }
 
-    /// Which topic it is, and what this user may do with it.
+    /// The id of the topic, and this user's rights on it.
     async fn id(&self) -> Result<(TopicId, Option<Rights>), TopicError> {
         let client = Arc::clone(&self.client);
         let topic = self.options.topic.clone();
@@ -232,7 +232,7 @@ impl<'a> Asks<'a> {
         look.await.map_err(|error| self.unreachable(&error))
     }
 
-    /// A right that is missing shows only when something is written, which is when somebody is to
+    /// Checks the rights, as a missing right shows only at the first write, when a process is to
     /// lead.
     fn allows(&self, rights: Option<Rights>) -> Result<(), TopicError> {
         let Some(Rights { read, write }) = rights.filter(|_| !self.options.only_asks) else {
@@ -291,7 +291,7 @@ impl<'a> Asks<'a> {
         session::check(self.options.group_protocol, protocol, broker, group)
     }
 
-    /// The settings of something that are numbers of milliseconds, as far as they can be read.
+    /// The settings of a resource that are numbers of milliseconds, as far as they can be read.
     async fn times(&self, of: ResourceSpecifier<'_>) -> Vec<(String, Duration)> {
         let found = self.admin.describe_configs([&of], &bounded()).await.unwrap_or_default();
         let entries = found.into_iter().filter_map(Result::ok).flat_map(|found| found.entries);
@@ -302,7 +302,7 @@ impl<'a> Asks<'a> {
         entries.filter_map(time).collect()
     }
 
-    /// Makes the topic; somebody else may be faster.
+    /// Makes the topic; another process may be faster.
     async fn make(&self) -> Result<bool, TopicError> {
         let Some(copies) = self.options.create else { return Err(self.missing()) };
         let settings = self.needs.made_with();
@@ -329,7 +329,7 @@ impl<'a> Asks<'a> {
             Some(Err((_, code))) => return Err(refused(not_made(code))),
             None => return Err(refused("the answer is empty".to_owned())),
         };
-        // Brokers learn of it one after the other.
+        // Brokers learn of the topic one after the other.
         let there = async {
             while !matches!(self.shape().await, Ok(Some(_))) {
                 tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -344,7 +344,6 @@ impl<'a> Asks<'a> {
         TopicError::Missing { topic: self.options.topic.clone(), command: self.command() }
     }
 
-    /// The command that makes the topic by hand.
     fn command(&self) -> String {
         let Needs { topic, partitions, copies, .. } = &self.needs;
         let settings = flags(&self.needs.made_with());
@@ -355,7 +354,7 @@ impl<'a> Asks<'a> {
         )
     }
 
-    /// A request failed: nobody answered it, or it was refused.
+    /// The error of a failed request: without an answer, or refused.
     fn failed(&self, error: &KafkaError, refused: impl Fn(String) -> TopicError) -> TopicError {
         if explain::is_silence(error) {
             self.unreachable(error)
@@ -368,9 +367,9 @@ impl<'a> Asks<'a> {
         self.because(error, self.reason().as_ref())
     }
 
-    /// Why the last thing failed that failed since this was asked last.
+    /// The reason of the last failure since the last call.
     fn reason(&self) -> Option<Reason> {
-        // Errors of connections lie in the client's queue.
+        // Errors of connections are in the client's queue.
         for _ in 0..EVENTS_MAX {
             drop(self.client.poll(Duration::ZERO));
         }
@@ -386,8 +385,7 @@ impl<'a> Asks<'a> {
     }
 }
 
-/// Asks on a thread that nobody waits for: a process that is to end while no broker answers ends
-/// at once, and so does a runtime.
+/// Asks on a thread of its own, so that a process or a runtime can end while no broker answers.
 async fn aside<T: Send + 'static>(
     ask: impl FnOnce() -> KafkaResult<T> + Send + 'static,
 ) -> KafkaResult<T> {
@@ -400,12 +398,12 @@ async fn aside<T: Send + 'static>(
     answer.await.unwrap_or(Err(KafkaError::Canceled))
 }
 
-/// Owns `clients` until all other owners are gone, on a thread that nobody waits for: the library
-/// ends a client once its look-ups of names are over. Dropping the sender is the word for it.
+/// Owns `clients` until all other owners are gone, on a thread of its own: the library ends a
+/// client only after its look-ups of names. Dropping the sender ends the thread.
 fn keep<T: Send + 'static>(clients: T) -> KafkaResult<Sender<Infallible>> {
     let (keeper, gone) = channel();
     let run = move || {
-        // An error is the only word there is.
+        // An error ends the thread.
         let _ = gone.recv();
         drop(clients);
     };
@@ -418,7 +416,7 @@ fn bounded() -> AdminOptions {
     AdminOptions::new().request_timeout(Some(ANSWER)).operation_timeout(Some(ANSWER))
 }
 
-/// Partitions and the fewest copies of one; nothing if there is no such topic.
+/// The number of partitions and their fewest copies; `None` without such a topic.
 pub(crate) fn shape<C: ConsumerContext>(
     client: &BaseConsumer<C>,
     topic: &str,
@@ -443,7 +441,7 @@ pub(crate) fn shape<C: ConsumerContext>(
     Ok(Some((count(partitions.len()), count(copies.unwrap_or(0)))))
 }
 
-/// Which topic this is. Two questions, each of which waits for as long as is left.
+/// The identity of a topic. Takes two questions, each with the rest of the time.
 pub(crate) fn id<C: ClientContext>(
     client: &Client<C>,
     topic: &str,
@@ -453,13 +451,12 @@ pub(crate) fn id<C: ClientContext>(
     Ok(TopicId { cluster: cluster(client, left())?, topic })
 }
 
-/// Which cluster this is.
 fn cluster<C: ClientContext>(client: &Client<C>, wait: Duration) -> KafkaResult<Arc<str>> {
     let cluster = client.fetch_cluster_id(wait);
     cluster.map(Arc::from).ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))
 }
 
-/// Why a topic is not made.
+/// The reason for which a topic was not made.
 fn not_made(code: RDKafkaErrorCode) -> String {
     use RDKafkaErrorCode::{ClusterAuthorizationFailed, TopicAuthorizationFailed};
     match code {

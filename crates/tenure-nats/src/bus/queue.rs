@@ -20,6 +20,7 @@ const ASKS_MAX: usize = 1_024;
 /// The most bytes of all questions together.
 const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// A message as a subscriber gets it.
 #[derive(Debug)]
 pub struct Delivery {
     pub connection: u64,

@@ -89,6 +89,7 @@ pub enum Callers {
     Few(NonZeroU16),
 }
 
+/// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// The most elections in which a process takes part or that it observes. Each is in every call.

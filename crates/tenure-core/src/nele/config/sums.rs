@@ -27,6 +27,7 @@ const fn part(name: &'static str, times: u32, span: Duration) -> Part {
 }
 
 impl Sum {
+    /// The value of the sum.
     #[must_use]
     pub fn total(&self) -> Duration {
         let parts = self.0.iter().map(|part| part.span.saturating_mul(part.times));
@@ -35,6 +36,7 @@ impl Sum {
 }
 
 impl Config {
+    /// The terms of this process.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let Self { mode, takeover, drift, fence_base, .. } = *self;

@@ -1,4 +1,4 @@
-//! Topics that are made, let pass, and refused.
+//! Topics that are made, accepted, and refused.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ async fn logins_are_used_and_missing_rights_are_told() {
     let error = ensure(&with("wrong").check().unwrap(), &config).await.unwrap_err().to_string();
     assert!(error.contains("check --user, --password-file"), "{error}");
 
-    // A right that is given takes effect a moment later.
+    // A right takes effect a moment after it was given.
     let refused = async |part: &str| {
         while !ensure(&right, &config).await.is_err_and(|error| error.to_string().contains(part)) {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -117,7 +117,7 @@ async fn logins_are_used_and_missing_rights_are_told() {
     ensure(&asks.check().unwrap(), &config).await.unwrap();
 }
 
-/// The issuer of a certificate, and its key.
+/// A certificate that `authority` has signed, and its key.
 fn signed(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -156,7 +156,7 @@ async fn tls_is_spoken_and_both_sides_look_at_certificates() {
         let said = ensure(&with(wrong), &config).await.unwrap_err().to_string();
         assert!(said.contains(remedy), "{said}");
     };
-    // Each is tried for as long as one waits for an answer.
+    // Each attempt lasts as long as the wait for an answer.
     tokio::join!(
         told(None, "whether they expect TLS (--cacert)"),
         told(Some(stranger), "check --cacert, --cert and --key"),
