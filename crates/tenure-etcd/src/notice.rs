@@ -32,10 +32,10 @@ pub enum Notice {
     /// The node has a new login at the endpoint in use, without an interruption.
     LoggedIn {
         endpoint: Endpoint,
-        /// Text of etcd about the login before; `None` if that was good still.
+        /// Etcd's text about the former login; `None` if that was still good.
         why: Option<Arc<str>>,
     },
-    /// The node wanted a new login at the endpoint in use, before the old one ends, and got none.
+    /// The node wanted a new login at the endpoint in use, before the old login ends, and got none.
     /// The node tries again.
     NotLoggedIn { endpoint: Endpoint, why: Arc<str> },
     /// The node uses this endpoint no longer, and tries the next one.
@@ -46,7 +46,7 @@ pub enum Notice {
     NotObserved { election: ElectionName, why: Arc<str> },
     /// Another cluster answers than at the start: the node ignores its answers.
     OtherCluster {
-        /// Span in which every endpoint answered, and only for that cluster.
+        /// The time in which every endpoint answered, and only for that cluster.
         lasting: Duration,
     },
     Protocol {

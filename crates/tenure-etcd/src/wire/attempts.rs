@@ -9,7 +9,7 @@ use tenure_core::etcd::{Refusal, Reply};
 use super::fault::Fault;
 use super::links::{Link, Links};
 
-/// Where a request stands, for the timeout that cancels it: on which link since when, if on any.
+/// The link of a request and its start there, for the timeout that cancels it.
 pub(super) type Under = Option<(Arc<Link>, Time)>;
 
 /// The attempts of one request.
@@ -20,12 +20,12 @@ pub(super) struct Attempts<'a> {
     logged_in_again: bool,
 }
 
-/// The next step after an attempt that failed.
+/// The next step after a failed attempt.
 pub(super) enum After {
     Answer(Reply),
     /// Nothing was carried out: try again.
     Again,
-    /// The request may have been carried out, or not, for this reason.
+    /// The outcome of the request is unknown, for this reason.
     Unsure(Arc<str>),
 }
 
@@ -43,7 +43,7 @@ impl<'a> Attempts<'a> {
         Ok(link)
     }
 
-    /// Handles the fault of an attempt on `link`. Gives up a link that is no good.
+    /// Handles the fault of an attempt on `link`. Gives up a broken link.
     pub(super) fn after(&mut self, link: &Link, fault: Fault) -> After {
         match fault {
             Fault::Answer(reply) => After::Answer(reply),

@@ -1,4 +1,4 @@
-//! A connection to one endpoint: made, logged in, and asked who is there.
+//! A connection to one endpoint, with a login and a check of the member.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::endpoint::Endpoint;
 use crate::options::{Options, OptionsError, Tls};
 use crate::version::Version;
 
-/// A connection, and what the member behind it says of itself.
+/// A connection, and the status of its member.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) login: Login,
-    /// How long the login is good, if it says so.
+    /// The time for which the login is good, if it is known.
     pub(crate) left: Option<Duration>,
     pub(crate) status: Status,
 }
@@ -29,21 +29,21 @@ pub struct Status {
     pub version: Version,
     pub cluster: u64,
     pub member: u64,
-    /// The id of etcd's own leader, which has nothing to do with elections.
+    /// The id of etcd's own leader, which is no leader of our elections.
     pub leader: Option<u64>,
-    /// The term of Raft that it is in.
+    /// The member's term of Raft.
     pub term: u64,
     pub revision: u64,
     /// Alarms in etcd's words, such as `NOSPACE`.
     pub alarms: Vec<String>,
 }
 
-/// Why an endpoint cannot be used.
+/// The reason for which an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("{endpoint} cannot be reached: {why}")]
     NotReached { endpoint: Endpoint, why: Arc<str> },
-    /// A member is there, and says why it cannot be used at the moment.
+    /// A member is there, and gives the reason why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
     NotReady { endpoint: Endpoint, said: Arc<str> },
     #[error(
@@ -118,7 +118,6 @@ impl ConnectError {
     }
 }
 
-/// Connects, within the time that the options give.
 pub(crate) async fn connect(
     options: &Options,
     endpoint: &Endpoint,
@@ -126,8 +125,8 @@ pub(crate) async fn connect(
     in_time(options, endpoint, attempt(options, endpoint)).await
 }
 
-/// Logs in anew on a connection that goes on, within the time that the options give. How long the
-/// login is good, if it says so.
+/// Logs in anew on an open connection, within the time of the options. Returns the time for which
+/// the login is good, if it is known.
 pub(super) async fn log_in_again(
     options: &Options,
     endpoint: &Endpoint,
@@ -146,13 +145,13 @@ async fn in_time<T>(
     done.unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
 }
 
-/// Whether an endpoint that hangs up would do so with the other scheme, too. Nothing secret is
-/// sent on the way.
+/// Whether an endpoint that hangs up would do so with the other scheme, too. The attempts send
+/// nothing secret.
 pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -> bool {
     let other = endpoint.other_scheme();
     let bare = Options { credentials: None, ..options.clone() };
     match connect(&bare, &other).await {
-        // Whatever is answered came through.
+        // Any answer shows that the connection works.
         Ok(_)
         | Err(
             ConnectError::GrpcProxy { .. }
@@ -161,7 +160,7 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
             | ConnectError::Login { .. }
             | ConnectError::Refused { .. },
         ) => true,
-        // A certificate is one, be it good or bad, and so is an alert of TLS.
+        // A certificate, good or bad, shows TLS, and so does an alert.
         Err(
             ConnectError::NoTrust { .. }
             | ConnectError::NotTrusted { .. }
@@ -172,9 +171,10 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     }
 }
 
-/// Finds out why a server that speaks TLS hangs up. The server says it in an alert, which is lost
-/// if this client is about to write and finds the connection closed: so the server is asked until
-/// an alert is in time. If either side stands still for a moment, the server is asked once more.
+/// Finds the reason for which a server that speaks TLS hangs up. The server sends an alert, which
+/// is lost if this client is about to write and finds the connection closed: so the client repeats
+/// until an alert comes in time. If either side stands still for a moment, the client tries once
+/// more.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
     let mut late = 0;
     for _ in 0..ALERTS {
@@ -207,7 +207,7 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if version < Version::OLDEST {
         return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
     }
-    // After a call of etcd's own, which says best what is wrong with a connection.
+    // A call of etcd's own comes first, as its error explains a broken connection best.
     let is_proxy = grpc_proxy::is_there(login.channel.clone()).await;
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
@@ -253,7 +253,7 @@ async fn log_in(
     }
 }
 
-/// Makes sense of an error on the way to an endpoint.
+/// The meaning of an error on the way to an endpoint.
 fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
     let endpoint = endpoint.clone();
     match Fault::of(error) {
@@ -266,7 +266,7 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             ConnectError::NotReady { endpoint, said }
         }
         Fault::Lost(why) => {
-            // The library below tells these apart in words only.
+            // The library below distinguishes these only in words.
             let is = |sign: &&str| why.to_lowercase().contains(*sign);
             if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
                 ConnectError::SpeaksNoTls { endpoint }
@@ -287,10 +287,10 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
     }
 }
 
-/// How often an alert is asked for, and the pause in between.
+/// The number of attempts to get an alert, and the pause between them.
 const ALERTS: u32 = 40;
 const ALERT_PAUSE: Duration = Duration::from_millis(10);
-/// How many of these may take longer than an attempt to connect may.
+/// The most of these attempts that may take longer than a connection may.
 const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.
@@ -303,7 +303,7 @@ const SIGNS_OF_CLOSING: [&str; 5] = [
     "connection reset",
     "operation was canceled",
 ];
-/// Ours, or theirs.
+/// An expired certificate of ours, or of the server.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
 /// A server sends this alert if it has no certificate of a kind that the client can check.

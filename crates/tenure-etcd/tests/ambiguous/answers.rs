@@ -1,5 +1,5 @@
-//! The answer is lost, at each of the requests, on both versions; or the request itself is, which
-//! looks the same.
+//! An answer is lost, at each of the requests, on both versions; or the request itself, which looks
+//! the same.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::common::{all, node, run, soon};
 use crate::connected;
 use crate::store::Store;
 
-/// In seconds: nothing is renewed while a case runs, so calls can be counted.
+/// In seconds: no renewal comes while a case runs, so calls can be counted.
 const LEASE: u64 = 60;
 
 const LOOK: Duration = Duration::from_millis(10);
@@ -27,7 +27,7 @@ type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 /// The request whose answer is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum At {
-    /// The read that shows which term etcd is in.
+    /// The read that shows the term of etcd.
     Term,
     Grant,
     Create,
@@ -36,11 +36,11 @@ enum At {
     Revoke,
 }
 
-/// How the driver comes to miss it.
+/// The way in which the driver misses the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum How {
     Cut,
-    /// Nothing comes any more, neither on this call nor on another one of the connection.
+    /// No message comes any more, neither on this call nor on another one of the connection.
     Silence,
     /// The connection is closed before the request has arrived: it was not carried out.
     Lost,
@@ -50,8 +50,8 @@ impl At {
     const ALL: [Self; 6] =
         [Self::Term, Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
 
-    /// Which call it is of a campaign, or else of a resignation. The observer was told the term
-    /// before, so that one read establishes it.
+    /// The number of the call in a campaign, or else in a resignation. The observer has shown the
+    /// term before, so that one read establishes it.
     const fn call(self) -> (Option<u32>, Option<u32>) {
         match self {
             Self::Term => (Some(1), None),
@@ -63,8 +63,7 @@ impl At {
         }
     }
 
-    /// Notices of the node. A request that can be repeated without harm is repeated, as long as
-    /// there is time.
+    /// Notices of the node. A harmless request is repeated as long as there is time.
     const fn unsure(self, how: How) -> Option<&'static str> {
         match (self, how) {
             (Self::Grant, _) => Some("asking for a lease"),
@@ -208,7 +207,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Asserts the caught request and its effect on etcd; none, if the request was lost.
+    /// Asserts the caught request and its effect on etcd: none if the request was lost.
     async fn was_caught(
         &self,
         ours: &Node,
@@ -257,7 +256,7 @@ impl Case<'_> {
         }
     }
 
-    /// Ours contends again, behind the other one, and leads after it.
+    /// Our candidate contends again, behind the other one, and leads after it.
     async fn goes_on(&mut self, ours: &Node, successor: Leadership<AtMostOne>) {
         let again = campaigning(&self.election(ours), "ours");
         soon(successor.resign()).await;
@@ -267,7 +266,8 @@ impl Case<'_> {
         assert!(leader.is_current());
     }
 
-    /// Waits until the node has told what it is not sure of, and given the connection up.
+    /// Waits until the node has reported the request without a certain outcome, and given the
+    /// connection up.
     async fn told(&self, notices: &mut Notices) {
         let mut expected = self.at.unsure(self.how);
         let mut connected = true;
@@ -284,8 +284,8 @@ impl Case<'_> {
         }
     }
 
-    /// The node was not sure of any other request, and needed one more connection; more where the
-    /// machine stood still for the time of a call.
+    /// The node was unsure of no other request, and needed one more connection; more if the machine
+    /// stood still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Late> {
         self.heard_no_more(notices)?;
         let connections = soon(ours.counters()).await.unwrap().connections;
@@ -299,11 +299,11 @@ impl Case<'_> {
             let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {
                 continue;
             };
-            // The watches end with the connection, which is no matter here. And a connection is
-            // given up when it was silent for the whole time of a call: if the end of a watch
-            // has come in that time, the next call finds out.
+            // The watches end with the connection, which does not matter here. A connection is
+            // given up after silence for the whole time of a call: if the end of a watch has come
+            // in that time, the next call finds out.
             let is_known = doing.starts_with("watching") || Some(doing) == self.at.unsure(self.how);
-            // A renewal that was under way on the silent connection is not answered either.
+            // A renewal that was under way on the silent connection has no answer either.
             let renews = matches!(self.how, How::Silence) && doing.contains("renew");
             if is_known || renews {
                 continue;

@@ -1,4 +1,4 @@
-//! The content of etcd, seen directly.
+//! The content of etcd.
 
 use etcd_client::{Client, GetOptions, SortOrder, SortTarget};
 use tenure_services::etcd::Cluster;
@@ -34,18 +34,17 @@ impl Store {
         found.kvs().iter().map(key).collect()
     }
 
-    /// Their values.
+    /// The values of these keys.
     pub(crate) async fn values(&mut self, election: &str) -> Vec<String> {
         self.keys(election).await.into_iter().map(|key| key.value).collect()
     }
 
-    /// The revision of the store.
     pub(crate) async fn revision(&mut self) -> u64 {
         let status = soon(self.client.status()).await.unwrap();
         status.header().unwrap().revision().try_into().unwrap()
     }
 
-    /// All leases there are.
+    /// The number of leases.
     pub(crate) async fn leases(&mut self) -> usize {
         soon(self.client.leases()).await.unwrap().leases().len()
     }

@@ -1,9 +1,9 @@
 //! A proxy between a driver and a server, which loses an answer, holds a request back, or loses all
 //! messages on some streams.
 //!
-//! The proxy knows no more of HTTP/2 than frames: each call opens a stream with a number above all
-//! before, and an answer's frames carry the number of its call's. An answer, whatever it says,
-//! shows that the request was carried out.
+//! The proxy knows only the frames of HTTP/2: each call opens a stream with a number above all
+//! before, and the frames of an answer carry the number of the call's stream. Any answer shows that
+//! the request was carried out.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -24,7 +24,7 @@ struct Trap {
     caught: oneshot::Sender<Caught>,
 }
 
-/// The part of a call that is not passed on.
+/// The part of a call that the proxy keeps back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     /// An answer shows that the request was carried out.
@@ -32,8 +32,8 @@ pub(crate) enum What {
     Request,
 }
 
-/// A connection on which nothing is passed on any more, in either direction, since the caught
-/// message. The connection stays open until this value is dropped or used.
+/// A connection that passes nothing on any more, in either direction, since the caught message. The
+/// connection stays open until this value is dropped or used.
 pub(crate) struct Caught {
     verdict: oneshot::Sender<Verdict>,
 }
@@ -46,11 +46,11 @@ enum Verdict {
 impl Caught {
     /// Closes the connection.
     pub(crate) fn cut(self) {
-        // An error means that its end has closed it.
+        // The send fails if the connection was closed already; ignore it.
         let _ = self.verdict.send(Verdict::Cut);
     }
 
-    /// Sends the request that was held back on its way to the server, and nothing else.
+    /// Sends only the held request on its way to the server.
     pub(crate) fn deliver(self) {
         assert!(self.verdict.send(Verdict::Deliver).is_ok());
     }
@@ -60,7 +60,7 @@ impl Caught {
 #[derive(Clone, Copy)]
 pub(crate) enum Lost {
     Nothing,
-    /// Whatever is told on streams on which the client may still ask for something: watches.
+    /// Events of streams on which the client may still send requests: watches.
     Streams,
     Calls,
 }
@@ -78,7 +78,6 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// In front of the first member.
     pub(crate) async fn start(cluster: &Cluster) -> Self {
         let server = cluster.member(0).endpoint().trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -104,7 +103,7 @@ impl Proxy {
         self.rules.lock().unwrap().lost = lost;
     }
 
-    /// Catches what belongs to the `nth` call from now on.
+    /// Catches a message of the `nth` call from now on.
     pub(crate) fn trap(&self, what: What, nth: u32) -> impl Future<Output = Caught> + use<> {
         let (caught, comes) = oneshot::channel();
         let trap = Trap { what, calls: nth, caught };
@@ -127,9 +126,9 @@ struct Connection {
     to_server: tokio::net::tcp::OwnedWriteHalf,
     rules: Arc<Mutex<Rules>>,
     opened: u32,
-    /// Streams on which the client asks for nothing more.
+    /// Streams on which the client sends no more requests.
     asked: BTreeSet<u32>,
-    /// The one of which the answer is to be lost, and who is told.
+    /// The stream whose answer is to be lost, and the channel for the caught connection.
     losing: Option<(u32, oneshot::Sender<Caught>)>,
 }
 
@@ -149,7 +148,7 @@ impl Connection {
         }
     }
 
-    /// Until one side closes it, or something is caught.
+    /// Carries bytes until one side closes the connection, or a message is caught.
     async fn carry(mut self) {
         loop {
             let passed = tokio::select! {
@@ -168,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Whether it goes on.
+    /// Handles a frame of the client. Returns whether the connection goes on.
     async fn on_client(&mut self, frame: Frame) -> bool {
         if frame.kind() == Some(HEADERS) && frame.stream() > self.opened {
             self.opened = frame.stream();
@@ -195,7 +194,7 @@ impl Connection {
         self.is_lost(&frame) || self.to_client.write_all(&frame.0).await.is_ok()
     }
 
-    /// Pings and the like belong to no stream, and always pass.
+    /// Whether a frame is lost. Pings and the like belong to no stream, and always pass.
     fn is_lost(&self, frame: &Frame) -> bool {
         let is_lost = match self.rules.lock().unwrap().lost {
             Lost::Nothing => false,
@@ -205,7 +204,7 @@ impl Connection {
         is_lost && frame.stream() > 0
     }
 
-    /// The trap, if this call was the one that it waits for.
+    /// The trap, if it waits for this call.
     fn spring(&self) -> Option<Trap> {
         let mut rules = self.rules.lock().unwrap();
         let set = rules.trap.as_mut()?;
@@ -216,7 +215,7 @@ impl Connection {
         rules.trap.take()
     }
 
-    /// Keeps a request, to its end, from the server.
+    /// Keeps a whole request from the server.
     async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Caught>) {
         let stream = first.stream();
         let mut held = vec![first];
@@ -230,11 +229,11 @@ impl Connection {
         for frame in held {
             self.to_server.write_all(&frame.0).await.unwrap();
         }
-        // The server's answer comes from here: it must find somebody.
+        // The server's answer comes from here, and must find a reader.
         while self.from_server.next().await.is_some() {}
     }
 
-    /// Swallows whatever comes until somebody has decided, even when the client is gone.
+    /// Swallows all messages until the test has decided, even when the client is gone.
     async fn wait(&mut self, caught: oneshot::Sender<Caught>) -> Option<Verdict> {
         let (verdict, mut decided) = oneshot::channel();
         caught.send(Caught { verdict }).ok()?;

@@ -86,7 +86,7 @@ async fn unwatched(line: &mut Line) {
     assert!(line.is_silent(Duration::from_millis(300)).await);
 }
 
-/// More than one message can hold, so it comes in pieces.
+/// The changes are more than one message can hold, so they come in pieces.
 async fn a_long_past(line: &mut Line) {
     let value = Bytes::new(&vec![7; 1 << 20]);
     let mut first = None;
@@ -116,7 +116,7 @@ async fn compacted(line: &mut Line, cluster: &Cluster) {
         reply = line.answer(watch).await.reply;
     }
     assert_eq!(reply, Reply::Compacted { revision: now.revision });
-    // As it is told to go on.
+    // The watch goes on from this revision.
     let watch = line.watch(Keys::One("c".into()), now.revision).await;
     assert_eq!(changes(line, watch).await, ["put c"]);
 }
