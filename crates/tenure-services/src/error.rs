@@ -1,9 +1,9 @@
-//! Why a service is not there.
+//! The reason for which a service is not there.
 
 use std::io;
 use std::process::ExitStatus;
 
-/// Why a service could not be got, started or stopped, and what to do about it.
+/// The reason for which a service could not be fetched, started or stopped, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}\n{remedy}")]
@@ -17,15 +17,15 @@ pub enum Error {
     },
     #[error("{what}: {source}")]
     System {
-        /// A file, a command that is to be started, a signal to a process.
+        /// A file, a command, or a signal to a process.
         what: String,
         source: io::Error,
     },
     #[error("{said}")]
     NotReady {
-        /// Which one, how, and the end of its log.
+        /// The server, its failure, and the end of its log.
         said: String,
-        /// Whether its log says that somebody else has one of its ports.
+        /// Whether its log says that another process has one of its ports.
         port_taken: bool,
     },
 }

@@ -16,7 +16,7 @@ pub struct ClusterConfig {
     pub(super) tls: Option<Tls>,
 }
 
-/// Where a member runs.
+/// The place of a member.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// Address for clients and for the other members.
@@ -26,7 +26,7 @@ pub struct Host {
     pub wrapper: Vec<String>,
 }
 
-/// TLS between clients and members; the members among themselves do without. PEM files.
+/// TLS between clients and members, but not among members. PEM files.
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// The members' certificate, good for their addresses.
@@ -37,7 +37,7 @@ pub struct Tls {
     pub client: Option<ClientCertificate>,
 }
 
-/// Certificate that a client shows.
+/// The certificate of a client.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
     pub certificate: PathBuf,
@@ -45,7 +45,7 @@ pub struct ClientCertificate {
 }
 
 impl ClusterConfig {
-    /// So many members of `version` on loopback, without TLS, with etcd's defaults.
+    /// Members of `version` on loopback, without TLS, with etcd's defaults.
     pub fn new(version: Version, members: usize) -> Self {
         let host = Host { address: Ipv4Addr::LOCALHOST, wrapper: Vec::new() };
         Self { version, hosts: vec![host; members], arguments: Vec::new(), tls: None }
@@ -65,19 +65,19 @@ impl ClusterConfig {
         self.argument(format!("--quota-backend-bytes={bytes}"))
     }
 
-    /// Clients speak TLS.
+    /// Sets TLS for clients.
     #[must_use]
     pub fn tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Where the members run, and how many they are.
+    /// Sets the places of the members, and with them their number.
     #[must_use]
     pub fn hosts(self, hosts: Vec<Host>) -> Self {
         Self { hosts, ..self }
     }
 
-    /// Installs the version if need be, starts the members on free ports, and waits until each
+    /// Installs the version if necessary, starts the members on free ports, and waits until each
     /// answers. Takes two seconds.
     pub fn start(self) -> Result<Cluster, Error> {
         let binaries = install(self.version)?;
