@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_must_do_is_said() {
+    fn remedies_are_named() {
         let fenced = KafkaError::MessageConsumptionFatal(Code::FencedInstanceId);
         assert_eq!(
             error(&fenced, None),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_answer_refuses_nothing() {
+    fn silence_refuses_nothing() {
         for code in [Code::OperationTimedOut, Code::BrokerTransportFailure, Code::AllBrokersDown] {
             assert!(is_silence(&KafkaError::AdminOp(code)), "{code}");
         }

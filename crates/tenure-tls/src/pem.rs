@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_told() {
+    fn useless_files_are_named() {
         let missing = Pem::File("/nowhere/ca.pem".into());
         assert_eq!(
             told(client_config(Some(&missing), None)),

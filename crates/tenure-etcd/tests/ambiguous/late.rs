@@ -14,7 +14,7 @@ use crate::store::Store;
 const LEASE: u64 = 30;
 const LOOK: Duration = Duration::from_millis(10);
 
-tenure_services::on_each_version!(a_late_key, a_deletion_that_is_lost, a_late_key_without_a_lease);
+tenure_services::on_each_version!(a_late_key, lost_deletion_heals, a_late_key_without_a_lease);
 
 /// The lease lives on by another election: the key would hang this election for ever.
 fn a_late_key(version: Version) {
@@ -66,7 +66,7 @@ fn a_late_key(version: Version) {
 
 /// The deletion never arrives, and the lease lives on by another election: a waiting candidate must
 /// not wait for its end.
-fn a_deletion_that_is_lost(version: Version) {
+fn lost_deletion_heals(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
         let proxy = Proxy::start(&cluster).await;

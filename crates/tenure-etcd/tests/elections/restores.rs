@@ -47,11 +47,11 @@ fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
     Node::builder(config.check().unwrap(), all(cluster)).start().unwrap()
 }
 
-tenure_services::on_each_version!(a_store_that_went_back);
+tenure_services::on_each_version!(restored_store_ends_leaderships);
 
 /// The restored store still has the leader's key and lease; fences after the snapshot are free
 /// again. The leader must not go on.
-fn a_store_that_went_back(version: Version) {
+fn restored_store_ends_leaderships(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
         let [one, two, three] = [(); 3].map(|()| node(&all(&cluster), LEASE));
@@ -108,7 +108,7 @@ fn careful_restore_keeps_fence_order() {
 /// A cluster with another token is another cluster: a running process ignores it and leads no more;
 /// a new process uses it.
 #[test]
-fn another_cluster_is_not_listened_to() {
+fn other_cluster_is_ignored() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let one = node(&all(&cluster), LEASE);

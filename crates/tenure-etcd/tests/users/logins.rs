@@ -58,7 +58,7 @@ fn users(version: Version) {
 /// An endpoint of another cluster does not know the user, which ends no campaign as long as another
 /// endpoint does.
 #[test]
-fn a_login_that_one_endpoint_refuses() {
+fn login_refused_at_one_endpoint() {
     let (right, wrong) = std::thread::scope(|scope| {
         let wrong = scope.spawn(|| {
             let wrong = ClusterConfig::new(Version::Newest, 1).start().unwrap();

@@ -34,10 +34,10 @@ fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     found
 }
 
-tenure_services::on_each_version!(one_right_of_two);
+tenure_services::on_each_version!(lost_right_ends_one_election);
 
 /// All leaderships of the process end with their lease; then it leads again where it has rights.
-fn one_right_of_two(version: Version) {
+fn lost_right_ends_one_election(version: Version) {
     let cluster = with_two_elections(version);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);

@@ -62,10 +62,10 @@ fn signed_tokens(version: Version) {
     });
 }
 
-tenure_services::on_each_version!(one_change_after_another);
+tenure_services::on_each_version!(repeated_changes_of_rights);
 
 /// A request may find its new login outdated already, which ends no leadership.
-fn one_change_after_another(version: Version) {
+fn repeated_changes_of_rights(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, "");
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {

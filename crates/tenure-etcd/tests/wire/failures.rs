@@ -22,7 +22,7 @@ fn is_unknown(answer: &Answer) -> bool {
 /// A foreign value is above our limit: a request for it fails, and the link and all other requests
 /// go on.
 #[test]
-fn an_answer_that_is_too_large() {
+fn large_answer_breaks_no_link() {
     let config = ClusterConfig::new(Version::Newest, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
     let lease = LeaseId(9);
@@ -175,7 +175,7 @@ fn silent_connection_is_noticed() {
 
 /// No server is there at first, and one comes later.
 #[test]
-fn nobody_answers_at_first() {
+fn first_server_comes_late() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     cluster.member(0).terminate().unwrap();
     run(async {
@@ -201,7 +201,7 @@ fn nobody_answers_at_first() {
 
 /// Attempts to connect end with the requests that wanted them.
 #[test]
-fn nobody_is_asked_when_nobody_asks() {
+fn attempts_end_with_their_requests() {
     run(async {
         let mut line = Line::new(options(&["http://127.0.0.1:9".to_owned()]));
         let watch = Op::Watch { keys: Keys::One("n".into()), from: 0, deletions: false };

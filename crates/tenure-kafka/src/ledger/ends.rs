@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_stopped_asks_nothing_more() {
+    fn stopped_thread_asks_no_more() {
         let within = Duration::from_millis(500);
         let mut config = rdkafka::ClientConfig::new();
         config.set("bootstrap.servers", "127.0.0.1:1").set("group.id", "g");

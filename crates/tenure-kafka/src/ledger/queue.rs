@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_is_woken() {
+    async fn waiting_reader_is_woken() {
         let queue = Queue::default();
         let puts = queue.clone();
         let waits = tokio::spawn(async move { queue.next().await });

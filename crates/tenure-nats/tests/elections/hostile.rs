@@ -159,11 +159,11 @@ fn indented(text: &str) -> String {
     text.replace("tenure.test", "tenure.prod")
 }
 
-tenure_services::on_each_version!(one_that_may_only_ask_makes_nobody_lead);
+tenure_services::on_each_version!(asker_rights_elect_no_leader);
 
 /// A user that may only ask, by the permissions of the documentation, sends questions in the names
 /// of the two participants, of later rounds than theirs: they make no call late.
-fn one_that_may_only_ask_makes_nobody_lead(version: Version) {
+fn asker_rights_elect_no_leader(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {
         let one = node("one", "participant", &cluster);

@@ -8,10 +8,10 @@ use tenure_services::nats::{Cluster, ClusterConfig, Tls as ServerTls, Version};
 
 use crate::common::{PATIENCE, config, leads, run, start};
 
-tenure_services::on_each_version!(one_that_takes_too_little_is_left_for_the_next);
+tenure_services::on_each_version!(server_with_small_payload_is_left);
 
 /// The first server takes fewer bytes a message than participants need.
-fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
+fn server_with_small_payload_is_left(version: Version) {
     let small = ClusterConfig::new(version, 1).settings("max_payload: 8192").start().unwrap();
     let cluster = Cluster::start(version, 1).unwrap();
     let urls = [small.server(0).url().to_owned(), cluster.server(0).url().to_owned()];

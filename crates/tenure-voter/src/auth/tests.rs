@@ -39,7 +39,7 @@ fn kind(refused: Result<Proof, AuthFailure>) -> String {
 }
 
 #[test]
-fn what_is_signed_passes_once() {
+fn signed_request_passes_once() {
     let guard = guard(&[ONE]);
     let headers = signed(&[ONE], 1_000, 7, b"{}");
     let proof = guard.check(said(&headers, b"{}"), NOW, wall(1_000)).ok();

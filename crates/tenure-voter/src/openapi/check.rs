@@ -122,7 +122,7 @@ fn description_lists_every_route() {
 }
 
 #[test]
-fn what_differs_is_told() {
+fn differences_are_named() {
     let document = document();
     for (body, part) in [
         ("{}", "\"voterId\" is missing"),

@@ -272,7 +272,7 @@ fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
 
 proptest! {
     #[test]
-    fn what_is_asked_arrives(ask in ask()) {
+    fn requests_arrive(ask in ask()) {
         let outgoing = Outgoing::of(&ask);
         prop_assert!(outgoing.path.starts_with(outgoing.route.path()));
         prop_assert_eq!(outgoing.route.path().trim_start_matches('/'), ask.label());
@@ -282,7 +282,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_answered_arrives((ask, answer) in exchange()) {
+    fn answers_arrive((ask, answer) in exchange()) {
         let (status, body) = write_answer(&answer);
         let route = Outgoing::of(&ask).route;
         let described = check::answer(&check::document(), route, status.as_u16(), &body);
@@ -291,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn who_sends_arrives(header in header()) {
+    fn senders_arrive(header in header()) {
         let mut headers = HeaderMap::new();
         Head::write(&header, &mut headers);
         prop_assert_eq!(Head::read(&headers), Ok(Head::Voter(header)));

@@ -86,7 +86,7 @@ fn lost_leader_is_replaced() {
 
 /// Three voters know one seed, the first of them, which answers last.
 #[test]
-fn one_seed_finds_all_voters() {
+fn seed_finds_all_voters() {
     run(async {
         let directory = tempfile::tempdir().unwrap();
         let [a, b, c] = [(); 3].map(|()| bind().0);
@@ -122,13 +122,13 @@ fn one_seed_finds_all_voters() {
 
 /// A server among four accepts connections and never answers.
 #[test]
-fn one_hung_region_delays_nobody() {
+fn hung_region_delays_no_other() {
     delays_nobody(None, "timeout");
 }
 
 /// A server among four answers with bytes that are no HTTP, or with JSON without meaning.
 #[test]
-fn one_that_answers_nonsense_delays_nobody() {
+fn senseless_answers_delay_no_other() {
     let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n\
                 {\"seq\":[-1,\"nobody\"]}";
     let json = json.replace("Content-Length: 19", "Content-Length: 20");
@@ -207,7 +207,7 @@ async fn leads_on(voter: &Node<MayOverlap>, election: &Election<MayOverlap>) -> 
 }
 
 #[test]
-fn what_cannot_start_is_told() {
+fn failed_starts_are_explained() {
     let (_listener, address) = bind();
     let config = Config { founding: Founding::Expected(1), ..config("a", address) };
     let config = config.check().unwrap();

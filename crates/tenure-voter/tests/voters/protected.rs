@@ -307,7 +307,7 @@ fn tls_voter_is_reported() {
 
 /// A refusal names its voter, by a MAC where the request had one.
 #[test]
-fn what_is_refused_says_by_whom() {
+fn refusal_names_its_voter() {
     run(async {
         let network = Network::with(1, |options| Options { secrets: secrets(SECRET), ..options });
         let at = network.addresses[0];

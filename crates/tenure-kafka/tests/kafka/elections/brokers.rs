@@ -15,7 +15,7 @@ use tenure_testkit::handles::{PATIENCE, soon};
 
 use crate::common::{tests, three};
 
-tests!(fences_grow_across_a_truncated_log, a_broker_of_three_is_killed_and_somebody_leads_again,);
+tests!(fences_grow_across_a_truncated_log, lost_broker_leaves_a_leader,);
 
 /// More records than a process writes in any test.
 const MANY: u64 = 20_000;
@@ -113,7 +113,7 @@ async fn fences_grow_across_a_truncated_log() {
 }
 
 /// An acknowledged record is in two copies, so one broker may fail.
-async fn a_broker_of_three_is_killed_and_somebody_leads_again() {
+async fn lost_broker_leaves_a_leader() {
     let cluster = three();
     let node = start(&cluster, "kept", Options { create: Some(3), ..Options::new(vec![], "kept") });
     let node = node.await;

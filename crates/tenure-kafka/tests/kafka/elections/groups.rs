@@ -17,10 +17,10 @@ use crate::common::{cluster, tests, unique};
 use crate::elections::node::{patient, short, start};
 
 tests!(
-    a_group_is_restarted_and_the_other_one_leads_every_role_throughout,
-    who_leaves_and_leads_on_leaves_no_role_without_a_leader,
-    one_host_that_leads_a_role_in_two_groups_is_told,
-    an_owner_that_does_not_stand_for_a_role_is_told,
+    restarted_group_leaves_no_vacancy,
+    leading_on_leaves_no_vacancy,
+    shared_host_is_reported,
+    unfilled_role_is_reported,
 );
 
 /// More roles than partitions, and as many partitions as processes of two groups.
@@ -160,7 +160,7 @@ async fn leads(handles: &Handles, id: &str) {
     until(&format!("{id} leads"), async || !handles.led(Some(id)).is_empty()).await;
 }
 
-async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
+async fn restarted_group_leaves_no_vacancy() {
     let cluster = cluster();
     let name = &unique("rolled");
     let addresses = cluster.addresses();
@@ -201,7 +201,7 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
     assert!(lookout.end().is_some(), "nobody leads any more");
 }
 
-async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
+async fn leading_on_leaves_no_vacancy() {
     let cluster = cluster();
     let name = &unique("led-on");
     let addresses = cluster.addresses();
@@ -236,7 +236,7 @@ async fn counters(node: &Node<MayOverlap>) -> Counters {
     node.counters().await.unwrap()
 }
 
-async fn one_host_that_leads_a_role_in_two_groups_is_told() {
+async fn shared_host_is_reported() {
     let cluster = cluster();
     let name = &unique("one-host");
     let addresses = cluster.addresses();
@@ -263,7 +263,7 @@ async fn one_host_that_leads_a_role_in_two_groups_is_told() {
     }
 }
 
-async fn an_owner_that_does_not_stand_for_a_role_is_told() {
+async fn unfilled_role_is_reported() {
     let cluster = cluster();
     let name = &unique("unfilled");
     let addresses = cluster.addresses();

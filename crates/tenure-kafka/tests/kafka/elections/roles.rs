@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::common::{cluster, tests, unique};
 use crate::elections::node::{options, patient, short};
 
-tests!(sixteen_roles_are_spread_over_those_who_are_there, so_they_are_by_the_newer_protocol,);
+tests!(sixteen_roles_are_spread, so_they_are_by_the_newer_protocol,);
 
 const ROLES: u32 = 16;
 
@@ -121,7 +121,7 @@ async fn spread(by: GroupProtocol, name: &str) {
     nodes[0].close().await;
 }
 
-async fn sixteen_roles_are_spread_over_those_who_are_there() {
+async fn sixteen_roles_are_spread() {
     spread(GroupProtocol::Classic, &unique("spread")).await;
 }
 

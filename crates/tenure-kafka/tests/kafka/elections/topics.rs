@@ -16,10 +16,10 @@ use crate::common::{cluster, make_anew, tests, unique};
 use crate::elections::node::{options, patient, short, start};
 
 tests!(
-    a_topic_that_is_given_partitions_is_led_no_more,
-    a_topic_that_is_made_anew_is_led_no_more,
-    nobody_leads_a_topic_that_was_made_anew_before_that_is_known,
-    of_two_members_with_one_static_id_the_earlier_leads_no_more,
+    added_partitions_end_leaderships,
+    replaced_topic_ends_leaderships,
+    unnoticed_replacement_elects_no_leader,
+    static_id_fences_earlier_member,
 );
 
 fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
@@ -53,7 +53,7 @@ async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String
     why
 }
 
-async fn a_topic_that_is_given_partitions_is_led_no_more() {
+async fn added_partitions_end_leaderships() {
     let cluster = cluster();
     let name = &unique("widened");
     let addresses = cluster.addresses();
@@ -71,7 +71,7 @@ async fn a_topic_that_is_given_partitions_is_led_no_more() {
     node.close().await;
 }
 
-async fn a_topic_that_is_made_anew_is_led_no_more() {
+async fn replaced_topic_ends_leaderships() {
     let cluster = cluster();
     let name = &unique("anew");
     let addresses = cluster.addresses();
@@ -87,7 +87,7 @@ async fn a_topic_that_is_made_anew_is_led_no_more() {
 }
 
 /// The node's own look comes 15 s later, and so does not matter.
-async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
+async fn unnoticed_replacement_elects_no_leader() {
     let cluster = cluster();
     let name = &unique("anew-soon");
     let addresses = cluster.addresses();
@@ -107,7 +107,7 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
     node.close().await;
 }
 
-async fn of_two_members_with_one_static_id_the_earlier_leads_no_more() {
+async fn static_id_fences_earlier_member() {
     let cluster = cluster();
     let name = &unique("static");
     let mut options = options(&cluster.addresses(), name);

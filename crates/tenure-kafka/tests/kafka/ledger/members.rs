@@ -11,18 +11,18 @@ use crate::common::{cluster, make_anew, quick, tests, unique};
 use crate::ledger::process::{Hand, config, options, rebalance, records};
 
 tests!(
-    who_joins_gets_what_is_given_back_and_disturbs_nothing_else,
-    what_is_not_given_back_is_given_back_before_r_is_over,
-    who_leaves_hands_over_at_once,
-    who_gets_nothing_is_told_so,
-    which_topic_it_is_is_told_before_where_it_ends;
-    a_claim_is_read_back_where_it_was_published,
+    newcomer_gets_only_revoked_partitions,
+    late_revocation_is_answered_in_time,
+    leaving_member_hands_over_at_once,
+    empty_assignment_is_reported,
+    topic_is_reported_before_its_end;
+    claim_is_read_back_in_place,
     a_partition_can_be_read_anew,
-    who_is_cut_off_has_lost_its_partitions,
-    who_is_answered_by_nobody_leaves_all_the_same,
-    who_leaves_does_so_at_once_while_another_broker_stands_still,
-    a_session_below_the_minimum_is_told_with_what_to_do,
-    a_broker_without_the_newer_protocol_is_told_with_what_to_do,
+    isolated_member_loses_its_partitions,
+    unanswered_member_leaves_in_time,
+    silent_broker_delays_no_leaving,
+    short_session_is_explained,
+    missing_protocol_is_explained,
 );
 
 /// Reads its own records after an assignment of this number of partitions: the library may miss a
@@ -41,7 +41,7 @@ pub(super) fn with_session(cluster: &Shared, config: Config, session: Duration) 
     Config { session_timeout: session, max_poll_interval: session, ..config }
 }
 
-async fn a_claim_is_read_back_where_it_was_published() {
+async fn claim_is_read_back_in_place() {
     let cluster = cluster();
     let name = &unique("claimed");
     let by = GroupProtocol::Classic;
@@ -73,10 +73,7 @@ async fn a_claim_is_read_back_where_it_was_published() {
     }
 }
 
-async fn who_joins_gets_what_is_given_back_and_disturbs_nothing_else(
-    by: GroupProtocol,
-    name: &str,
-) {
+async fn newcomer_gets_only_revoked_partitions(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let mut one = Hand::join(&addresses, config(name, "one", 2), by).await;
@@ -105,7 +102,7 @@ async fn who_joins_gets_what_is_given_back_and_disturbs_nothing_else(
     one.write(Target::One(partition), reading).await;
 }
 
-async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol, name: &str) {
+async fn late_revocation_is_answered_in_time(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let settings = |id| with_session(&cluster, config(name, id, 2), Duration::from_secs(16));
@@ -129,7 +126,7 @@ async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol
 }
 
 /// The session lasts longer than the test.
-async fn who_leaves_hands_over_at_once(by: GroupProtocol, name: &str) {
+async fn leaving_member_hands_over_at_once(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let settings = |id| with_session(&cluster, config(name, id, 2), PATIENCE * 10);
@@ -177,7 +174,7 @@ async fn on_ways(name: &str, test: impl AsyncFn(GroupProtocol, Config, &str, Way
     );
 }
 
-async fn who_is_cut_off_has_lost_its_partitions() {
+async fn isolated_member_loses_its_partitions() {
     on_ways("cut", async |by, config, addresses, way| {
         let other = Config { id: "two".parse().unwrap(), ..config.clone() };
         let mut one = Hand::join(&way.addresses(), config, by).await;
@@ -194,7 +191,7 @@ async fn who_is_cut_off_has_lost_its_partitions() {
     .await;
 }
 
-async fn who_is_answered_by_nobody_leaves_all_the_same() {
+async fn unanswered_member_leaves_in_time() {
     on_ways("held", async |by, config, _, way| {
         let mut one = Hand::join(&way.addresses(), config, by).await;
         let first = one.rebalance(Change::Assigned, 1).await;
@@ -221,7 +218,7 @@ async fn a_partition_can_be_read_anew() {
 }
 
 /// The newer protocol sends no empty assignment: a session without one is the sign.
-async fn who_gets_nothing_is_told_so(by: GroupProtocol, name: &str) {
+async fn empty_assignment_is_reported(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let settings = |id| with_session(&cluster, config(name, id, 1), Duration::from_secs(16));
@@ -231,7 +228,7 @@ async fn who_gets_nothing_is_told_so(by: GroupProtocol, name: &str) {
     two.rebalance(Change::Assigned, 0).await;
 }
 
-async fn which_topic_it_is_is_told_before_where_it_ends(by: GroupProtocol, name: &str) {
+async fn topic_is_reported_before_its_end(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let config = config(name, "one", 1);
@@ -282,7 +279,7 @@ async fn which_topic_it_is_is_told_before_where_it_ends(by: GroupProtocol, name:
 }
 
 /// Questions to a silent broker last long, and do not delay the other members of the group.
-async fn who_leaves_does_so_at_once_while_another_broker_stands_still() {
+async fn silent_broker_delays_no_leaving() {
     let by = GroupProtocol::Classic;
     let cluster = ClusterConfig::new(SHARED_VERSION, 3)
         .setting("offsets.topic.num.partitions=1")
@@ -354,7 +351,7 @@ async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
     soon(told).await
 }
 
-async fn a_session_below_the_minimum_is_told_with_what_to_do() {
+async fn short_session_is_explained() {
     let cluster = cluster();
     let name = &unique("too-short");
     let mut settings = config(name, "one", 1);
@@ -369,7 +366,7 @@ async fn a_session_below_the_minimum_is_told_with_what_to_do() {
     assert!(said.contains("lower group.min.session.timeout.ms at the brokers"), "{said}");
 }
 
-async fn a_broker_without_the_newer_protocol_is_told_with_what_to_do() {
+async fn missing_protocol_is_explained() {
     let cluster = quick().setting("group.coordinator.rebalance.protocols=classic").start().unwrap();
     let settings = config("too-new", "one", 1);
     let by = GroupProtocol::Consumer;

@@ -8,9 +8,9 @@ use tenure_kafka::GroupProtocol;
 use crate::common::{cluster, tests, unique};
 use crate::ledger::process::{Hand, config, records};
 
-tests!(who_is_no_member_reads_a_partition_until_it_stops);
+tests!(observer_reads_until_it_stops);
 
-async fn who_is_no_member_reads_a_partition_until_it_stops() {
+async fn observer_reads_until_it_stops() {
     let cluster = cluster();
     let name = unique("observed");
     let addresses = cluster.addresses();

@@ -14,12 +14,12 @@ use crate::ledger::members::with_session;
 use crate::ledger::process::{Hand, config, options, records};
 
 tests!(
-    who_may_not_read_the_topic_for_a_moment_reads_on,
-    who_may_not_be_a_member_for_a_moment_is_one_again,
-    who_may_not_read_the_topic_any_more_is_told_so,
-    who_may_not_be_a_member_any_more_is_told_so,
-    who_may_not_be_a_member_at_the_start_is_told_at_once,
-    the_first_record_that_is_written_again_is_told,
+    brief_loss_of_topic_right_heals,
+    brief_loss_of_group_right_heals,
+    lost_topic_right_is_reported,
+    lost_group_right_is_reported,
+    missing_group_right_shows_at_start,
+    first_success_after_failures_is_reported,
 );
 
 /// A session whose end some of these tests await.
@@ -166,7 +166,7 @@ async fn reads_again(hand: &mut Hand, mut assigned: Option<RebalanceId>) {
     }
 }
 
-async fn who_may_not_read_the_topic_for_a_moment_reads_on() {
+async fn brief_loss_of_topic_right_heals() {
     by_both("reads-on", LASTING, async |cluster, config, by| {
         let (mut ann, assigned) = Ann::member(cluster, config, by).await;
         ann.may_read(false);
@@ -187,7 +187,7 @@ async fn who_may_not_read_the_topic_for_a_moment_reads_on() {
     .await;
 }
 
-async fn who_may_not_be_a_member_for_a_moment_is_one_again() {
+async fn brief_loss_of_group_right_heals() {
     by_both("one-again", LASTING, async |cluster, config, by| {
         let (mut ann, first) = Ann::member(cluster, config, by).await;
         ann.may_be_a_member(false);
@@ -206,7 +206,7 @@ async fn who_may_not_be_a_member_for_a_moment_is_one_again() {
     .await;
 }
 
-async fn who_may_not_read_the_topic_any_more_is_told_so() {
+async fn lost_topic_right_is_reported() {
     by_both("not-read", IMPATIENT, async |cluster, config, by| {
         let (mut ann, assigned) = Ann::member(cluster, config, by).await;
         let began = tenure::clock::now();
@@ -238,7 +238,7 @@ async fn who_may_not_read_the_topic_any_more_is_told_so() {
     .await;
 }
 
-async fn who_may_not_be_a_member_any_more_is_told_so() {
+async fn lost_group_right_is_reported() {
     by_both("no-member", IMPATIENT, async |cluster, config, by| {
         let (ann, _) = Ann::member(cluster, config, by).await;
         let began = tenure::clock::now();
@@ -249,7 +249,7 @@ async fn who_may_not_be_a_member_any_more_is_told_so() {
     .await;
 }
 
-async fn who_may_not_be_a_member_at_the_start_is_told_at_once() {
+async fn missing_group_right_shows_at_start() {
     by_both("at-the-start", LASTING, async |cluster, config, by| {
         let mut ann = Ann::new(cluster, config, by).await;
         ann.hand.ledger.request(&Request::Join(Membership(1)));
@@ -290,7 +290,7 @@ async fn nothing_is_told_of_a_report(hand: &mut Hand) {
     }
 }
 
-async fn the_first_record_that_is_written_again_is_told() {
+async fn first_success_after_failures_is_reported() {
     let cluster = quick().ways(1).start().unwrap();
     let mut config = config("written", "one", 2);
     // The test awaits the end of the delivery timeout.
