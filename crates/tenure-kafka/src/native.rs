@@ -144,12 +144,12 @@ fn describe(
     name: &CStr,
     millis: i32,
     with_rights: bool,
-) -> Option<Owned<c::rd_kafka_event_t>> {
+) -> Option<LibraryValue<c::rd_kafka_event_t>> {
     // SAFETY: the client outlives this block, as its owner is borrowed. Each pointer is checked and
     // destroyed once, in the opposite order; the library copies the names.
     unsafe {
         let operation = c::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
-        let options = Owned::new(
+        let options = LibraryValue::new(
             c::rd_kafka_AdminOptions_new(client, operation),
             c::rd_kafka_AdminOptions_destroy,
         )?;
@@ -166,17 +166,17 @@ fn describe(
             // A returned error must be given back; without this option the rights are unknown.
             let error =
                 c::rd_kafka_AdminOptions_set_include_authorized_operations(options.pointer(), 1);
-            drop(Owned::new(error, c::rd_kafka_error_destroy));
+            drop(LibraryValue::new(error, c::rd_kafka_error_destroy));
         }
         let mut names = [name.as_ptr()];
-        let topics = Owned::new(
+        let topics = LibraryValue::new(
             c::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len()),
             c::rd_kafka_TopicCollection_destroy,
         )?;
-        let queue = Owned::new(c::rd_kafka_queue_new(client), c::rd_kafka_queue_destroy)?;
+        let queue = LibraryValue::new(c::rd_kafka_queue_new(client), c::rd_kafka_queue_destroy)?;
         c::rd_kafka_DescribeTopics(client, topics.pointer(), options.pointer(), queue.pointer());
         let event = c::rd_kafka_queue_poll(queue.pointer(), millis);
-        Owned::new(event, c::rd_kafka_event_destroy)
+        LibraryValue::new(event, c::rd_kafka_event_destroy)
     }
 }
 
@@ -189,12 +189,12 @@ fn failed(error: c::rd_kafka_resp_err_t) -> KafkaError {
 }
 
 /// A value of the library that must be given back to it.
-struct Owned<T> {
+struct LibraryValue<T> {
     pointer: NonNull<T>,
     destroy: unsafe extern "C" fn(*mut T),
 }
 
-impl<T> Owned<T> {
+impl<T> LibraryValue<T> {
     /// # Safety
     ///
     /// `pointer` must be null, or point to a value that is ours and that `destroy` gives back,
@@ -208,7 +208,7 @@ impl<T> Owned<T> {
     }
 }
 
-impl<T> Drop for Owned<T> {
+impl<T> Drop for LibraryValue<T> {
     fn drop(&mut self) {
         // SAFETY: the caller of `new` guarantees that the value may be given back, which happens
         // only here.

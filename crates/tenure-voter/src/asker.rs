@@ -26,7 +26,7 @@ use crate::wire::Head;
 /// A client that asks voters for the leader, and does not vote. Clones are the same asker. An asker
 /// does not listen, and voters do not come to know it.
 pub struct Asker<C: Class> {
-    driver: HoldOf<Asking<C>>,
+    driver: HoldOf<AskerDriver<C>>,
     notices: Notices<Notice>,
 }
 
@@ -60,7 +60,7 @@ impl<C: Class> Asker<C> {
             if let Some(seeds) = seeds {
                 tasks.spawn(seeds.watch(config.every, to_loop));
             }
-            let asking = Asking {
+            let asking = AskerDriver {
                 election: config.election.clone(),
                 client,
                 _tasks: tasks,
@@ -97,7 +97,7 @@ impl<C: Class> Asker<C> {
 }
 
 /// The driver of an asker.
-struct Asking<C> {
+struct AskerDriver<C> {
     election: ElectionName,
     client: Client,
     /// The task that resolves seeds; it ends with the driver.
@@ -108,7 +108,7 @@ struct Asking<C> {
     class: PhantomData<fn() -> C>,
 }
 
-impl<C: Class> Backend for Asking<C> {
+impl<C: Class> Backend for AskerDriver<C> {
     type Core = Core;
     type Class = C;
     type Extra = Infallible;

@@ -14,7 +14,7 @@ use core::time::Duration;
 use super::config::Mode;
 use super::electorate::Electorate;
 use super::event::{Event, Ignored, OwnEvent};
-use super::free::{self, Free};
+use super::free::{self, FreeSpan};
 use super::identity::{Participant, VoterUrl};
 use super::message::{Answer, Ask, Call, Caller, Header, KNOWN_MAX, LeaderDto, Message, StatusDto};
 use super::words::{Command, Effect, Out, Peer, Words, emit};
@@ -61,8 +61,8 @@ pub struct Asker {
     /// Addresses that voters have named, each with the number of questions in a row without an
     /// answer.
     learned: BTreeMap<VoterUrl, u32>,
-    heard: BTreeMap<VoterUrl, Heard>,
-    observed: Option<Observed>,
+    heard: BTreeMap<VoterUrl, LastAnswer>,
+    observed: Option<Observation>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,19 +74,19 @@ struct Question {
 
 /// The last answer of one voter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Heard {
+struct LastAnswer {
     who: Participant,
     at: Time,
     leader: Option<LeaderDto>,
     /// The leader of that answer leads until this time at least.
     until: Option<Time>,
-    free: Option<Free>,
+    free: Option<FreeSpan>,
     electorate: Option<Electorate>,
 }
 
 /// The application observes the election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Observed {
+struct Observation {
     since: Time,
     shown: Option<View>,
 }
@@ -172,9 +172,9 @@ impl Asker {
     fn hear(&mut self, question: Question, header: &Header, status: StatusDto, out: &mut Out) {
         let Question { to, sent, .. } = question;
         let counted = |left| self.config.drift.shrink(self.config.drift.real_at_least(left));
-        let free = |span| Free::told(span, (sent, self.now), self.config.drift);
+        let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let left = status.leader.as_ref().and_then(|leader| leader.remaining);
-        let heard = Heard {
+        let heard = LastAnswer {
             who: header.sender.clone(),
             at: self.now,
             until: left.map(|left| sent.after(counted(left))),
@@ -224,7 +224,7 @@ impl Asker {
 
     /// Reports changes. While questions are open only a leader is news.
     fn tell_changes(&mut self, out: &mut Out) {
-        let Some(Observed { since, shown }) = &self.observed else { return };
+        let Some(Observation { since, shown }) = &self.observed else { return };
         let since = match shown {
             None => *since,
             Some(View::Unknown { since }) => *since,
@@ -243,7 +243,7 @@ impl Asker {
         if shown.as_ref().is_some_and(|shown| shown.is_same(&view)) {
             return;
         }
-        self.observed = Some(Observed { since, shown: Some(view.clone()) });
+        self.observed = Some(Observation { since, shown: Some(view.clone()) });
         emit(Some(&self.config.election), Event::View(view.into()), out);
     }
 
@@ -301,7 +301,7 @@ impl Asker {
                 emit(Some(election), Event::NotObserved { why: why.into() }, out);
             }
             Command::Observe { .. } => {
-                self.observed = Some(Observed { since: self.now, shown: None });
+                self.observed = Some(Observation { since: self.now, shown: None });
                 self.ask_all(out);
             }
             Command::Unobserve if *election == self.config.election => self.observed = None,

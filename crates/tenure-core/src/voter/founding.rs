@@ -21,12 +21,12 @@ pub(super) struct Foundation {
     /// Members with another identity than the accepted one, and when each was heard last.
     strangers: BTreeMap<NodeName, Time>,
     /// First voters that have accepted another set than this voter.
-    apart: BTreeMap<NodeName, Apart>,
+    apart: BTreeMap<NodeName, OtherFounder>,
 }
 
 /// A first voter that has accepted another set.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Apart {
+pub(super) struct OtherFounder {
     heard: Time,
     /// The set with which that voter begins, if it has said so.
     pub(super) begins: Option<FirstVoters>,
@@ -83,7 +83,7 @@ impl Foundation {
 
     pub(super) fn note_apart(&mut self, id: &NodeName, now: Time, begins: Option<FirstVoters>) {
         let known = self.apart.remove(id).and_then(|apart| apart.begins);
-        self.apart.insert(id.clone(), Apart { heard: now, begins: begins.or(known) });
+        self.apart.insert(id.clone(), OtherFounder { heard: now, begins: begins.or(known) });
     }
 
     /// The first voters that were heard lately, and have accepted another set.
@@ -91,7 +91,7 @@ impl Foundation {
         &self,
         now: Time,
         lately: Duration,
-    ) -> impl Iterator<Item = (&NodeName, &Apart)> {
+    ) -> impl Iterator<Item = (&NodeName, &OtherFounder)> {
         self.apart.iter().filter(move |(_, apart)| now.since(apart.heard) <= lately)
     }
 }

@@ -10,12 +10,12 @@ use crate::time::Time;
 /// A span, on the own clock, in which a voter was bound by no promise all the time. Empty where
 /// `until` is before `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Free {
+pub(super) struct FreeSpan {
     pub(super) since: Time,
     pub(super) until: Time,
 }
 
-impl Free {
+impl FreeSpan {
     /// The span of a voter that was asked at `sent`, and has said at `now` that it has been free
     /// for so long. The moment of its answer between the two is unknown, and so is the rate of its
     /// clock.
@@ -27,7 +27,7 @@ impl Free {
 
 /// Whether so many voters were free at one instant: only then no voter could lead. A voter may be
 /// bound again when the next one says that it is free.
-pub(super) fn at_once(free: &[Free], quorum: usize) -> bool {
+pub(super) fn at_once(free: &[FreeSpan], quorum: usize) -> bool {
     let at = |at: Time| free.iter().filter(|free| free.since <= at && at <= free.until).count();
     free.iter().any(|free| at(free.until) >= quorum)
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::electorate::{Electorate, ElectorateId, Fingerprint, MEMBERS_MAX, Member};
-use super::free::Free;
+use super::free::FreeSpan;
 use super::identity::{Participant, VoterUrl};
 use super::message::{Condition, Header, Role, SEEDS_MAX, VoterDto};
 use crate::name::NodeName;
@@ -38,14 +38,14 @@ pub(super) struct Neighbour {
     pub(super) condition: Condition,
     /// The last span in which this voter could have endorsed a candidate, and had no later
     /// electorate.
-    pub(super) free: Option<Free>,
+    pub(super) free: Option<FreeSpan>,
     /// Runs of this voter that are over, with the last heartbeat of each.
     over: Vec<(u128, u64)>,
 }
 
 /// The sender of a message, compared with the known voters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Met {
+pub(super) enum Meeting {
     Known,
     New,
     Full,
@@ -55,13 +55,13 @@ pub(super) enum Met {
 
 /// All other voters that this voter has heard of, and the addresses at which it looks for more.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownVoters {
     voters: BTreeMap<NodeName, Neighbour>,
     /// The addresses of seeds, and the voter that has answered at each.
     seeds: BTreeMap<VoterUrl, Option<NodeName>>,
 }
 
-impl Known {
+impl KnownVoters {
     /// Replaces the addresses of seeds. The voters that have answered there stay known.
     pub(super) fn seek(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
         let before = core::mem::take(&mut self.seeds);
@@ -87,14 +87,14 @@ impl Known {
     }
 
     /// A voter has sent a message.
-    pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Met {
+    pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Meeting {
         let (id, full) = (&header.sender.id, self.voters.len() >= room);
         let Some(known) = self.voters.get_mut(id) else {
             if full {
-                return Met::Full;
+                return Meeting::Full;
             }
             self.voters.insert(id.clone(), Neighbour::new(header.clone(), now));
-            return Met::New;
+            return Meeting::New;
         };
         let (before, run) = (known.header.sender.clone(), &header.sender);
         if before != *run {
@@ -102,18 +102,18 @@ impl Known {
                 known.mixed = Some(now);
             }
             if known.over.iter().any(|(over, _)| *over == run.incarnation) {
-                return Met::Twice;
+                return Meeting::Twice;
             }
             let mut over = core::mem::take(&mut known.over);
             over.truncate(RUNS_MAX - 1);
             over.insert(0, (before.incarnation, known.seq));
             let (misses, mixed) = (known.misses, known.mixed);
             *known = Neighbour { over, misses, mixed, ..Neighbour::new(header.clone(), now) };
-            return Met::Known;
+            return Meeting::Known;
         }
         known.header = header.clone();
         known.heard = now;
-        Met::Known
+        Meeting::Known
     }
 
     /// A run that was taken for over has answered: it is there, and the run that was heard after it
@@ -174,7 +174,7 @@ impl Known {
         lost.map(|lost| lost.dropped = Some(now)).is_some()
     }
 
-    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<Free>) {
+    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<FreeSpan>) {
         if let Some(known) = self.voters.get_mut(id) {
             known.free = free;
         }

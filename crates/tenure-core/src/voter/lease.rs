@@ -16,7 +16,7 @@ use crate::waiting::Waiting;
 pub(super) struct Candidacy {
     pub(super) campaign: Option<Campaign>,
     /// The last leadership, until every member has heard of its end.
-    pub(super) releasing: Option<Releasing>,
+    pub(super) releasing: Option<EndedLeadership>,
 }
 
 /// The application wants to lead.
@@ -51,7 +51,7 @@ pub(super) struct Lease {
 
 /// A leadership that is over, while other voters are informed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Releasing {
+pub(super) struct EndedLeadership {
     pub(super) leadership: Leadership,
     /// The voters that have not heard of the end.
     pub(super) to: BTreeSet<NodeName>,

@@ -12,8 +12,8 @@ use crate::view::View;
 /// The leader as this voter sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Watch {
-    pub(super) followed: Option<Followed>,
-    pub(super) observed: Option<Observed>,
+    pub(super) followed: Option<FollowedLeader>,
+    pub(super) observed: Option<Observation>,
     /// With `available`, this voter has heard of any leader by this time.
     informed_at: Time,
     /// The last leader whose lease differs from the own one, and that lease.
@@ -21,7 +21,7 @@ pub(super) struct Watch {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Followed {
+pub(super) struct FollowedLeader {
     pub(super) leadership: Leadership,
     value: Value,
     url: VoterUrl,
@@ -32,7 +32,7 @@ pub(super) struct Followed {
 
 /// The application observes the election.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Observed {
+pub(super) struct Observation {
     shown: Option<View>,
 }
 
@@ -56,7 +56,8 @@ impl Watch {
         let LeaseDto { leadership, value, .. } = lease.clone();
         let same = self.followed.take().filter(|before| before.leadership == leadership);
         let certain = same.and_then(|same| same.certain);
-        self.followed = Some(Followed { leadership, value, url: url.clone(), heard: now, certain });
+        self.followed =
+            Some(FollowedLeader { leadership, value, url: url.clone(), heard: now, certain });
     }
 
     /// A leader has answered, and leads until `certain` at least.
@@ -68,7 +69,8 @@ impl Watch {
             Some(known) if known.leadership.ballot > leader.leadership.ballot => {}
             _ => {
                 let LeaderDto { leadership, value, url, .. } = leader.clone();
-                self.followed = Some(Followed { leadership, value, url, heard: now, certain });
+                self.followed =
+                    Some(FollowedLeader { leadership, value, url, heard: now, certain });
             }
         }
     }
@@ -96,7 +98,7 @@ impl Watch {
 
     /// The followed leader, as messages describe it.
     pub(super) fn leader_dto(&self, now: Time) -> Option<LeaderDto> {
-        let Followed { leadership, value, url, certain, .. } = self.followed.clone()?;
+        let FollowedLeader { leadership, value, url, certain, .. } = self.followed.clone()?;
         let remaining = certain.map(|certain| certain.since(now));
         let remaining = remaining.filter(|left| !left.is_zero());
         Some(LeaderDto { leadership, url, value, remaining })
@@ -116,7 +118,7 @@ impl Watch {
 
     /// Notes the view that the application sees.
     pub(super) fn show(&mut self, view: View) {
-        self.observed = Some(Observed { shown: Some(view) });
+        self.observed = Some(Observation { shown: Some(view) });
     }
 
     pub(super) fn show_again(&mut self) {
@@ -126,7 +128,7 @@ impl Watch {
     }
 }
 
-impl Observed {
+impl Observation {
     /// The time since which no leader is known, if none is known at `now`.
     pub(super) const fn unknown_since(&self, now: Time) -> Time {
         match &self.shown {

@@ -29,7 +29,7 @@ const LEASE: Duration = Duration::from_secs(60);
 /// The argument of a process of candidates, before an endpoint and their number.
 pub(crate) const MEMBER: &str = "--crowd";
 
-struct Taken {
+struct Cost {
     messages: f64,
     time: Duration,
 }
@@ -130,14 +130,14 @@ async fn is_queued(node: &Node) -> Result<bool> {
 }
 
 /// Requests to etcd in a second, and their cost.
-async fn taken(cluster: &Cluster, window: Duration) -> Result<Taken> {
+async fn taken(cluster: &Cluster, window: Duration) -> Result<Cost> {
     let began = clock::now();
     let messages = messages(cluster)?;
     let time = used(cluster)?;
     tokio::time::sleep(window).await;
     let seconds = clock::now().since(began).as_secs_f64();
     let time = used(cluster)?.saturating_sub(time).div_f64(seconds);
-    Ok(Taken { messages: (self::messages(cluster)? - messages) / seconds, time })
+    Ok(Cost { messages: (self::messages(cluster)? - messages) / seconds, time })
 }
 
 /// The messages of clients by etcd's own count: calls, and messages on streams.

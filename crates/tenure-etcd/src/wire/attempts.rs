@@ -10,12 +10,12 @@ use super::fault::Fault;
 use super::links::{Link, Links};
 
 /// The link of a request and its start there, for the timeout that cancels it.
-pub(super) type Under = Option<(Arc<Link>, Time)>;
+pub(super) type Placement = Option<(Arc<Link>, Time)>;
 
 /// The attempts of one request.
 pub(super) struct Attempts<'a> {
     links: &'a Links,
-    under: &'a mut Under,
+    under: &'a mut Placement,
     newer_than: u64,
     logged_in_again: bool,
 }
@@ -30,7 +30,7 @@ pub(super) enum After {
 }
 
 impl<'a> Attempts<'a> {
-    pub(super) fn new(links: &'a Links, under: &'a mut Under) -> Self {
+    pub(super) fn new(links: &'a Links, under: &'a mut Placement) -> Self {
         Self { links, under, newer_than: 0, logged_in_again: false }
     }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Incoming;
-use super::attempts::{After, Attempts, Under};
+use super::attempts::{After, Attempts, Placement};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
@@ -69,7 +69,7 @@ async fn renew(
     let mut beats = None;
     while let Some(Request { call, within, op }) = next.take() {
         let Op::KeepAlive { lease } = op else { continue };
-        let mut under: Under = None;
+        let mut under: Placement = None;
         let attempts = timeout(within, attempt(&links, lease, beats.take(), &mut under));
         let done = tokio::select! {
             done = attempts => Some(done),
@@ -108,7 +108,7 @@ async fn attempt(
     links: &Links,
     lease: LeaseId,
     mut beats: Option<Beats>,
-    under: &mut Under,
+    under: &mut Placement,
 ) -> Exchange {
     let mut attempts = Attempts::new(links, under);
     loop {

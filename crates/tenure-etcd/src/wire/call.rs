@@ -5,7 +5,7 @@ use tenure::clock;
 use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Reply, Request};
 use tokio::time::timeout;
 
-use super::attempts::{After, Attempts, Under};
+use super::attempts::{After, Attempts, Placement};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::limits;
@@ -21,7 +21,7 @@ const OWN_MAX: usize = 64 << 20;
 /// outcome.
 pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) -> Answer {
     let Request { call, within, op } = request;
-    let mut under: Under = None;
+    let mut under: Placement = None;
     let attempts = attempt(links, &op, &mut under);
     let left = within.saturating_sub(clock::now().since(handed));
     let (header, reply) = match timeout(left, attempts).await {
@@ -42,7 +42,7 @@ pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) ->
     Answer { call, header, reply }
 }
 
-async fn attempt(links: &Links, op: &Op, under: &mut Under) -> (Option<Header>, Reply) {
+async fn attempt(links: &Links, op: &Op, under: &mut Placement) -> (Option<Header>, Reply) {
     let mut attempts = Attempts::new(links, under);
     loop {
         let link = match attempts.link().await {

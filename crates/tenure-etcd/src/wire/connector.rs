@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, watch};
 use super::Incoming;
 use super::connect::{ConnectError, Connection, Status, connect, log_in_again};
 use super::fault::shorten;
-use super::links::{Line, Link, Links, Sick, State, Waiters};
+use super::links::{BrokenLinks, Line, Link, Links, State, Waiters};
 use super::login::Login;
 use super::race::{RaceResult, race};
 use crate::notice::Notice;
@@ -39,7 +39,7 @@ pub(super) struct Connector {
     options: CheckedOptions,
     incoming: mpsc::Sender<Incoming>,
     state: watch::Sender<State>,
-    sick: watch::Receiver<Sick>,
+    sick: watch::Receiver<BrokenLinks>,
     waiters: Arc<Waiters>,
     draw: Draw,
     /// Index of the endpoint in use, or of the next to try.
@@ -58,7 +58,7 @@ pub(super) struct Connector {
 
 pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> (Links, Connector) {
     let (state, receiver) = watch::channel(State::Away);
-    let (sick, sick_receiver) = watch::channel(Sick::default());
+    let (sick, sick_receiver) = watch::channel(BrokenLinks::default());
     let waiters = Arc::new(Waiters::default());
     let has_login = options.credentials.is_some();
     let links = Links::new(receiver, sick, waiters.clone(), has_login);
@@ -270,10 +270,10 @@ impl Connector {
 /// Resolves with etcd's text when the login of this link is not good any more, or with the reason
 /// for which to give its line up.
 async fn stale_or_lost(
-    sick: &mut watch::Receiver<Sick>,
+    sick: &mut watch::Receiver<BrokenLinks>,
     link: &Link,
 ) -> Result<Arc<str>, Arc<str>> {
-    let is_it = |sick: &Sick| sick.line >= link.line.number || sick.link >= link.number;
+    let is_it = |sick: &BrokenLinks| sick.line >= link.line.number || sick.link >= link.number;
     match sick.wait_for(is_it).await {
         Ok(sick) if sick.line >= link.line.number => Err(sick.lost.clone()),
         Ok(sick) => Ok(sick.stale.clone()),
@@ -282,7 +282,7 @@ async fn stale_or_lost(
 }
 
 /// Resolves with the reason for which to give the line of this link up.
-async fn lost(sick: &mut watch::Receiver<Sick>, link: &Link) -> Arc<str> {
+async fn lost(sick: &mut watch::Receiver<BrokenLinks>, link: &Link) -> Arc<str> {
     match sick.wait_for(|sick| sick.line >= link.line.number).await {
         Ok(sick) => sick.lost.clone(),
         Err(_) => "nobody uses it any more".into(),

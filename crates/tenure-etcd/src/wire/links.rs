@@ -56,7 +56,7 @@ pub(super) enum State {
 
 /// The line and the link that must not be used any more.
 #[derive(Clone, Default)]
-pub(super) struct Sick {
+pub(super) struct BrokenLinks {
     /// The number of the last broken line.
     pub(super) line: u64,
     /// The reason for that.
@@ -103,7 +103,7 @@ impl Drop for Waiter<'_> {
 #[derive(Clone)]
 pub(super) struct Links {
     state: watch::Receiver<State>,
-    sick: Arc<watch::Sender<Sick>>,
+    sick: Arc<watch::Sender<BrokenLinks>>,
     waiters: Arc<Waiters>,
     pub(super) has_login: bool,
 }
@@ -111,7 +111,7 @@ pub(super) struct Links {
 impl Links {
     pub(super) fn new(
         state: watch::Receiver<State>,
-        sick: watch::Sender<Sick>,
+        sick: watch::Sender<BrokenLinks>,
         waiters: Arc<Waiters>,
         has_login: bool,
     ) -> Self {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure_etcd::{Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, Version};
 
-use crate::common::proxy::{Proxy, What};
+use crate::common::proxy::{CallPart, Proxy};
 use crate::common::{all, node, run, soon};
 use crate::connected;
 use crate::store::Store;
@@ -29,7 +29,7 @@ fn a_late_key(version: Version) {
         let late = ours.election("late").unwrap();
         // The test waits for a moment without a renewal, whose calls would be counted.
         soon(beside.renewed(beside.until())).await.unwrap();
-        let held = proxy.trap(What::Request, 1);
+        let held = proxy.trap(CallPart::Request, 1);
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
         campaign.abort();
@@ -81,7 +81,7 @@ fn lost_deletion_heals(version: Version) {
             tokio::time::sleep(LOOK).await;
         }
         soon(beside.renewed(beside.until())).await.unwrap();
-        let caught = proxy.trap(What::Request, 1);
+        let caught = proxy.trap(CallPart::Request, 1);
         let fence = leader.fence();
         drop(leader);
         let caught = caught.await;
@@ -109,7 +109,7 @@ fn a_late_key_without_a_lease(version: Version) {
         let unknown = async || soon(ours.counters()).await.unwrap().unknown;
         let before = unknown().await;
         // The create comes after the read that shows the term, and the grant.
-        let held = proxy.trap(What::Request, 3);
+        let held = proxy.trap(CallPart::Request, 3);
         let late = ours.election("late").unwrap();
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;

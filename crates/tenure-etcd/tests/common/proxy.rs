@@ -19,14 +19,14 @@ use super::{options, soon};
 
 /// The message that the proxy waits for.
 struct Trap {
-    what: What,
+    what: CallPart,
     calls: u32,
-    caught: oneshot::Sender<Caught>,
+    caught: oneshot::Sender<Catch>,
 }
 
 /// The part of a call that the proxy keeps back.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum CallPart {
     /// An answer shows that the request was carried out.
     Answer,
     Request,
@@ -34,7 +34,7 @@ pub(crate) enum What {
 
 /// A connection that passes nothing on any more, in either direction, since the caught message. The
 /// connection stays open until this value is dropped or used.
-pub(crate) struct Caught {
+pub(crate) struct Catch {
     verdict: oneshot::Sender<Verdict>,
 }
 
@@ -43,7 +43,7 @@ enum Verdict {
     Deliver,
 }
 
-impl Caught {
+impl Catch {
     /// Closes the connection.
     pub(crate) fn cut(self) {
         // The send fails if the connection was closed already; ignore it.
@@ -104,7 +104,7 @@ impl Proxy {
     }
 
     /// Catches a message of the `nth` call from now on.
-    pub(crate) fn trap(&self, what: What, nth: u32) -> impl Future<Output = Caught> + use<> {
+    pub(crate) fn trap(&self, what: CallPart, nth: u32) -> impl Future<Output = Catch> + use<> {
         let (caught, comes) = oneshot::channel();
         let trap = Trap { what, calls: nth, caught };
         let before = self.rules.lock().unwrap().trap.replace(trap);
@@ -129,7 +129,7 @@ struct Connection {
     /// Streams on which the client sends no more requests.
     asked: BTreeSet<u32>,
     /// The stream whose answer is to be lost, and the channel for the caught connection.
-    losing: Option<(u32, oneshot::Sender<Caught>)>,
+    losing: Option<(u32, oneshot::Sender<Catch>)>,
 }
 
 impl Connection {
@@ -172,7 +172,7 @@ impl Connection {
         if frame.kind() == Some(HEADERS) && frame.stream() > self.opened {
             self.opened = frame.stream();
             if let Some(Trap { what, caught, .. }) = self.spring() {
-                if what == What::Request {
+                if what == CallPart::Request {
                     self.hold(frame, caught).await;
                     return false;
                 }
@@ -216,7 +216,7 @@ impl Connection {
     }
 
     /// Keeps a whole request from the server.
-    async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Caught>) {
+    async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Catch>) {
         let stream = first.stream();
         let mut held = vec![first];
         while !held.last().is_some_and(Frame::ends_stream) {
@@ -234,9 +234,9 @@ impl Connection {
     }
 
     /// Swallows all messages until the test has decided, even when the client is gone.
-    async fn wait(&mut self, caught: oneshot::Sender<Caught>) -> Option<Verdict> {
+    async fn wait(&mut self, caught: oneshot::Sender<Catch>) -> Option<Verdict> {
         let (verdict, mut decided) = oneshot::channel();
-        caught.send(Caught { verdict }).ok()?;
+        caught.send(Catch { verdict }).ok()?;
         loop {
             tokio::select! {
                 verdict = &mut decided => return verdict.ok(),

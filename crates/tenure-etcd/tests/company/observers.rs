@@ -17,14 +17,14 @@ struct Listener {
     log: PathBuf,
 }
 
-type Told = Vec<Option<(String, u64)>>;
+type LeaderLog = Vec<Option<(String, u64)>>;
 
 pub(crate) struct Observers {
     etcdctl: Listener,
     go: Listener,
     node: Node,
     /// Each leader that our observer reported, as its key and its fence; `None` for a vacancy.
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<LeaderLog>>,
 }
 
 impl Observers {
@@ -45,7 +45,7 @@ impl Observers {
         let mut observer = node.election(election).unwrap().observe();
         let told = Arc::default();
         let name = election.to_owned();
-        let writer: Arc<Mutex<Told>> = Arc::clone(&told);
+        let writer: Arc<Mutex<LeaderLog>> = Arc::clone(&told);
         tokio::spawn(async move {
             while let Some(change) = observer.next().await {
                 let Change::View(view) = change else { continue };

@@ -18,7 +18,7 @@ fn leader_survives_campaign_storm() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
     for lease in [3, 6, 12, 24] {
         let told = run(storm(&cluster, lease));
-        let Err(Expired { bare }) = told else { return };
+        let Err(ExpiredLease { bare }) = told else { return };
         let lasts = Duration::from_secs(lease);
         // Both clients renew after a third of the lease. The node gives a call up after another
         // quarter.
@@ -28,13 +28,13 @@ fn leader_survives_campaign_storm() {
 }
 
 /// The leader's lease ended.
-struct Expired {
+struct ExpiredLease {
     /// The longest time that a bare client went without an answer.
     bare: Duration,
 }
 
 /// Campaigns in thousands of elections for two leases' time, while the node leads one.
-async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
+async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), ExpiredLease> {
     const MANY: usize = 5000;
     let node = node(&all(cluster), seconds);
     let kept = soon(node.election("kept").unwrap().campaign("me")).await.unwrap();
@@ -56,7 +56,7 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
         tokio::select! {
             renewed = soon(kept.renewed(until)) => match renewed {
                 Ok(renewed) => until = renewed,
-                Err(_) => return Err(Expired { bare: unanswered.get() }),
+                Err(_) => return Err(ExpiredLease { bare: unanswered.get() }),
             },
             // A lost leadership goes with the lease of all.
             Some(leader) = campaigns.join_next() => won.extend(leader.unwrap()),

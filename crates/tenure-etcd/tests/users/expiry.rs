@@ -149,7 +149,7 @@ fn streams(cluster: &Cluster) -> u64 {
 
 /// Logins of a node in time, and late; and all other notices.
 #[derive(Default, Debug)]
-struct Told {
+struct NoticeCounts {
     ahead: usize,
     behind: usize,
     /// Requests that took too long, as on a busy machine.
@@ -157,7 +157,7 @@ struct Told {
     trouble: Vec<String>,
 }
 
-impl Told {
+impl NoticeCounts {
     fn take(&mut self, notices: &mut Receiver<Notice>) {
         while let Ok(notice) = notices.try_recv() {
             match notice {
@@ -231,7 +231,7 @@ async fn is_tried_again(cluster: &Cluster, line: &mut Line) -> bool {
 /// A leader, a candidate and an observer run until the first two have reported `enough` logins: an
 /// observer asks seldom, and an unused login ends. No other notice comes, no lease is lost, and no
 /// watch is asked for again.
-fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
+fn outlived(cluster: &Cluster, enough: impl Fn(&NoticeCounts) -> bool) {
     run(async {
         let poor = user(cluster, "poor", PASSWORD);
         let nodes = [(); 3].map(|()| node(&poor, 20));
@@ -242,7 +242,7 @@ fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
         let mut observer = elections[2].observe();
         let led = seen(&mut observer).await;
         assert_eq!(led.leader().unwrap().fence, Some(leader.fence()));
-        let mut told: Vec<_> = notices.iter().map(|_| Told::default()).collect();
+        let mut told: Vec<_> = notices.iter().map(|_| NoticeCounts::default()).collect();
         let mut open = None;
         while !told[..2].iter().all(&enough) {
             tokio::select! {

@@ -14,7 +14,7 @@ use tenure_services::kafka::Cluster;
 use tokio::sync::mpsc;
 
 use crate::Result;
-use crate::take_over::{Goes, moment};
+use crate::take_over::{Departure, moment};
 
 /// Notes the time of an assignment.
 struct Context {
@@ -82,7 +82,7 @@ pub(crate) async fn round(
     way: usize,
     topic: &str,
     times: &Config,
-    goes: Goes,
+    goes: Departure,
     number: u32,
 ) -> Result<Duration> {
     let group = format!("bare-{goes:?}-{number}");
@@ -92,8 +92,8 @@ pub(crate) async fn round(
     moment(number).await;
     let began = clock::now();
     match goes {
-        Goes::Lost => cluster.way(way).cut(),
-        Goes::Closed | Goes::Left => drop(first),
+        Departure::Lost => cluster.way(way).cut(),
+        Departure::Closed | Departure::Left => drop(first),
     }
     let given = second.is_given().await?;
     cluster.way(way).open();

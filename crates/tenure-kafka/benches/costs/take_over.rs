@@ -11,14 +11,14 @@ use tenure_core::nele::Mode;
 use tenure_kafka::{Config, Node};
 use tenure_services::kafka::Cluster;
 
-use crate::ours::Taken;
+use crate::ours::Measurement;
 use crate::stage::{self, seconds};
 use crate::target::Targets;
 use crate::{Result, bare, ours};
 
 /// The end of the owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Goes {
+pub(crate) enum Departure {
     /// Cut off from the broker, as a lost machine.
     Lost,
     /// The process gives up all leaderships, and leaves.
@@ -59,7 +59,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         times.takeover,
         exact.takeover,
     );
-    for (goes, rounds) in [(Goes::Lost, rounds), (Goes::Closed, closed)] {
+    for (goes, rounds) in [(Departure::Lost, rounds), (Departure::Closed, closed)] {
         let mut all = [const { Vec::new() }; 3];
         for number in 0..rounds {
             let (bare, least, most) = tokio::join!(
@@ -77,7 +77,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
 }
 
 fn judge(
-    goes: Goes,
+    goes: Departure,
     all: &[Vec<Duration>; 3],
     [times, exact]: [&Config; 2],
     targets: &mut Targets,
@@ -103,7 +103,7 @@ fn judge(
     let sum = |name: &str| format!("{name}, {goes:?}, of the sum of its parts");
     targets.at_most(&sum("at-least-one"), least / (bare + read), 1.2, " ×");
     targets.at_most(&sum("at-most-one"), most / (bare + read + grace), 1.2, " ×");
-    if goes == Goes::Lost {
+    if goes == Departure::Lost {
         // The bound for a single failure, though T has room for the coordinator's, too.
         let config = Config { failover: false, ..times.clone() };
         let bound = config.handover().as_secs_f64();
@@ -115,9 +115,9 @@ fn judge(
 
 /// A process that leaves and leads on.
 async fn without_gap(cluster: &Cluster, rounds: u32, targets: &mut Targets) -> Result<()> {
-    let mut all: Vec<Taken> = Vec::new();
+    let mut all: Vec<Measurement> = Vec::new();
     for number in 0..rounds {
-        let round = ours::round::<MayOverlap>(cluster, 1, Goes::Left, number, Node::leave);
+        let round = ours::round::<MayOverlap>(cluster, 1, Departure::Left, number, Node::leave);
         all.push(round.await?);
     }
     let each: Vec<_> = all.iter().map(|taken| seconds(taken.after)).collect();

@@ -20,7 +20,7 @@ use super::{rights, topic};
 use crate::explain;
 
 /// An end, or the reason for its absence.
-pub(super) type Found = (Partition, Reading, Result<u64, NoEnd>);
+pub(super) type FoundEnd = (Partition, Reading, Result<u64, NoEnd>);
 
 /// The reason for which an end was not found.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(super) struct Ends {
 }
 
 /// The client and topic of a question.
-pub(super) struct Asks {
+pub(super) struct EndQuery {
     pub(super) consumer: Arc<BaseConsumer<Context>>,
     pub(super) topic: String,
     /// The longest wait for the answer about an end or the topic.
@@ -49,7 +49,7 @@ pub(super) struct Asks {
 
 impl Ends {
     /// Starts the thread; `tell` gets the results.
-    pub(super) fn start(asks: Asks, tell: impl Fn(Found) + Send + 'static) -> Self {
+    pub(super) fn start(asks: EndQuery, tell: impl Fn(FoundEnd) + Send + 'static) -> Self {
         let (ask, asked) = channel();
         let stops = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stops);
@@ -84,12 +84,12 @@ impl Drop for Ends {
     }
 }
 
-impl Asks {
+impl EndQuery {
     fn run(
         self,
         asked: &Receiver<(Partition, Reading)>,
         stopped: &AtomicBool,
-        tell: impl Fn(Found),
+        tell: impl Fn(FoundEnd),
     ) {
         let stopped = || stopped.load(Ordering::SeqCst);
         let mut failed = BTreeSet::new();
@@ -236,8 +236,12 @@ mod tests {
         config.set("bootstrap.servers", "127.0.0.1:1").set("group.id", "g");
         let consumer = config.create_with_context(Context::default()).unwrap();
         let (told, heard) = channel();
-        let asks =
-            Asks { consumer: Arc::new(consumer), topic: "t".to_owned(), within, tells_topic: None };
+        let asks = EndQuery {
+            consumer: Arc::new(consumer),
+            topic: "t".to_owned(),
+            within,
+            tells_topic: None,
+        };
         let mut ends = Ends::start(asks, move |(partition, ..)| {
             let _ = told.send(partition);
         });

@@ -17,7 +17,7 @@ use tenure_core::nele::{
 };
 
 use super::context::{Context, PartitionChange, give_back};
-use super::ends::{Asks, Ends, NoEnd};
+use super::ends::{EndQuery, Ends, NoEnd};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
@@ -46,7 +46,7 @@ pub(super) struct Member {
 }
 
 /// The arguments of a member.
-pub(super) struct Begin {
+pub(super) struct MemberSetup {
     pub(super) config: ClientConfig,
     pub(super) topic: String,
     pub(super) protocol: Checked,
@@ -61,7 +61,7 @@ pub(super) struct Begin {
 
 impl Member {
     /// Joins the group, and puts reports into the queue.
-    pub(super) fn join(membership: Membership, begin: Begin) -> KafkaResult<Self> {
+    pub(super) fn join(membership: Membership, begin: MemberSetup) -> KafkaResult<Self> {
         let (asks, asked) = channel();
         let (consumer, ends) = begin.client(&asks)?;
         consumer.subscribe(&[&begin.topic])?;
@@ -95,12 +95,12 @@ impl Member {
     }
 }
 
-impl Begin {
+impl MemberSetup {
     /// A client that is no member yet, and the look-up of ends that uses it.
     fn client(&self, asks: &Sender<Ask>) -> KafkaResult<(Arc<BaseConsumer<Context>>, Ends)> {
         let consumer: BaseConsumer<Context> = self.config.create_with_context(Context::default())?;
         let consumer = Arc::new(consumer);
-        let looks = Asks {
+        let looks = EndQuery {
             consumer: Arc::clone(&consumer),
             topic: self.topic.clone(),
             within: self.protocol.seek,
@@ -137,7 +137,7 @@ struct MemberLoop {
     asked: Receiver<Ask>,
     asks: Sender<Ask>,
     ends: Ends,
-    begin: Begin,
+    begin: MemberSetup,
     /// The rebalance that assigned each partition.
     assigned: BTreeMap<u32, RebalanceId>,
     readings: Readings,

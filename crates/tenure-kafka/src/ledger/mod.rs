@@ -36,7 +36,7 @@ use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Reques
 use tokio::sync::broadcast::Sender;
 use tokio::sync::watch;
 
-use self::member::{Ask, Begin, Member};
+use self::member::{Ask, Member, MemberSetup};
 use self::observer::Observer;
 use self::queue::Queue;
 use self::rights::{Right, Rights};
@@ -183,7 +183,7 @@ impl Ledger {
     }
 
     fn join(&mut self, membership: tenure_core::nele::Membership) {
-        let begin = Begin {
+        let begin = MemberSetup {
             config: self.member_config.clone(),
             topic: self.topic.clone(),
             protocol: self.protocol.clone(),

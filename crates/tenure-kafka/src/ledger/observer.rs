@@ -11,7 +11,7 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tenure_core::nele::{Checked, Partition, Reading, Report};
 
 use super::context::Context;
-use super::ends::{Asks, Ends, Found};
+use super::ends::{EndQuery, Ends, FoundEnd};
 use super::queue::Queue;
 use super::reading::Readings;
 use crate::client_log::LOG;
@@ -25,7 +25,7 @@ const READINGS: u32 = 16;
 
 enum Ask {
     Read(Partition, Reading),
-    Found(Found),
+    Found(FoundEnd),
     Stop,
 }
 
@@ -50,7 +50,7 @@ impl Observer {
         let consumer = Arc::new(consumer);
         let (asks, asked) = channel();
         let found = asks.clone();
-        let looks = Asks {
+        let looks = EndQuery {
             consumer: consumer.clone(),
             topic: topic.to_owned(),
             within: protocol.seek,

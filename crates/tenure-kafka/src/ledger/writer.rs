@@ -129,12 +129,12 @@ pub(super) struct Writer {
     producer: ThreadedProducer<Outcomes>,
     /// The pace at which producers replace refused ones.
     pace: Pace,
-    stuck: Stuck,
+    stuck: StuckCheck,
 }
 
 /// Finds a stuck producer: the library has let record after record of a partition run out of time,
 /// while another producer could write them.
-struct Stuck {
+struct StuckCheck {
     /// The longest failure of a partition.
     patience: Duration,
     /// The start of the producer, on `CLOCK_BOOTTIME`.
@@ -144,7 +144,7 @@ struct Stuck {
     pace: Pace,
 }
 
-impl Stuck {
+impl StuckCheck {
     /// Whether to make another producer now, as a partition has failed since `failing`.
     fn is_due(&mut self, failing: Option<Time>, now: Time) -> bool {
         let Some(failing) = failing else {
@@ -169,7 +169,7 @@ impl Writer {
         let reports = Reports::new(queue);
         let producer = producer(&config, &reports)?;
         let patience = STUCK_MIN.max(STUCK * protocol.delivery_timeout);
-        let stuck = Stuck { patience, since: now(), pace: Pace::default() };
+        let stuck = StuckCheck { patience, since: now(), pace: Pace::default() };
         let partitions = protocol.partitions;
         Ok(Self { config, topic, partitions, reports, producer, pace: Pace::default(), stuck })
     }
@@ -260,7 +260,7 @@ mod tests {
     fn stuck_producer_is_replaced_slowly() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let patience = Duration::from_secs(5);
-        let mut stuck = Stuck { patience, since: at(100), pace: Pace::default() };
+        let mut stuck = StuckCheck { patience, since: at(100), pace: Pace::default() };
         assert!(!stuck.is_due(None, at(200)), "everything is written");
         assert!(!stuck.is_due(Some(at(198)), at(202)) && stuck.is_due(Some(at(198)), at(203)));
         let replaced = (204..1_000).filter(|now| stuck.is_due(Some(at(198)), at(*now))).count();

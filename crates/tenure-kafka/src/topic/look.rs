@@ -73,7 +73,7 @@ pub(crate) async fn ensure_aloud(
     protocol: &Config,
     tell: &Tell,
 ) -> Result<Made, TopicError> {
-    let asks = Asks::new(options, protocol)?;
+    let asks = TopicQuery::new(options, protocol)?;
     let anew = match asks.first(tell).await? {
         Some(_) => false,
         None => asks.make().await?,
@@ -149,7 +149,7 @@ pub enum TopicError {
 }
 
 /// The clients that ask, and the topic in question.
-struct Asks<'a> {
+struct TopicQuery<'a> {
     options: &'a Options,
     needs: Needs,
     load: Load,
@@ -159,7 +159,7 @@ struct Asks<'a> {
     _keeper: Sender<Infallible>,
 }
 
-impl<'a> Asks<'a> {
+impl<'a> TopicQuery<'a> {
     fn new(options: &'a CheckedOptions, protocol: &Config) -> Result<Self, TopicError> {
         let config = settings::client(options, protocol.id.as_str())?;
         let refused = |error: KafkaError| TopicError::Client { why: explain::error(&error, None) };

@@ -16,7 +16,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 1 } else { 3 };
     for count in [3, 50] {
         println!("takeover: {count} participants, lease 10 s, {rounds} rounds");
-        let mut took = Took::default();
+        let mut took = RoundTimes::default();
         for _ in 0..rounds {
             round(count, &mut took).await?;
         }
@@ -27,13 +27,13 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
 
 /// The times of each round.
 #[derive(Default)]
-struct Took {
+struct RoundTimes {
     first: Vec<Duration>,
     after_stop: Vec<Duration>,
     after_loss: Vec<Duration>,
 }
 
-impl Took {
+impl RoundTimes {
     fn judge(&self, config: &Config, who: &str, targets: &mut Targets) {
         let Self { first, after_stop, after_loss } = self;
         // The initial wait, and at most three heartbeats to call, to announce and to elect.
@@ -57,7 +57,7 @@ impl Took {
 }
 
 /// The first leader stops, and the second one is cut off. All others wait.
-async fn round(count: u64, took: &mut Took) -> Result<()> {
+async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
     let cluster = stage::start()?;
     // A relay before the second participant can be cut.
     let relay = Relay::start(cluster.server(0).address())?;

@@ -181,7 +181,7 @@ struct Keeper {
 }
 
 /// The reason for which a connection is left.
-enum Left {
+enum Reason {
     /// The connection is gone, or of no use any more.
     Lost(Arc<str>),
     /// The server does not accept the login any more.
@@ -237,13 +237,13 @@ impl Keeper {
     }
 
     /// Whether to go on with the next server.
-    fn say_left(&self, server: &Server, left: Left) -> bool {
+    fn say_left(&self, server: &Server, left: Reason) -> bool {
         let server = server.clone();
         let notice = match left {
-            Left::Lost(why) => Notice::Disconnected { server, why },
-            Left::LoggedOut(said) => Notice::LoggedOut { server, said },
-            Left::LameDuck => Notice::Leaving { server },
-            Left::Closed => return false,
+            Reason::Lost(why) => Notice::Disconnected { server, why },
+            Reason::LoggedOut(said) => Notice::LoggedOut { server, said },
+            Reason::LameDuck => Notice::Leaving { server },
+            Reason::Closed => return false,
         };
         let _ = self.tell.send(News::Down);
         self.say(notice);
@@ -251,14 +251,14 @@ impl Keeper {
     }
 
     /// Passes inputs on, until the connection is left.
-    async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Left {
+    async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Reason {
         let Connection { client, mut subscriber, mut events, info } = connection;
         let name = info.server_name.as_str().into();
         let version = info.version.as_str().into();
         self.say(Notice::Connected { server: server.clone(), name, version });
         let up = Up { client, max_payload: info.max_payload, number };
         if self.tell.send(News::Up(up)).is_err() {
-            return Left::Closed;
+            return Reason::Closed;
         }
         loop {
             tokio::select! {
@@ -267,29 +267,29 @@ impl Keeper {
                     Some(event) => if let Some(left) = self.on_event(server, event) {
                         return left;
                     },
-                    None => return Left::Lost("the connection has ended".into()),
+                    None => return Reason::Lost("the connection has ended".into()),
                 },
                 message = subscriber.next() => match message {
                     Some(message) => self.queue.put(number, message),
-                    None => return Left::Lost("the connection has ended".into()),
+                    None => return Reason::Lost("the connection has ended".into()),
                 },
-                () = self.tell.closed() => return Left::Closed,
+                () = self.tell.closed() => return Reason::Closed,
             }
         }
     }
 
-    fn on_event(&self, server: &Server, event: Event) -> Option<Left> {
+    fn on_event(&self, server: &Server, event: Event) -> Option<Reason> {
         let server = server.clone();
         match event {
             Event::Disconnected | Event::Closed => {
-                return Some(Left::Lost("the connection is gone, or nothing came from it".into()));
+                return Some(Reason::Lost("the connection is gone, or nothing came from it".into()));
             }
             // A server is used until it ends if there is no other.
-            Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Left::LameDuck),
+            Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Reason::LameDuck),
             Event::SlowConsumer(_) => self.say(Notice::Overrun { server }),
             Event::ServerError(Said::SlowConsumer(_)) => self.say(Notice::Overrun { server }),
             Event::ServerError(said) if is_about_the_login(&said) => {
-                return Some(Left::LoggedOut(said.to_string().into()));
+                return Some(Reason::LoggedOut(said.to_string().into()));
             }
             Event::ServerError(said) => {
                 let text = said.to_string().into();

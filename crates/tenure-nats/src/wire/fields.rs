@@ -58,9 +58,9 @@ impl Serialize for Text {
 }
 
 /// Parses a text.
-struct Reads<T>(fn(&str) -> Option<T>, &'static str);
+struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
-impl<T> Visitor<'_> for Reads<T> {
+impl<T> Visitor<'_> for TextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,14 +82,14 @@ fn digits(text: &str, count: usize) -> Option<u128> {
 impl<'de> Deserialize<'de> for Hex<u128> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| digits(text, 32).map(Self);
-        deserializer.deserialize_str(Reads(read, "32 hexadecimal digits"))
+        deserializer.deserialize_str(TextVisitor(read, "32 hexadecimal digits"))
     }
 }
 
 impl<'de> Deserialize<'de> for Hex<u32> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| digits(text, 8)?.try_into().ok().map(Self);
-        deserializer.deserialize_str(Reads(read, "8 hexadecimal digits"))
+        deserializer.deserialize_str(TextVisitor(read, "8 hexadecimal digits"))
     }
 }
 
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for ParticipantField {
             let incarnation = digits(incarnation, 32)?;
             Some(Self(Participant { id: NodeName::new(id).ok()?, incarnation }))
         };
-        deserializer.deserialize_str(Reads(read, "NAME~INCARNATION"))
+        deserializer.deserialize_str(TextVisitor(read, "NAME~INCARNATION"))
     }
 }
 
@@ -112,14 +112,14 @@ impl<'de> Deserialize<'de> for Instant {
             let nanos = since.as_nanos().try_into().ok()?;
             Some(Self(WallTime::from_nanos(nanos)))
         };
-        deserializer.deserialize_str(Reads(read, "an instant in UTC"))
+        deserializer.deserialize_str(TextVisitor(read, "an instant in UTC"))
     }
 }
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| humantime::parse_duration(text).ok().map(Self);
-        deserializer.deserialize_str(Reads(read, "a span as 1s 500ms"))
+        deserializer.deserialize_str(TextVisitor(read, "a span as 1s 500ms"))
     }
 }
 

@@ -77,7 +77,7 @@ pub struct ModeError;
     to_ms(*.counted),
     to_ms(*.lease),
     below(*.needed, *.limit),
-    Enough(*.enough)
+    Remedy(*.enough)
 )]
 pub struct TooShort {
     pub lease: Duration,
@@ -106,9 +106,9 @@ fn below(needed: Duration, limit: Duration) -> Duration {
 }
 
 /// The remedy: the setting to raise.
-struct Enough(Option<u32>);
+struct Remedy(Option<u32>);
 
-impl fmt::Display for Enough {
+impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(tolerance) => {

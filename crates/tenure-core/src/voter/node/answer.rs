@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::state::Voter;
 use crate::voter::calls::{Exchange, Open, Purpose};
 use crate::voter::event::Ignored;
-use crate::voter::known::Met;
+use crate::voter::known::Meeting;
 use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
 use crate::voter::words::{Out, Peer};
 
@@ -32,10 +32,10 @@ impl Voter {
             }
             return self.on_no_answer(&open, out);
         }
-        match if own { Met::Known } else { self.meet(header, out) } {
-            Met::Known | Met::New => {}
-            Met::Full => return self.on_no_answer(&open, out),
-            Met::Twice => {
+        match if own { Meeting::Known } else { self.meet(header, out) } {
+            Meeting::Known | Meeting::New => {}
+            Meeting::Full => return self.on_no_answer(&open, out),
+            Meeting::Twice => {
                 self.known.take_back(header, self.now);
                 return self.on_no_answer(&open, out);
             }

@@ -13,7 +13,7 @@ use crate::voter::calls::OPEN_MAX;
 use crate::voter::event::{Event, Ignored};
 use crate::voter::lease::Campaign;
 use crate::voter::message::{Message, SEEDS_MAX};
-use crate::voter::watch::Observed;
+use crate::voter::watch::Observation;
 use crate::voter::words::{Command, Out, Peer, Words, emit};
 use crate::voter::writes::Before;
 
@@ -90,7 +90,7 @@ impl Voter {
         match command {
             Command::Campaign { value, .. } => self.campaign(value, out),
             Command::Resign => self.withdraw(out),
-            Command::Observe { .. } => self.watch.observed = Some(Observed::default()),
+            Command::Observe { .. } => self.watch.observed = Some(Observation::default()),
             Command::Unobserve => self.watch.observed = None,
             Command::Transfer { .. } => self.ignore(Ignored::Command, out),
             Command::Extra(extra) => match extra {},

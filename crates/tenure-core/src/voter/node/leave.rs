@@ -10,7 +10,7 @@ use crate::time::Time;
 use crate::voter::calls::Purpose;
 use crate::voter::event::{Event, OwnEvent};
 use crate::voter::identity::Leadership;
-use crate::voter::lease::Releasing;
+use crate::voter::lease::EndedLeadership;
 use crate::voter::message::{Answer, Ask, ElectionDto, Header, Refusal};
 use crate::voter::words::{Effect, Out};
 
@@ -139,12 +139,12 @@ impl Voter {
     fn release(&mut self, leadership: Leadership, ends: Time, out: &mut Out) {
         let to: BTreeSet<_> = self.followers().into_iter().collect();
         let until = if to.is_empty() { self.now } else { ends };
-        self.candidacy.releasing = Some(Releasing { leadership, to, until });
+        self.candidacy.releasing = Some(EndedLeadership { leadership, to, until });
         self.repeat_release(out);
     }
 
     pub(super) fn repeat_release(&mut self, out: &mut Out) {
-        let Some(Releasing { leadership, to, .. }) = self.candidacy.releasing.clone() else {
+        let Some(EndedLeadership { leadership, to, .. }) = self.candidacy.releasing.clone() else {
             return;
         };
         for id in to {

@@ -9,7 +9,7 @@ use super::state::Voter;
 use crate::name::NodeName;
 use crate::voter::config::Founding;
 use crate::voter::electorate::{Electorate, Member};
-use crate::voter::founding::{Apart, first_voters};
+use crate::voter::founding::{OtherFounder, first_voters};
 use crate::voter::known::Neighbour;
 use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};
@@ -192,7 +192,7 @@ impl Voter {
                 self.me.id
             ),
         };
-        let obstacle = |(id, apart): (&NodeName, &Apart)| Obstacle {
+        let obstacle = |(id, apart): (&NodeName, &OtherFounder)| Obstacle {
             by: id.clone().into(),
             label: "first-voters",
             why: why(&apart.begins).into(),

@@ -18,7 +18,7 @@ use crate::time::Time;
 use crate::voter::calls::Purpose;
 use crate::voter::electorate::Electorate;
 use crate::voter::event::{Breach, Event, Ignored, OwnEvent};
-use crate::voter::free::Free;
+use crate::voter::free::FreeSpan;
 use crate::voter::identity::{Ballot, Leadership};
 use crate::voter::lease::{Lease, qth_largest};
 use crate::voter::message::{
@@ -128,7 +128,7 @@ impl Voter {
         // A voter with a later electorate may know of a network that binds others.
         let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
         let later = beaten.electorate > ours;
-        let free = |span| Free::told(span, (sent, self.now), self.config.drift);
+        let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let free = beaten.free.filter(|_| !later).map(free);
         self.known.hear_free(id, free);
         // The other voters were asked when this voter was.

@@ -7,7 +7,7 @@ use crate::voter::calls::Exchange;
 use crate::voter::electorate::{Electorate, MEMBERS_MAX};
 use crate::voter::event::Ignored;
 use crate::voter::identity::Ballot;
-use crate::voter::known::Met;
+use crate::voter::known::Meeting;
 use crate::voter::message::{
     Answer, Ask, Caller, ElectionDto, Header, KNOWN_MAX, Refusal, VoterDto,
 };
@@ -61,14 +61,14 @@ impl Voter {
             return (!asks).then_some(Refusal::Malformed("a voter asks itself"));
         }
         match self.meet(header, out) {
-            Met::Known | Met::New => {
+            Meeting::Known | Meeting::New => {
                 if let Some(known) = self.known.get_mut(&header.sender.id) {
                     known.uncalled = self.now;
                 }
                 None
             }
-            Met::Full => Some(Refusal::Full),
-            Met::Twice => {
+            Meeting::Full => Some(Refusal::Full),
+            Meeting::Twice => {
                 self.look_again(header, out);
                 Some(Refusal::EarlierRun { who: header.sender.id.clone() })
             }

@@ -8,7 +8,7 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 use crate::voter::event::Event;
-use crate::voter::free::{self, Free};
+use crate::voter::free::{self, FreeSpan};
 use crate::voter::words::Out;
 use crate::waiting::Waiting;
 
@@ -76,7 +76,7 @@ impl Voter {
         };
         // Voters that were free a while ago may have elected a leader since.
         let lately = self.config.heartbeat.saturating_add(self.config.request_timeout);
-        let own = Free { since: self.promise.free_since(self.now), until: self.now };
+        let own = FreeSpan { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {
             true => Some(own).filter(|_| self.is_free()),
             false => self.known.get(id)?.free.filter(|free| self.now.since(free.until) < lately),

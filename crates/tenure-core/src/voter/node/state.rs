@@ -13,7 +13,7 @@ use crate::voter::draws::Draws;
 use crate::voter::electorate::Electorate;
 use crate::voter::founding::Foundation;
 use crate::voter::identity::{Identity, Participant};
-use crate::voter::known::Known;
+use crate::voter::known::KnownVoters;
 use crate::voter::lease::Candidacy;
 use crate::voter::memory::Memory;
 use crate::voter::message::Header;
@@ -39,7 +39,7 @@ pub struct Voter {
     /// The promise to a leader or a candidate, and the quarantine.
     pub(super) promise: Promise,
     pub(super) calls: Calls,
-    pub(super) known: Known,
+    pub(super) known: KnownVoters,
     pub(super) founding: Foundation,
     pub(super) namesake: Namesake,
     pub(super) beat: Beat,
@@ -64,7 +64,7 @@ impl Voter {
             writes: Writes::default(),
             promise: Promise::default(),
             calls: Calls::default(),
-            known: Known::default(),
+            known: KnownVoters::default(),
             founding: Foundation::default(),
             namesake: Namesake::default(),
             beat: Beat::default(),

@@ -47,30 +47,30 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 }
 
 /// A leadership, and its process.
-type Given = (String, Leader<MayOverlap>);
+type Reign = (String, Leader<MayOverlap>);
 
 /// All leaderships so far, by role.
 #[derive(Clone, Default)]
-struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Given>>>>);
+struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Reign>>>>);
 
 impl Handles {
     /// The roles that this process leads, or any.
     fn led(&self, by: Option<&str>) -> Vec<u32> {
         let mut all = self.0.lock().unwrap();
         all.values_mut().for_each(|handles| handles.retain(|(_, leader)| leader.is_current()));
-        let is_led = |handles: &[Given]| handles.iter().any(|(id, _)| by.is_none_or(|by| by == id));
+        let is_led = |handles: &[Reign]| handles.iter().any(|(id, _)| by.is_none_or(|by| by == id));
         all.iter().filter(|(_, handles)| is_led(handles)).map(|(role, _)| *role).collect()
     }
 }
 
 /// The first role without a leader, and the time of the look.
-type Vacant = Option<(u32, Duration)>;
+type FirstVacancy = Option<(u32, Duration)>;
 
 /// Looks at all handles on a thread of its own, without delay by other work.
 struct Lookout {
     ends: Arc<AtomicBool>,
     looks: Arc<AtomicU32>,
-    thread: thread::JoinHandle<Vacant>,
+    thread: thread::JoinHandle<FirstVacancy>,
 }
 
 impl Lookout {
@@ -105,7 +105,7 @@ impl Lookout {
         until("a look", async || self.looks.load(Ordering::SeqCst) > under_way).await;
     }
 
-    fn end(self) -> Vacant {
+    fn end(self) -> FirstVacancy {
         self.ends.store(true, Ordering::SeqCst);
         self.thread.join().unwrap()
     }
