@@ -52,7 +52,7 @@ impl Lookout {
         let thread = thread::Builder::new().name("tenure-lookout".to_owned());
         let spawned = thread.spawn(work);
         if let Err(error) = &spawned {
-            tracing::error!(%error, "nobody looks after the state directory");
+            tracing::error!(%error, "no thread watches the state directory");
         }
         Self { failed, looks: spawned.is_ok(), ends: Some(ends), ended }
     }
