@@ -18,9 +18,9 @@ use crate::options::CheckedOptions;
 
 /// The participant of a process in elections on etcd. Clones are the same participant.
 ///
-/// When the last clone and the last handle that came from it are gone, the node gives up
-/// whatever it holds and ends. [`close`](Self::close) does so at once and waits until that is
-/// done; a process that ends without it lets its lease run out.
+/// When the last clone and the last handle that came from it are gone, the node gives up all
+/// leaderships and campaigns, and ends. [`close`](Self::close) does so at once and waits for it; a
+/// process that ends without it lets its lease run out.
 ///
 /// ```no_run
 /// use tenure_etcd::{Config, Node, Options};

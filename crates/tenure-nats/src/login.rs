@@ -94,7 +94,7 @@ fn line(path: &Path) -> Result<String, LoginError> {
     read.map_err(|what| LoginError::NoLine { path: path.into(), what })
 }
 
-/// The JWT and the seed of a file of credentials: what stands on the line after each `BEGIN`.
+/// The JWT and the seed of a file of credentials: the line after each `BEGIN`.
 fn sections(text: &str) -> Option<[&str; 2]> {
     let after = |what: &str| {
         let mut lines = text.lines().map(str::trim);

@@ -214,7 +214,7 @@ pub enum Link {
     /// The connection is there, and the server has confirmed the subscriptions. Also sent for each
     /// reconnection.
     Up { max_payload: usize },
-    /// The connection is gone. The driver drops packets that are published meanwhile.
+    /// The connection is gone. The driver drops packets that are published without a connection.
     Down,
 }
 

@@ -55,9 +55,9 @@ pub enum OwnEvent {
     Unsure { doing: &'static str, why: Arc<str> },
     /// A key of ours appeared after its candidate had left, and is deleted (ruling 5).
     LateKey { key: Bytes },
-    /// A candidate waits behind this foreign key, or an observer reads it as the first: nobody
-    /// becomes leader while it is there. `None` when an observer reads no foreign key as the first
-    /// any more.
+    /// A candidate waits behind this foreign key, or an observer reads it as the first: no
+    /// candidate becomes leader while it is there. `None` when an observer reads no foreign key as
+    /// the first any more.
     Foreign(Option<Foreign>),
     /// An input had no effect.
     Ignored(Ignored),
@@ -104,7 +104,7 @@ pub enum Ignored {
     OtherCluster,
     /// A request came in, but requests only go out.
     NotAnAnswer,
-    /// The command does not fit the state: a second campaign, or one that needs a campaign.
+    /// A second campaign, or a command that needs a campaign without one.
     Command,
 }
 

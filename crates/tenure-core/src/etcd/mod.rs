@@ -48,7 +48,7 @@
 //! # One session, many elections
 //!
 //! ```text
-//!       somebody campaigns            a term is          granted
+//!       a campaign begins             a term is          granted
 //!  idle ──────────────> establishing ───────────> granting ──────> open ──┐ a third of the TTL:
 //!   ^   (a lease that was               granted before,  │         ^ ^ │  │ keep-alive, then a
 //!   │    handed in is looked              answer lost:   └ joining ┘ │ │<─┘ read of own keys,
@@ -56,20 +56,20 @@
 //!   │       another term is established: a lease is granted in that, ┘ │
 //!   │       and the keys are moved to it, 64 in a transaction          │
 //!   └──────────────────────────────────────────────────────────────────┘
-//!     nobody needs it, E is reached, or etcd says that it is gone: revoked, in the background
+//!     no candidate needs it, E is reached, or etcd has lost it: revoked, in the background
 //! ```
 //!
 //! # Candidate
 //!
 //! ```text
-//!             lease open              made                       first, and nobody before
+//!             lease open              made                       first, and none before
 //!  over ──> creating ──────────────> queued ───────────────────────────────> leading
-//!   ^          │ ^ └─> clearing ─┐     │  ^  └ watch the one before;             │
+//!   ^          │ ^ └─> clearing ─┐     │  ^  └ watch the key before;             │
 //!   │          │ └───────────────┘     │  │    it goes, or after max(TTL, 10 s): │ resigned,
 //!   │          │  an older key of ours │  └─── look again, in one transaction    │ key lost
 //!   │          v                       v                                         v
 //!   └────── leaving: delete by revision, until it is gone or the lease has ended ┘
-//!     a create of unknown outcome keeps a watch on its key: what appears is deleted
+//!     a create of unknown outcome keeps a watch on its key: a late key is deleted
 //! ```
 //!
 //! # Requests
@@ -85,7 +85,7 @@
 //! | [`Txn`](Op::Txn) look | if the key is ours, on its lease: which is first, which just before; keys only | the same |
 //! | [`Txn`](Op::Txn) wait | every max(TTL, 10 s): are its key and the one before there | that |
 //! | [`Txn`](Op::Txn) leave | if the key is ours: delete, else read it | the same |
-//! | [`Watch`](Op::Watch) | the one before; a leader's own key; an observed election | until it is open |
+//! | [`Watch`](Op::Watch) | the key before; a leader's own key; an observed election | until it is open |
 //! | [`Revoke`](Op::Revoke) | lease not needed, over or empty, its grant answered | 2 · TTL, all tries |
 //!
 //! A call without an answer in time has an unknown outcome: its repetition is right either way.

@@ -1,14 +1,14 @@
-//! The actions for which a participant waits by itself.
+//! The actions of a participant's deadlines.
 
 use crate::time::{Deadline, Time};
 
-/// The action that is due at a deadline: first those about leases, then those about one election.
+/// The action that is due at a deadline: first actions on leases, then those on one election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
     /// The session reads to see the term, or asks for a lease.
     Establish,
     Renewal,
-    /// The lease must be taken for over.
+    /// The lease counts as over.
     LeaseEnd,
     /// The session asks for a lease of a new term, or moves keys to it.
     NewTerm,
@@ -20,7 +20,7 @@ pub enum Timer {
     Create,
     /// A candidate that waits, or a leader, looks at the queue.
     Look,
-    /// A candidate that leaves deletes its key again, or looks whether it came late.
+    /// A candidate that leaves deletes its key again, or looks for a late key.
     Leave,
     Observe,
 }

@@ -80,7 +80,7 @@ fn truncation_spends_earlier_claims() {
 }
 
 /// The process had claimed the partition before, resigned the role, and read on for another role;
-/// meanwhile another process has led by a later claim that was lost.
+/// since then another process has led by a later claim that was lost.
 #[test]
 fn role_after_truncation_needs_new_claim() {
     let mut stage = Stage::new(2, Mode::AtMostOne);

@@ -66,7 +66,7 @@ impl Grant {
         self.call.is_none().then_some(self.again)
     }
 
-    /// Asks for the lease, or for its length, if that is due.
+    /// Asks for the lease, or for its length, if either is due.
     pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             let lease = self.lease;
@@ -118,7 +118,7 @@ impl Grant {
                 return (GrantOutcome::Open { ttl, proven, promised, renewed: Some(sent) }, event);
             }
             // etcd has granted the lease to an earlier request whose answer was lost (ruling 6):
-            // its age is not known.
+            // its age is unknown.
             (Reply::LeaseExists, Some(first)) => {
                 self.joining = Some(end(first));
                 self.again = context.now;
@@ -154,7 +154,7 @@ impl Grant {
             return (GrantOutcome::Anew { is_ours: true }, event);
         }
         match reply {
-            // No key is there to confirm it.
+            // No key is there to confirm the renewal.
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
                 let promised = sent.after(context.config.proven(ttl));
                 return (GrantOutcome::Open { ttl, proven: None, promised, renewed: None }, event);
@@ -170,8 +170,8 @@ impl Grant {
     }
 }
 
-/// Whether etcd has certainly not carried out a grant that it refuses like this. etcd may say that
-/// there is no room after it has granted the lease.
+/// Whether etcd has certainly not carried out a grant that it refuses like this. etcd may report a
+/// full store after it has granted the lease.
 pub(super) fn is_certain(refusal: &Refusal) -> bool {
     !matches!(refusal, Refusal::NoSpace { .. })
 }
