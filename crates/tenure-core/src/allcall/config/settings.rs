@@ -14,8 +14,8 @@ use crate::name::{ClusterName, NodeName};
 /// use core::time::Duration;
 /// use tenure_core::allcall::Config;
 ///
-/// let config = Config::new("prod".parse().unwrap(), "web-1".parse().unwrap()).check()?; // A
-/// leader's handle ends K + H before its lease, and the lease L after its grant.
+/// let config = Config::new("prod".parse().unwrap(), "web-1".parse().unwrap()).check()?;
+/// // A leader's handle ends K + H before its lease, and the lease L after its grant.
 /// assert_eq!(config.held(), Duration::from_secs(8));
 /// # Ok::<(), tenure_core::allcall::ConfigError>(())
 /// ```

@@ -14,11 +14,16 @@ use crate::voter::identity::VoterUrl;
 /// use core::time::Duration;
 /// use tenure_core::voter::{Config, Founding};
 ///
-/// let mut config = Config::new( "billing".parse().unwrap(), "one".parse().unwrap(),
-/// "http://127.0.0.1:7001".parse().unwrap(), ); config.founding = Founding::Expected(3); let config
-/// = config.check()?; // A leader counts on (3 + 1) heartbeats by the slowest clock.
-/// assert!(config.lease() > Duration::from_secs(4)); assert!(config.counted(config.lease()) <=
-/// Duration::from_secs(4) + Duration::from_nanos(2));
+/// let mut config = Config::new(
+///     "billing".parse().unwrap(),
+///     "one".parse().unwrap(),
+///     "http://127.0.0.1:7001".parse().unwrap(),
+/// );
+/// config.founding = Founding::Expected(3);
+/// let config = config.check()?;
+/// // A leader counts on (3 + 1) heartbeats by the slowest clock.
+/// assert!(config.lease() > Duration::from_secs(4));
+/// assert!(config.counted(config.lease()) <= Duration::from_secs(4) + Duration::from_nanos(2));
 /// # Ok::<(), tenure_core::voter::ConfigError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
