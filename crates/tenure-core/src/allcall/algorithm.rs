@@ -128,7 +128,6 @@ impl Election {
         if self.observation.is_some() { Voice::Ask } else { Voice::Silent }
     }
 
-    /// The entry of this process in a call or a reply.
     fn entry(&mut self, context: &Context<'_>) -> Entry {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
@@ -174,7 +173,6 @@ impl Allcall {
         self.owe(answer, call.entries.iter().map(asked).collect(), true, out);
     }
 
-    /// Answers all calls and questions since the last reply.
     pub(super) fn reply(&mut self, out: &mut Out) {
         let (answers, asked) = self.pings.replies.take(self.now.boot);
         let mut entries = Vec::new();

@@ -31,7 +31,6 @@ impl Reading {
     }
 }
 
-/// The wall clock of this process, as rounds have shown it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Clock {
     /// The clock is the wrong one: this process neither stands nor renews.

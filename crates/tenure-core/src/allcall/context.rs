@@ -36,7 +36,6 @@ pub(super) struct Context<'a> {
     pub(super) now: BothClocks,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Me,
-    /// Whether there is a connection to the bus.
     pub(super) connected: bool,
     /// Whether the wall clock of this process is wrong (ruling 4).
     pub(super) clock_off: bool,
@@ -106,7 +105,6 @@ mod tests {
         WallTime::from_nanos(EPOCH.saturating_add_signed(by))
     }
 
-    /// A context at this time, with empty parts.
     fn at<T>(now: BothClocks, config: &Config, see: impl FnOnce(&Context<'_>) -> T) -> T {
         let config = config.clone().check().unwrap();
         let who = Participant { id: config.id.clone(), incarnation: 1 };

@@ -76,14 +76,11 @@ pub enum OwnEvent {
     SameRank {
         who: Participant,
     },
-    /// The server takes only packets that are too small.
     PayloadTooSmall {
-        /// The `max_payload` of the server.
         max_payload: usize,
         /// The least number of bytes that are needed.
         needed: usize,
     },
-    /// An input had no effect.
     Ignored(Ignored),
 }
 
@@ -92,7 +89,6 @@ pub enum OwnEvent {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
     OtherCluster,
-    /// A packet of a participant with other times.
     OtherTimes,
     /// A packet whose parts contradict each other: a list that is too long, a round or term of
     /// zero, a part beyond the last, a first-hand claim with another rank than its sender's.

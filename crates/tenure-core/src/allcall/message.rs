@@ -61,7 +61,6 @@ pub struct Header {
     pub rank: Rank,
     /// The sender's wall clock at the send. Compared, never waited for.
     pub sent: WallTime,
-    /// The times of the sender.
     pub times: Times,
     /// Whether the sender has finished its first initial wait: a newcomer refuses to start if its
     /// times differ from those of such a participant (ruling 6).
@@ -107,7 +106,6 @@ pub struct Part {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ask {
     pub round: Round,
-    /// The part of the questions in this round.
     pub part: Part,
     /// At least one, at most [`ENTRIES_MAX`], each once.
     pub elections: Vec<ElectionName>,
@@ -117,7 +115,6 @@ pub struct Ask {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
     pub round: Round,
-    /// The part of the calls in this round.
     pub part: Part,
     /// At least one, at most [`ENTRIES_MAX`], each election once.
     pub entries: Vec<Entry>,

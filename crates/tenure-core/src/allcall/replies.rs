@@ -16,7 +16,6 @@ pub(super) struct Replies {
     /// Their elections, and whether the reply has to name each.
     elections: BTreeMap<ElectionName, bool>,
     last: Option<Time>,
-    /// The next reply leaves no earlier.
     not_before: Time,
 }
 

@@ -25,11 +25,9 @@ struct OpenRound {
     parts: Vec<SentPart>,
     /// Half a heartbeat has passed since `sent`.
     judged: bool,
-    /// The wall clock of each participant that has answered.
     answered: BTreeMap<Participant, Reading>,
 }
 
-/// The kind and the part of an own packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OwnPacket {
     pub(super) asks: bool,
@@ -49,7 +47,6 @@ pub(super) struct SentPart {
 pub(super) struct ClosedRound {
     pub(super) round: Round,
     pub(super) parts: Vec<SentPart>,
-    /// The clocks of the participants that have answered.
     pub(super) readings: Vec<Reading>,
 }
 
@@ -59,7 +56,6 @@ impl Rounds {
         self.last
     }
 
-    /// Opens the round whose packets leave now.
     pub(super) fn open(&mut self, sent: Time, parts: Vec<SentPart>) {
         let answered = BTreeMap::new();
         let open = OpenRound { opened: sent, sent, parts, judged: false, answered };

@@ -21,7 +21,6 @@ struct MemberTerm {
     term: u64,
 }
 
-/// A call without an answer, or a watch that goes on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Call {
     pub(super) asker: Asker,
@@ -97,7 +96,6 @@ impl Calls {
         self.term = None;
     }
 
-    /// Drops a call, so that its answer is ignored.
     pub(super) fn forget(&mut self, id: CallId) {
         if let Some(Call { due: Some(due), .. }) = self.open.remove(&id) {
             self.due.remove(&(due, id));

@@ -12,7 +12,6 @@ pub type Command = crate::Command<Extra>;
 /// A request that only elections on etcd offer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
-    /// Replace the value of the own key.
     Proclaim { value: Value },
 }
 

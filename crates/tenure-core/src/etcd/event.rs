@@ -45,21 +45,27 @@ pub enum OwnEvent {
     /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its
     /// disk. Fences may come again.
     WentBack {
-        /// The highest revision before.
         from: Revision,
         to: Revision,
     },
     /// etcd refuses a necessary request, which the process will repeat.
-    Obstacle { doing: &'static str, refusal: Refusal },
+    Obstacle {
+        doing: &'static str,
+        refusal: Refusal,
+    },
     /// A call had no certain outcome. The process finds out, or undoes, its effects.
-    Unsure { doing: &'static str, why: Arc<str> },
+    Unsure {
+        doing: &'static str,
+        why: Arc<str>,
+    },
     /// A key of ours appeared after its candidate had left, and is deleted (ruling 5).
-    LateKey { key: Bytes },
+    LateKey {
+        key: Bytes,
+    },
     /// A candidate waits behind this foreign key, or an observer reads it as the first: no
     /// candidate becomes leader while it is there. `None` when an observer reads no foreign key as
     /// the first any more.
     Foreign(Option<Foreign>),
-    /// An input had no effect.
     Ignored(Ignored),
 }
 
@@ -72,7 +78,6 @@ pub enum Objection {
         other: ElectionName,
     },
     EndsInSlash,
-    /// No room for another election.
     Full {
         elections: usize,
     },

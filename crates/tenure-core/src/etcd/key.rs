@@ -127,7 +127,6 @@ pub(super) fn prefix(namespace: &str, election: &ElectionName) -> Bytes {
     format!("{namespace}{election}/").as_str().into()
 }
 
-/// The key of the candidate that `lease` belongs to.
 pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> Bytes {
     format!("{namespace}{election}/{lease}").as_str().into()
 }

@@ -21,7 +21,6 @@ pub struct CallId(pub u64);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     Request(Request),
-    /// From etcd, or from the driver on its behalf.
     Answer(Answer),
 }
 
@@ -115,7 +114,6 @@ pub enum Act {
     Delete {
         key: Bytes,
     },
-    /// Reads one key at most.
     Read(Read),
 }
 
@@ -162,7 +160,6 @@ pub enum Pick {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
     pub call: CallId,
-    /// The header of the answer, if etcd has answered.
     pub header: Option<Header>,
     pub reply: Reply,
 }
@@ -207,10 +204,7 @@ pub enum Reply {
     /// Watched keys have changed. All events of one revision come together.
     Changed(Vec<Change>),
     /// The watch began before the oldest revision that etcd has, and has ended.
-    Compacted {
-        /// The oldest revision that etcd has.
-        revision: Revision,
-    },
+    Compacted { revision: Revision },
     /// Refused: etcd has carried out nothing, but for [`Refusal::NoSpace`]. A watch has ended.
     Refused(Refusal),
     /// The outcome is not known: no answer in time, or a connection lost, or an error that does not
@@ -273,7 +267,6 @@ pub struct KeyValue {
     pub created: Revision,
     /// The revision of the last write.
     pub modified: Revision,
-    /// The lease that carries the key, if any.
     pub lease: Option<LeaseId>,
 }
 

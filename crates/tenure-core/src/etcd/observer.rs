@@ -19,7 +19,6 @@ use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 
-/// An observed election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observer {
     election: ElectionName,
@@ -206,7 +205,6 @@ impl Observer {
         self.look(context);
     }
 
-    /// Drops the look and the watch.
     pub(super) fn stop(&mut self, calls: &mut Calls, out: &mut Out) {
         if let Some(look) = self.look.take() {
             calls.forget(look);

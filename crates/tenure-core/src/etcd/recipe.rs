@@ -533,7 +533,6 @@ impl Candidate {
 // the participant is really dead." A candidate deletes its key by revision, again and again until
 // the lease would have ended (ruling 5, E4).
 impl Candidate {
-    /// Stops contending or leading.
     pub(super) fn resign(&mut self, context: &mut CandidateContext<'_>) {
         if self.next.take().is_some() {
             return self.tell(Event::Ended(End::Withdrawn), context.out);

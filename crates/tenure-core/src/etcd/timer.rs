@@ -8,17 +8,14 @@ pub enum Timer {
     /// The session reads to see the term, or asks for a lease.
     Establish,
     Renewal,
-    /// The lease counts as over.
     LeaseEnd,
     /// The session asks for a lease of a new term, or moves keys to it.
     NewTerm,
-    /// The lease that was handed in is renewed.
     GivenLease,
     /// The session revokes a lease that no candidate needs.
     Revoke,
     Answer,
     Create,
-    /// A candidate that waits, or a leader, looks at the queue.
     Look,
     /// A candidate that leaves deletes its key again, or looks for a late key.
     Leave,

@@ -189,7 +189,6 @@ impl Slot {
         emit(None, OwnEvent::Assigned { partition: self.partition }, context.out);
     }
 
-    /// The partition belongs to this process no more.
     fn unassign(&mut self, lost: bool, context: &mut Context<'_>) {
         if self.assigned.take().is_none() {
             return;
@@ -307,7 +306,6 @@ impl Slot {
 // The text has no claims. In `at_most_one` the log decides, and the group only nominates (ruling
 // 1): an owner claims the partition, and a claim of another process of the group voids it.
 impl Slot {
-    /// Publishes a claim, if one is wanted and due.
     fn bid(&mut self, context: &mut Context<'_>) {
         if !context.by_claims() {
             return;

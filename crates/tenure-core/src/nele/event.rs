@@ -19,7 +19,6 @@ pub enum OwnEvent {
     Assigned {
         partition: Partition,
     },
-    /// The partition belongs to this process no more.
     Unassigned {
         partition: Partition,
         /// Whether the partition was lost: the session had ended, and another process may own it
@@ -80,7 +79,6 @@ pub enum OwnEvent {
     Halted {
         why: Arc<str>,
     },
-    /// An input had no effect.
     Ignored(Ignored),
 }
 
@@ -94,12 +92,12 @@ pub enum Void {
     },
     /// Records are missing: the next record does not follow the last one.
     Jump {
-        /// The expected offset.
         next: u64,
         came: u64,
     },
-    /// Reading was interrupted.
-    Broken { why: Arc<str> },
+    Broken {
+        why: Arc<str>,
+    },
 }
 
 /// The reason for which an input had no effect. Each is counted, and none is logged for each
@@ -111,9 +109,7 @@ pub enum Ignored {
     Repeated,
     /// A rebalance of an earlier membership, or one that was heard before.
     OldRebalance,
-    /// No such partition.
     NoPartition,
-    /// No room for another process.
     Full,
     /// A second campaign, or a command that this protocol does not offer.
     Command,

@@ -21,7 +21,6 @@ pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     Request(Request),
-    /// From the ledger, or from the driver on its behalf.
     Report(Report),
 }
 
@@ -67,8 +66,10 @@ pub enum Target {
 pub enum Report {
     /// The topic as it is now. The driver looks at least every few minutes, after each lost
     /// connection, and before each position that it finds for a member.
-    Topic { id: TopicId, partitions: u32 },
-    /// The partitions of this process have changed.
+    Topic {
+        id: TopicId,
+        partitions: u32,
+    },
     Rebalance(Rebalance),
     /// The process has left the group, or the wait for that is over.
     Left(Membership),
@@ -81,9 +82,17 @@ pub enum Report {
     },
     /// The records of a partition since the last such report of the same reading, in order, without
     /// a gap.
-    Records { partition: Partition, reading: Reading, records: Vec<Record> },
+    Records {
+        partition: Partition,
+        reading: Reading,
+        records: Vec<Record>,
+    },
     /// Reading was interrupted: out of range, a reset, a log that was truncated.
-    Broken { partition: Partition, reading: Reading, why: Arc<str> },
+    Broken {
+        partition: Partition,
+        reading: Reading,
+        why: Arc<str>,
+    },
     Published {
         number: EntryNumber,
         partition: Partition,
@@ -93,15 +102,15 @@ pub enum Report {
     },
     /// The client cannot go on as this member of this topic, for a reason that time does not mend:
     /// another client with its static id has fenced it off, or it is not authorized any more.
-    Fatal { why: Arc<str> },
+    Fatal {
+        why: Arc<str>,
+    },
 }
 
 /// The identity of a topic, which differs from another topic of the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TopicId {
-    /// The id of the cluster of brokers.
     pub cluster: Arc<str>,
-    /// The id of the topic in that cluster.
     pub topic: u128,
 }
 
@@ -111,7 +120,6 @@ pub struct Rebalance {
     pub membership: Membership,
     pub id: RebalanceId,
     pub change: Change,
-    /// The partitions that change; may be empty.
     pub partitions: Vec<Partition>,
 }
 

@@ -18,7 +18,6 @@ pub(super) struct Peers {
     members: BTreeMap<Process, Member>,
     /// Processes of this group with other terms, and the latest end of their present leaderships.
     unlike: BTreeMap<Process, (Time, Terms)>,
-    /// Processes of this group with other terms, beyond the limit.
     crowd: Crowd,
     /// A process may have been silent for too long at this time.
     check: Option<Time>,
@@ -30,10 +29,8 @@ pub(super) struct Peers {
     changed: bool,
 }
 
-/// Processes of this group with other terms, taken together.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Crowd {
-    /// The latest end of their leaderships.
     until: Time,
     /// The longest time that a claimant among them may lead after it was heard.
     longest: Duration,
@@ -43,7 +40,6 @@ struct Crowd {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Member {
-    /// The last time at which the process was heard.
     at: Time,
     number: EntryNumber,
     host: NodeName,
@@ -268,7 +264,6 @@ impl Peers {
         })
     }
 
-    /// The roles for which present members of a group stand.
     pub(super) fn stands(&self, group: &ClusterName) -> impl Iterator<Item = RoleRange> {
         let there = self.members.values().filter(move |one| !one.silent && one.group == *group);
         there.flat_map(|member| member.stands.iter().copied())

@@ -22,7 +22,6 @@ pub(super) struct Reader {
     pub(super) partition: Partition,
     pub(super) reading: Reading,
     pub(super) place: Place,
-    /// The number of searches in a row without an end.
     failures: u32,
 }
 
@@ -86,7 +85,6 @@ impl Reader {
         }
     }
 
-    /// The time of the next search for the end.
     pub(super) const fn due(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { again, .. } => Some(again),
@@ -135,7 +133,6 @@ impl Reader {
         }
     }
 
-    /// The offset of the next record, once the end was found.
     pub(super) const fn next(&self) -> Option<u64> {
         match self.place {
             Place::At { next, .. } => Some(next),
@@ -172,7 +169,6 @@ impl Reader {
         waited
     }
 
-    /// Looks for the end again after a pause.
     pub(super) fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
         let draw = |bound| context.draw.span(bound, "", "seek", self.reading.attempt);
@@ -181,7 +177,6 @@ impl Reader {
         self.place = Place::Seeking { again, missed };
     }
 
-    /// Whether these records repeat the last ones.
     pub(super) fn repeats(&mut self, records: &Vec<Record>) -> bool {
         let Place::At { last, .. } = &mut self.place else { return false };
         let mut hasher = SipHasher13::new();

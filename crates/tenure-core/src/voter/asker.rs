@@ -55,7 +55,6 @@ pub struct Asker {
     /// The next round of questions begins at this time.
     next: Time,
     last: u64,
-    /// Questions without an answer.
     open: BTreeMap<Call, Question>,
     seeds: BTreeSet<VoterUrl>,
     /// Addresses that voters have named, each with the number of questions in a row without an
@@ -72,7 +71,6 @@ struct Question {
     due: Time,
 }
 
-/// The last answer of one voter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct LastAnswer {
     who: Participant,
@@ -84,7 +82,6 @@ struct LastAnswer {
     electorate: Option<Electorate>,
 }
 
-/// The application observes the election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Observation {
     since: Time,

@@ -6,7 +6,6 @@ use crate::time::Time;
 
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Beat {
-    /// This voter sends the next heartbeat at this time.
     pub(super) due: Time,
     seq: u64,
 }

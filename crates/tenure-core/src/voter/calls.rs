@@ -18,7 +18,6 @@ pub(super) const WAITERS_MAX: usize = 8;
 /// A request of another voter that is answered later: its sender and its call.
 pub(super) type Exchange = (Peer, Call);
 
-/// The purpose of a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Purpose {
     Register,
@@ -46,7 +45,6 @@ pub(super) enum Purpose {
     Tell,
 }
 
-/// A request without an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Open {
     pub(super) to: VoterUrl,
@@ -57,7 +55,6 @@ pub(super) struct Open {
     pub(super) purpose: Purpose,
 }
 
-/// The requests of this voter without an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Calls {
     last: u64,
@@ -95,13 +92,11 @@ impl Calls {
         Some(open)
     }
 
-    /// Takes a request that was not answered in time.
     pub(super) fn overdue(&mut self, now: Time) -> Option<Open> {
         let (_, call) = *self.due.first().filter(|(due, _)| *due <= now)?;
         self.close(call)
     }
 
-    /// The next request is overdue at this time.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }

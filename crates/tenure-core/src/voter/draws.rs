@@ -20,7 +20,6 @@ impl Draws {
         self.source = Draw::new(seed);
     }
 
-    /// A random wait below `bound`.
     pub(super) fn wait(&mut self, bound: Duration, election: &ElectionName) -> Duration {
         self.made += 1;
         self.source.span(bound, election.as_str(), "wait", self.made)

@@ -25,7 +25,6 @@ pub struct Fingerprint(pub u128);
 /// A voter that has a vote.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
-    /// Its `voter-id`.
     pub id: NodeName,
     /// The memory of the member: a voter of the same id whose directory was lost has no vote.
     pub identity: Identity,
@@ -81,7 +80,6 @@ impl Electorate {
         self.members.iter().find(|member| member.id == *id)
     }
 
-    /// The ids of the members, without this one.
     pub(super) fn others(&self, me: &NodeName) -> Vec<NodeName> {
         let ids = self.members.iter().map(|member| &member.id);
         ids.filter(|id| *id != me).cloned().collect()

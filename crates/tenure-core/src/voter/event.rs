@@ -66,10 +66,7 @@ pub enum Breach {
     /// voter gets its vote back by `members remove` and `members add`.
     LostDirectory,
     /// No counter is left for another ballot: this voter starts none any more.
-    NoCounterLeft {
-        /// The highest counter in a message.
-        highest: u64,
-    },
+    NoCounterLeft { highest: u64 },
     /// A voter has sent two votes or two results in one ballot (V5).
     Equivocation { id: NodeName, ballot: Ballot },
 }
@@ -87,7 +84,6 @@ pub enum Ignored {
     OtherNetwork,
     /// A refused request. The answer says why.
     Refused,
-    /// No room for another voter or request.
     Full,
     /// A second campaign, or a command that this protocol does not offer.
     Command,

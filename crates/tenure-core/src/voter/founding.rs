@@ -24,7 +24,6 @@ pub(super) struct Foundation {
     apart: BTreeMap<NodeName, OtherFounder>,
 }
 
-/// A first voter that has accepted another set.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct OtherFounder {
     heard: Time,
@@ -66,12 +65,10 @@ impl Foundation {
         self.strangers.insert(id.clone(), now);
     }
 
-    /// Whether a member was heard with another identity lately.
     pub(super) fn is_stranger(&self, id: &NodeName, now: Time, lately: Duration) -> bool {
         self.strangers.get(id).is_some_and(|at| now.since(*at) <= lately)
     }
 
-    /// The members that were heard with another identity, lately or before.
     pub(super) fn strangers(&self) -> impl Iterator<Item = &NodeName> {
         self.strangers.keys()
     }

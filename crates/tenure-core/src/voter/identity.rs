@@ -17,7 +17,6 @@ pub struct Identity(pub u128);
 /// A participant: a voter in one run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Participant {
-    /// Its `voter-id`.
     pub id: NodeName,
     pub identity: Identity,
     /// 128 random bits, drawn when the process starts.

@@ -24,11 +24,9 @@ pub(super) struct Neighbour {
     pub(super) seq: u64,
     /// Since this time the voter answers this one, and has not called it.
     pub(super) uncalled: Time,
-    /// The number of requests in a row without an answer.
     pub(super) misses: u32,
     /// The last time at which another voter said that this one does not answer.
     pub(super) doubted: Option<Time>,
-    /// Since this time the voter is no longer shown.
     pub(super) dropped: Option<Time>,
     /// This run has answered a request, so it is there.
     pub(super) answers: bool,
@@ -142,7 +140,6 @@ impl KnownVoters {
         self.voters.values()
     }
 
-    /// The voters that were not dropped.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Neighbour> {
         self.voters.values().filter(|known| known.dropped.is_none())
     }

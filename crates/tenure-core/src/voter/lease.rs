@@ -19,16 +19,13 @@ pub(super) struct Candidacy {
     pub(super) releasing: Option<EndedLeadership>,
 }
 
-/// The application wants to lead.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Campaign {
     pub(super) value: Value,
     pub(super) lease: Option<Lease>,
-    /// The wait that was reported last.
     pub(super) waits: Option<Waiting>,
 }
 
-/// The lease of a leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) leadership: Leadership,
@@ -79,7 +76,6 @@ impl Candidacy {
         }
     }
 
-    /// Ends the leadership, and with it the campaign.
     pub(super) fn end(&mut self) -> Option<Lease> {
         let lease = self.take_lease()?;
         self.campaign = None;
@@ -133,7 +129,6 @@ impl Lease {
         true
     }
 
-    /// The time until which a quorum of this electorate has promised.
     pub(super) fn quorum_ends(&self, electorate: &Electorate) -> Option<Time> {
         qth_largest(&self.promises, electorate)
     }

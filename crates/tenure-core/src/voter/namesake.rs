@@ -5,11 +5,9 @@ use core::time::Duration;
 use super::identity::VoterUrl;
 use crate::time::Time;
 
-/// Signs of another process with the id of this voter.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Namesake {
     pub(super) mixed: Option<Time>,
-    /// The address of that process.
     url: Option<VoterUrl>,
     heard: Time,
     /// The first time at which another voter said that this run is over.

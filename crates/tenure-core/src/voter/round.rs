@@ -16,7 +16,6 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Ballots {
     pub(super) round: Option<Round>,
-    /// The most recent result.
     pub(super) last: Option<ElectionDto>,
     joined: Option<Ballot>,
     /// The highest counter in a message of a voter.
@@ -25,7 +24,6 @@ pub(super) struct Ballots {
     used_up: bool,
 }
 
-/// A vote.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Cast {
     pub(super) who: Participant,
@@ -43,7 +41,6 @@ pub(super) struct Round {
     pub(super) cast: Time,
     /// This voter counts the votes that are there at this time.
     counts: Time,
-    /// The ballot is over at this time.
     pub(super) ends: Time,
     pub(super) votes: BTreeMap<NodeName, Cast>,
     /// The voters that the own vote did not reach.
@@ -136,7 +133,6 @@ impl Round {
         }
     }
 
-    /// The next deadline of the round.
     pub(super) const fn due(&self) -> Time {
         if self.counted { self.ends } else { self.counts }
     }
@@ -160,7 +156,6 @@ impl Round {
         })
     }
 
-    /// Adds the result of a member.
     pub(super) fn add_result(
         &mut self,
         by: &Participant,
@@ -238,7 +233,6 @@ impl Round {
         Leadership { leader: leader.clone(), ballot: self.ballot.clone() }
     }
 
-    /// The voters that endorse this participant, and their promises.
     pub(super) fn endorsed(
         &self,
         who: &Participant,

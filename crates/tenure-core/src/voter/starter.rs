@@ -16,7 +16,6 @@ pub(super) struct Starter {
     /// here.
     pub(super) forced: bool,
     pub(super) poll: Option<Poll>,
-    /// The number of ballots in a row without a leader.
     pub(super) failures: u32,
     /// The last leader, which is silent now.
     pub(super) suspect: Option<NodeName>,

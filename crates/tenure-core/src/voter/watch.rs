@@ -9,7 +9,6 @@ use crate::name::{NodeName, Value};
 use crate::time::Time;
 use crate::view::View;
 
-/// The leader as this voter sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Watch {
     pub(super) followed: Option<FollowedLeader>,
@@ -30,7 +29,6 @@ pub(super) struct FollowedLeader {
     certain: Option<Time>,
 }
 
-/// The application observes the election.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Observation {
     shown: Option<View>,
@@ -116,7 +114,6 @@ impl Watch {
         is_news
     }
 
-    /// Notes the view that the application sees.
     pub(super) fn show(&mut self, view: View) {
         self.observed = Some(Observation { shown: Some(view) });
     }
@@ -137,7 +134,6 @@ impl Observation {
         }
     }
 
-    /// Whether this view differs from the last one that was shown.
     pub(super) fn is_news(&self, view: &View) -> bool {
         self.shown.as_ref().is_none_or(|shown| !shown.is_same(view))
     }

@@ -105,7 +105,6 @@ impl Writes {
     }
 }
 
-/// Whether this effect reports an end.
 const fn is_end(effect: &Effect) -> bool {
     let event = match effect {
         Effect::Lower { .. } => return true,

@@ -6,7 +6,6 @@ use crate::name::Value;
 use crate::time::{Time, WallTime};
 use crate::waiting::Waiting;
 
-/// The campaign of this process in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Campaign {
     value: Value,
@@ -16,10 +15,11 @@ pub(in crate::allcall) struct Campaign {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) enum Phase {
-    /// The process does not lead.
     Waiting,
     /// The process has granted itself a lease, and has not heard its own claim.
-    Granted { lease: Lease },
+    Granted {
+        lease: Lease,
+    },
     Leading {
         lease: Lease,
         /// The next lease, until the process has heard its own claim to it.
@@ -74,7 +74,6 @@ impl Campaign {
         Self { value, phase: Phase::Waiting, waits: None }
     }
 
-    /// The time at which the leadership ends without a renewal.
     pub(in crate::allcall) fn ends(&self) -> Option<Time> {
         match &self.phase {
             Phase::Leading { lease, .. } => Some(lease.ends),
@@ -82,7 +81,6 @@ impl Campaign {
         }
     }
 
-    /// Whether the process leads, and has heard of a greater claim.
     pub(in crate::allcall) fn is_beaten(&self) -> bool {
         matches!(self.phase, Phase::Leading { beaten: true, .. })
     }

@@ -23,13 +23,10 @@ pub(in crate::allcall) struct KnownClaim {
     pub(in crate::allcall) ends: Time,
     /// The leader leads until then at least, unless it gives up.
     pub(in crate::allcall) certain: Time,
-    /// This E was heard first at this time.
     since: Time,
-    /// The claim was heard last at this time.
     pub(in crate::allcall) last: Time,
 }
 
-/// The source of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
@@ -98,7 +95,6 @@ impl Claims {
         Ok(true)
     }
 
-    /// Makes room for a greater claim.
     fn drop_least(&mut self, heard: &KnownClaim) -> bool {
         let claims = self.0.values().map(|known| &known.claim);
         let least = claims.reduce(|least, claim| {
@@ -122,7 +118,6 @@ impl Claims {
         current
     }
 
-    /// The claims that are believed at `now`.
     pub(in crate::allcall) fn live(&self, now: Time) -> impl Iterator<Item = &KnownClaim> {
         self.0.values().filter(move |known| known.ends > now)
     }
@@ -187,13 +182,11 @@ impl KnownClaim {
 }
 
 impl LeaderClaim {
-    /// The hash of the claim in place of the claim.
     pub(in crate::allcall) fn digest(&self) -> Digest {
         digest(&self.leader, self.term, self.until)
     }
 }
 
-/// The hash of a claim of `leader`.
 pub(in crate::allcall) fn digest(leader: &Participant, term: u64, until: WallTime) -> Digest {
     let mut hasher = SipHasher13::new();
     hasher.write(leader.id.as_str().as_bytes());

@@ -27,12 +27,10 @@ struct Doubt {
 
 /// The view of another participant: the claim that it follows, if any.
 pub(in crate::allcall) struct Statement<'a> {
-    /// The sender's wall clock.
     pub(in crate::allcall) sent: WallTime,
     /// The longest time between two of its calls.
     pub(in crate::allcall) beat: Duration,
     pub(in crate::allcall) digest: Digest,
-    /// The claim itself, if it is known.
     pub(in crate::allcall) claim: Option<&'a LeaderClaim>,
 }
 
@@ -79,7 +77,6 @@ impl Doubts {
         self.0.values().any(|doubt| now <= doubt.until)
     }
 
-    /// Forgets statements that were not repeated.
     pub(in crate::allcall) fn expire(&mut self, now: Time) {
         self.0.retain(|_, doubt| now <= doubt.until);
     }

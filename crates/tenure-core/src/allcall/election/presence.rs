@@ -12,20 +12,17 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Presence(BTreeMap<Participant, Signs>);
 
-/// The signs of one candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Signs {
     rank: Rank,
     /// The last time at which the candidate was eligible, unless it has said since that it is not.
     eligible: Option<Time>,
-    /// When its call was heard last.
     called: Option<Time>,
     /// The candidate has called without a pause since this time.
     calls_since: Time,
     last: Time,
 }
 
-/// A packet that shows that its sender is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct Sign {
     pub(in crate::allcall) rank: Rank,
@@ -80,7 +77,6 @@ impl Presence {
         self.0.len()
     }
 
-    /// A candidate has stopped leading.
     pub(in crate::allcall) fn leave(&mut self, who: &Participant) {
         if let Some(seen) = self.0.get_mut(who) {
             seen.eligible = None;

@@ -103,7 +103,6 @@ impl Election {
         best.map(|(rank, who)| (rank, who.clone()))
     }
 
-    /// The best of the others, if it goes before this process.
     pub(in crate::allcall) fn better(&self, context: &Context<'_>) -> Option<Participant> {
         let best = self.best_other(context);
         best.filter(|(rank, who)| !context.me.goes_before(*rank, who)).map(|(_, who)| who)

@@ -42,7 +42,6 @@ pub(in crate::allcall) struct Election {
     pub(in crate::allcall) booking: Booking,
 }
 
-/// The waits before this process may call or stand.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Wait {
     /// The end of the initial wait. `None` without a connection.
@@ -55,13 +54,11 @@ pub(in crate::allcall) struct Wait {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct ElectionRound {
     pub(in crate::allcall) valid: bool,
-    /// The end of the last round.
     pub(in crate::allcall) closed: Time,
     pub(in crate::allcall) called: bool,
     pub(in crate::allcall) announced: bool,
 }
 
-/// The other candidates, as far as they were heard.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Others {
     pub(in crate::allcall) claims: Claims,
@@ -106,7 +103,6 @@ pub(in crate::allcall) enum Voice {
 }
 
 impl Election {
-    /// A new election, which listens once there is a connection.
     pub(in crate::allcall) fn new(name: ElectionName) -> Self {
         Self {
             name,
@@ -140,7 +136,6 @@ impl Election {
         self.campaign.as_ref().is_none_or(|campaign| campaign.phase != Phase::Waiting)
     }
 
-    /// Whether the election can be dropped.
     pub(in crate::allcall) fn is_over(&self, now: Time) -> bool {
         let ended = self.campaign.is_none() && self.release.is_none();
         ended && self.observation.is_none() && self.kept <= now
@@ -215,7 +210,6 @@ impl Election {
         }
     }
 
-    /// The next deadline of the election.
     pub(in crate::allcall) fn due(&self, now: Time) -> Option<Time> {
         let lapses = self.campaign.as_ref().and_then(Campaign::ends);
         let kept = Some(self.kept).filter(|kept| *kept > now);

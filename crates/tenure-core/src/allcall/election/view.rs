@@ -14,7 +14,6 @@ use crate::view::{LeaderView, View};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Election {
-    /// Reports a changed view or wait.
     pub(in crate::allcall) fn tell(&mut self, context: &mut Context<'_>) {
         self.tell_view(context);
         self.tell_waiting(context);

@@ -35,7 +35,6 @@ pub struct Allcall {
     /// The end of the first initial wait, once it has begun.
     pub(in crate::allcall) joined: Option<Time>,
     pub(in crate::allcall) times: TimesInUse,
-    /// The reason why this process takes no part at all.
     pub(in crate::allcall) refused: Option<Arc<str>>,
     pub(in crate::allcall) elections: BTreeMap<ElectionName, Election>,
     pub(in crate::allcall) deadlines: Deadlines,

@@ -14,7 +14,6 @@ pub(in crate::allcall) struct TimesInUse {
     pub(super) told: bool,
 }
 
-/// A participant with other times.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct OtherTimes {
     pub(super) who: Participant,

@@ -28,7 +28,6 @@ use crate::name::{ElectionName, Value};
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// The part of this process in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
@@ -67,7 +66,9 @@ pub(super) enum Phase {
         unsure: bool,
     },
     /// A key under the own name, of another campaign, has to go first.
-    Clearing { revision: Revision },
+    Clearing {
+        revision: Revision,
+    },
     /// The candidate has a key, and waits until it is the first.
     Queued {
         revision: Revision,
@@ -77,12 +78,13 @@ pub(super) enum Phase {
     Leading {
         revision: Revision,
         fence: Fence,
-        /// The candidate has reported that long work may begin.
         settled: bool,
     },
     /// The candidate deletes its key. The revision is unknown after a create without a certain
     /// outcome.
-    Leaving { revision: Option<Revision> },
+    Leaving {
+        revision: Option<Revision>,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -146,7 +148,6 @@ impl Candidate {
         self.phase != Phase::Over && !self.denied
     }
 
-    /// Whether the candidate contends or leads, or is about to.
     pub(super) const fn is_active(&self) -> bool {
         self.next.is_some() || !matches!(self.phase, Phase::Over | Phase::Leaving { .. })
     }
@@ -173,7 +174,6 @@ impl Candidate {
         matches!(self.call, Some((_, Step::Create)))
     }
 
-    /// The lease on which etcd may still carry out a create.
     pub(super) const fn late_key_on(&self) -> Option<LeaseId> {
         self.late_on
     }
@@ -190,7 +190,6 @@ impl Candidate {
         if self.call.is_some() { None } else { self.again }
     }
 
-    /// The purpose of its next action.
     pub(super) const fn timer(&self) -> Timer {
         match self.phase {
             Phase::Creating { .. } | Phase::Clearing { .. } => Timer::Create,

@@ -174,7 +174,6 @@ impl Session {
         Renewal::Idle { until, bare: None }
     }
 
-    /// Asks for a lease of another id in the same term.
     fn ask_anew(&mut self, grant: Grant, is_ours: bool, context: &mut Context<'_>) -> Grant {
         let term = grant.term;
         if is_ours {
@@ -253,7 +252,6 @@ impl Session {
         SessionEvent::Nothing
     }
 
-    /// etcd has answered the transaction that confirms the keep-alive.
     fn on_read(
         &mut self,
         header: Option<Header>,

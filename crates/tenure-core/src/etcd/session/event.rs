@@ -26,7 +26,6 @@ pub(in crate::etcd) enum SessionEvent {
     Unread(ElectionName, Refusal),
 }
 
-/// The outcome of a transaction that moves keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) enum MoveReport {
     All {

@@ -22,7 +22,6 @@ pub(in crate::etcd) struct Grant {
     failures: u32,
 }
 
-/// The meaning of an answer for a grant.
 pub(super) enum GrantOutcome {
     /// Ask again for the lease, after a pause or at once.
     Wait,

@@ -6,7 +6,6 @@ use crate::etcd::key::{Bytes, LeaseId};
 use crate::etcd::message::{KeyValue, Revision};
 use crate::name::ElectionName;
 
-/// A key of a candidate of this process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) struct OwnKey {
     pub(in crate::etcd) election: ElectionName,
@@ -14,7 +13,6 @@ pub(in crate::etcd) struct OwnKey {
     pub(in crate::etcd) revision: Revision,
 }
 
-/// An own key, and the lease that it is on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) struct PlacedKey {
     pub(in crate::etcd) own: OwnKey,

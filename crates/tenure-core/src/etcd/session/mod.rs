@@ -63,11 +63,9 @@ pub(super) struct Session {
     pub(super) retired: RetiredLeases,
     pub(super) draws: Draws,
     pub(super) transactions: Transactions,
-    /// The number of failed attempts in a row.
     pub(super) failures: u32,
 }
 
-/// The phase of a session on its way to a lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) enum SessionPhase {
     #[default]
@@ -131,7 +129,6 @@ impl Session {
         self.given.is_some()
     }
 
-    /// Whether keys on this lease belong to this session.
     pub(super) fn owns(&self, lease: Option<LeaseId>) -> bool {
         let current = self.lease().map(|lease| lease.id);
         let given = self.given.as_ref().map(|given| given.lease);
@@ -204,7 +201,6 @@ impl Session {
         }
     }
 
-    /// The time at which the lease counts as over.
     fn end(&self) -> Option<Time> {
         self.lease().map(|lease| lease.proven.unwrap_or(lease.promised))
     }
@@ -290,12 +286,10 @@ impl Session {
         lease
     }
 
-    /// Whether the session has nothing left to do.
     pub(super) const fn is_idle(&self) -> bool {
         matches!(self.phase, SessionPhase::Idle) && self.retired.is_empty()
     }
 
-    /// The next deadline of the session.
     pub(super) fn due(&self) -> Option<Deadline> {
         let end = || Some(Timer::LeaseEnd.at(self.end()?));
         let own = match &self.phase {

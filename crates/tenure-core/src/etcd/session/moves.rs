@@ -27,7 +27,6 @@ impl Session {
         self.shift.bound(self.transactions.operations() / OPERATIONS)
     }
 
-    /// The election whose key comes next in this round.
     pub(in crate::etcd) fn next_of_round(&mut self) -> Option<ElectionName> {
         self.shift.pop()
     }

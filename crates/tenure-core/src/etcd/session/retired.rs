@@ -33,7 +33,6 @@ struct RetiredLease {
 pub(in crate::etcd) struct RetiredLeases(Vec<RetiredLease>);
 
 impl RetiredLease {
-    /// Whether no call about the lease is under way.
     const fn is_resting(&self) -> bool {
         self.grant.is_none() && self.call.is_none()
     }
@@ -44,7 +43,6 @@ impl RetiredLeases {
         self.0.is_empty()
     }
 
-    /// Revokes a lease that exists.
     pub(super) fn give_back(&mut self, lease: LeaseId, ttl: u32, context: &mut Context<'_>) {
         self.remember(lease, ttl, None, true, context);
     }
@@ -81,7 +79,6 @@ impl RetiredLeases {
         self.0.push(RetiredLease { lease, grant, made, call: None, again, until, failures: 0 });
     }
 
-    /// The time of the next revocation.
     pub(super) fn due(&self) -> Option<Time> {
         self.0.iter().filter(|retired| retired.is_resting()).map(|retired| retired.again).min()
     }

@@ -18,7 +18,6 @@ pub(in crate::etcd) struct Shift {
     call: Option<CallId>,
     asked: Vec<(ElectionName, Revision)>,
     again: Option<Time>,
-    /// The most keys that the next transaction moves.
     most: usize,
     /// The elections whose keys move in this round. A key that etcd refuses to move alone waits for
     /// the next round.
@@ -152,7 +151,6 @@ impl Shift {
         call.into_iter().for_each(|call| calls.forget(call));
     }
 
-    /// Begins to move keys to another lease.
     pub(super) fn restart(&mut self, context: &mut Context<'_>) {
         self.reset(context.calls);
         self.again = Some(context.now);

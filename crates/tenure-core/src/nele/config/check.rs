@@ -50,7 +50,6 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Checks each setting alone.
 fn shape(config: &Config) -> Result<(), ConfigError> {
     let bytes = config.election.as_str().len();
     if bytes > Config::ELECTION_MAX {

@@ -83,7 +83,6 @@ pub struct Config {
     pub grace: Duration,
     /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// The bounds on the memory of a process.
     pub limits: Limits,
 }
 

@@ -35,7 +35,6 @@ impl Group {
         matches!(self.phase, GroupPhase::In { heard: true })
     }
 
-    /// Whether the process has left, or leaves, by its own wish.
     pub(in crate::nele) const fn leaves(&self) -> bool {
         self.leaves
     }

@@ -192,7 +192,6 @@ impl Nele {
         }
     }
 
-    /// Takes the entry of another process.
     fn hear_entry(&mut self, entry: &Entry, out: &mut Out) {
         if entry.sender == self.me || entry.kind == Kind::Claim {
             return;
@@ -227,7 +226,6 @@ impl Nele {
         self.with_slot(partition, out, |slot, context| slot.on_published(number, offset, context));
     }
 
-    /// Ends all leaderships for good.
     fn halt(&mut self, why: Arc<str>, loss: Loss, out: &mut Out) {
         if self.halted.is_some() {
             return;

@@ -17,7 +17,6 @@ pub(in crate::nele) struct LastReports {
     pub(super) unwritten: BTreeMap<Partition, Arc<str>>,
 }
 
-/// Roles that no process fills, from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct VacantRoles {
     pub(super) first: Role,

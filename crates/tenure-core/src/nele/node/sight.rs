@@ -9,7 +9,6 @@ use crate::nele::reader::Reader;
 use crate::time::Time;
 use crate::view::View;
 
-/// The observers of this process, and the readings for them.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Sight {
     pub(super) roles: BTreeMap<Role, Observation>,
@@ -37,20 +36,16 @@ pub(super) struct Gaps {
     pub(super) silent: Option<SilentReading>,
 }
 
-/// A reading without a record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SilentReading {
     pub(super) partition: Partition,
     pub(super) reading: Reading,
-    /// The offset of the next record.
     pub(super) next: u64,
 }
 
-/// An observed role.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observation {
     pub(super) since: Time,
-    /// The view that was reported last.
     pub(super) shown: Option<View>,
     /// A view was reported for this or an earlier observer: an unknown view is then reported at
     /// once.
@@ -62,7 +57,6 @@ impl Sight {
         self.roles.remove(&role);
     }
 
-    /// Readings have changed: the next step looks for gaps.
     pub(in crate::nele) const fn look_for_gaps(&mut self) {
         self.gaps.look_at = Time::ZERO;
     }

@@ -30,7 +30,6 @@ pub struct Nele {
     pub(in crate::nele) now: Time,
     /// The last time at which this process noticed that it had been stopped.
     pub(in crate::nele) woke: Option<Time>,
-    /// The topic at the start.
     pub(in crate::nele) topic: TopicId,
     /// The reason for which this process never leads again.
     pub(in crate::nele) halted: Option<Arc<str>>,
@@ -50,7 +49,6 @@ pub struct Nele {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Log {
     pub(in crate::nele) sent: SendTimes,
-    /// The next record is published at this time.
     pub(in crate::nele) beat: Option<Time>,
     pub(in crate::nele) attempts: u64,
     /// The highest base of a fence of this process, or of its group.
@@ -142,7 +140,6 @@ impl Nele {
         all.map(|(role, campaign)| (*role, campaign))
     }
 
-    /// The roles for which this process stands, as ranges.
     pub(in crate::nele) fn stands(&self) -> Vec<RoleRange> {
         let mut roles: Vec<_> = self.campaigns().map(|(role, _)| role).collect();
         roles.sort();

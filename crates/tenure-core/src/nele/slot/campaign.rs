@@ -5,12 +5,10 @@ use crate::name::Value;
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// The campaign of this process for one role.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct Campaign {
     pub(in crate::nele) value: Value,
     pub(in crate::nele) phase: Phase,
-    /// The reason to wait that was reported last.
     pub(in crate::nele) waits: Option<Waiting>,
 }
 

@@ -18,7 +18,6 @@ pub(in crate::nele) struct SlotClaim {
     pub(in crate::nele) fenceless: Option<(Option<u32>, u64)>,
 }
 
-/// A claim that is not read back yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) enum Bid {
     #[default]
@@ -29,7 +28,6 @@ pub(in crate::nele) enum Bid {
         number: EntryNumber,
         /// The claim counts only if it is read back by this reading.
         reading: Reading,
-        /// The claim is given up at this time.
         until: Time,
         /// The ledger has appended the claim where this process will read it.
         kept: bool,
@@ -47,7 +45,6 @@ pub(in crate::nele) struct HeldClaim {
     /// No role is won before this time: G after `renewed`, and later if others of the group have a
     /// longer T. A leader leads on.
     pub(in crate::nele) begins: Time,
-    /// Fence of the most recent claim.
     pub(in crate::nele) fence: Fence,
     pub(in crate::nele) epoch: Option<u32>,
     /// The send of the latest own record that was read back after the claim.

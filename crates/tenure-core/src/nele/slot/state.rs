@@ -60,7 +60,6 @@ impl Slot {
         self.assigned.is_some()
     }
 
-    /// Whether this process reads the partition, or is about to.
     pub(in crate::nele) const fn is_read(&self) -> bool {
         self.reads.is_some()
     }
@@ -73,7 +72,6 @@ impl Slot {
         self.reads.as_ref()
     }
 
-    /// Whether the slot can be dropped.
     pub(in crate::nele) fn is_idle(&self) -> bool {
         let free = self.assigned.is_none() && self.reads.is_none() && self.news.is_none();
         let bare = self.claim.held.is_none() && !matches!(self.claim.bid, Bid::UnderWay { .. });
@@ -204,7 +202,6 @@ impl Slot {
         led
     }
 
-    /// Reports once that the lease of `role` is of full length.
     pub(in crate::nele) fn tell_settled(&mut self, role: Role, context: &mut Context<'_>) {
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
         let Phase::Leading { until, full, .. } = &mut campaign.phase else { return };

@@ -14,7 +14,6 @@ use crate::nele::identity::{Process, Role};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Slot {
-    /// Reports each changed reason to wait.
     pub(in crate::nele) fn tell_waiting(&mut self, context: &mut Context<'_>) {
         let waiting = self.campaigns.iter().filter(|(_, campaign)| !campaign.leads());
         let roles: Vec<Role> = waiting.map(|(role, _)| *role).collect();

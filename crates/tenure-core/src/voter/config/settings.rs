@@ -35,7 +35,6 @@ pub struct Config {
     /// `voter-url`: where others call it.
     pub url: VoterUrl,
     pub mode: Mode,
-    /// The first set of voters.
     pub founding: Founding,
     /// H, `heartbeat-interval`, from [`Config::HEARTBEAT_MIN`] to [`Config::HEARTBEAT_MAX`].
     /// Short: a lost leader is replaced sooner. Long: N² fewer requests. Default 1 s.
@@ -62,7 +61,6 @@ pub struct Config {
     /// leader that asks for more gets this. After a restart a voter is silent for its longest
     /// promise ever.
     pub lease_max: Option<Duration>,
-    /// The rule by which a known voter gets a vote.
     pub admission: Admission,
     /// A voter that was dropped is looked for so long. Default 10 min.
     pub forget_after: Duration,
@@ -106,7 +104,6 @@ pub struct Listed {
 /// The rule by which a known voter gets a vote (V9).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Admission {
-    /// By an operator only.
     #[default]
     Operator,
     Auto,

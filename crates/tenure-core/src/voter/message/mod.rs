@@ -62,7 +62,6 @@ pub enum Message {
 /// The caller, as far as the driver has authenticated it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Caller {
-    /// A voter, authenticated where authentication is configured.
     Voter(Header),
     Operator,
     /// Another caller that has not authenticated.
@@ -216,7 +215,6 @@ pub struct VoteDto {
     pub ballot: Ballot,
     /// L, as the sender would ask for it if it won.
     pub lease: Duration,
-    /// The electorate of the ballot.
     pub electorate: Electorate,
 }
 

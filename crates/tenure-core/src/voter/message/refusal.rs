@@ -21,9 +21,7 @@ pub enum Refusal {
     NotAllowed,
     /// Numbers or lists that contradict each other, in words.
     Malformed(&'static str),
-    /// This voter has no room for another one.
     Full,
-    /// This voter has no electorate yet.
     NotFounded,
     /// The caller, or this voter, has no vote in this electorate, or has a vote with another
     /// identity because a directory was lost.
@@ -77,9 +75,7 @@ pub enum Refusal {
 /// The reason for which an electorate stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unchanged {
-    /// The voter to be added has a vote.
     HasVote,
-    /// The voter to be removed has no vote.
     HasNone,
     Leads,
     /// The voter to be removed is there, and the leader would give its vote back at once.

@@ -85,7 +85,6 @@ impl Voter {
         self.memory.electorate.as_ref().is_some_and(|own| own.id > electorate.id)
     }
 
-    /// Whether this voter may acknowledge this leader (V7).
     pub(super) fn may_acknowledge(
         &mut self,
         lease: &LeaseDto,
@@ -114,7 +113,6 @@ impl Voter {
         }
     }
 
-    /// Whether this electorate may bind this voter, now.
     fn may_follow(&mut self, electorate: &Electorate, out: &mut Out) -> Result<(), Refusal> {
         match self.accepted() {
             None if !electorate.has(&self.me) => {

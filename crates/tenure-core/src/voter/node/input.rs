@@ -44,7 +44,6 @@ impl Voter {
         }
     }
 
-    /// A message of another voter, or of the driver.
     fn on_message(&mut self, from: Peer, message: Message, out: &mut Out) {
         match message {
             Message::Request { call, caller, ask, .. } => {
@@ -61,7 +60,6 @@ impl Voter {
         }
     }
 
-    /// Each deadline and its reason.
     fn dues(&self) -> [(Option<Time>, &'static str); 8] {
         [
             (self.candidacy.ends(), "the lease ends"),

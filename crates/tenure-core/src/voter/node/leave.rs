@@ -100,7 +100,6 @@ impl Voter {
         }
     }
 
-    /// The application gives up.
     pub(super) fn withdraw(&mut self, out: &mut Out) {
         if self.candidacy.lease().is_some() {
             return self.end(Loss::Resigned, out);

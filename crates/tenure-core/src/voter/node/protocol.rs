@@ -64,7 +64,6 @@ impl Voter {
     //
     // "Each voter periodically checks the health of every other voter." (S14 to S18)
 
-    /// A heartbeat interval has passed.
     pub(super) fn on_beat(&mut self, out: &mut Out) {
         self.beat.step(self.now, self.config.heartbeat);
         self.remember_longest(out);
@@ -206,7 +205,6 @@ impl Voter {
         self.judge_poll(out);
     }
 
-    /// Another voter answers the poll.
     pub(super) fn on_polled(&mut self, header: &Header, status: &StatusDto, out: &mut Out) {
         self.hear_endorsed(header, status.endorsed);
         if let Some(electorate) = &status.electorate {
@@ -217,7 +215,6 @@ impl Voter {
         }
     }
 
-    /// Another voter does not answer the poll.
     pub(super) fn on_poll_failed(&mut self, id: &NodeName, out: &mut Out) {
         if self.starter.miss(id) {
             self.judge_poll(out);

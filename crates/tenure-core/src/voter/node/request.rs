@@ -110,7 +110,6 @@ impl Voter {
         Ok(Some(Answer::Status(self.status(None))))
     }
 
-    /// Whether the caller is a member, where there are members.
     fn may_ask(&self, header: &Header) -> bool {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
         electorate.is_none_or(|electorate| electorate.has(&header.sender))

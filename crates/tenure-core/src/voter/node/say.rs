@@ -165,12 +165,10 @@ impl Voter {
         VoterDto { voter_id, voter_url, role, on_line: true }
     }
 
-    /// The leader, if this voter leads or follows one.
     pub(super) fn leader_dto(&self) -> Option<LeaderDto> {
         self.own_leader_dto().or_else(|| self.watch.leader_dto(self.now))
     }
 
-    /// The leadership of this voter.
     pub(super) fn own_leader_dto(&self) -> Option<LeaderDto> {
         let campaign = self.candidacy.campaign.as_ref()?;
         let lease = campaign.lease.as_ref().filter(|_| self.leads())?;

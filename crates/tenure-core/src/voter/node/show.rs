@@ -13,7 +13,6 @@ use crate::voter::words::Out;
 use crate::waiting::Waiting;
 
 impl Voter {
-    /// The time at which the followed leader counts no more.
     pub(super) fn view_due(&self) -> Option<Time> {
         self.watch.followed.as_ref()?;
         Some(self.following_until().unwrap_or(self.now))
@@ -27,7 +26,6 @@ impl Voter {
         self.watch.show_again();
     }
 
-    /// Reports changed views and waits.
     pub(super) fn tell_changes(&mut self, out: &mut Out) {
         if let Some(waits) = self.waits()
             && let Some(campaign) = &mut self.candidacy.campaign

@@ -155,7 +155,6 @@ impl Voter {
         self.memory.founded && electorate.is_some_and(|electorate| electorate.has(&self.me))
     }
 
-    /// The other members of the electorate.
     pub(super) fn others(&self) -> Vec<NodeName> {
         let electorate = self.memory.electorate.as_ref();
         electorate.map(|electorate| electorate.others(&self.me.id)).unwrap_or_default()
