@@ -39,7 +39,6 @@ impl Endpoint {
         self.0.is_secure()
     }
 
-    /// The same host and port, with the other scheme.
     pub(crate) fn other_scheme(&self) -> Self {
         Self(FORM.other_scheme(&self.0))
     }

@@ -33,7 +33,6 @@ impl Version {
 impl FromStr for Version {
     type Err = ();
 
-    /// Parses a version, without the text behind the patch, as `-rc.1`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut numbers = text.splitn(3, '.');
         let mut next = || {

@@ -91,7 +91,6 @@ async fn told(options: &CheckedOptions) -> String {
 
 tenure_services::on_each_version!(identities);
 
-/// Certificates of clients (mTLS).
 fn identities(version: Version) {
     let authority = Authority::new();
     let cluster = authority.cluster(version, Some(authority.sign("ann", false)));

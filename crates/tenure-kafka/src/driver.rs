@@ -32,7 +32,6 @@ pub(crate) enum Ask {
     Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 
-/// Input from the ledger.
 pub(crate) enum Incoming {
     Report(Report),
     /// The member waits for its first assignment in another phase.

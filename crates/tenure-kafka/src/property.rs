@@ -118,7 +118,6 @@ const fn lacks(name: &'static str, what: &'static str, instead: &'static str) ->
     ReservedProperty { name, why: Why::Lacks(what, instead) }
 }
 
-/// The entry that reserves `name`, if any.
 fn fixed(name: &str) -> Option<&'static ReservedProperty> {
     FIXED.iter().find(|fixed| fixed.covers(name))
 }

@@ -115,7 +115,6 @@ pub(crate) fn reader(
     Ok(config)
 }
 
-/// Settings of a member of the group.
 pub(crate) fn member(
     options: &CheckedOptions,
     protocol: &Config,

@@ -37,7 +37,6 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Starts a server, prints its folder and its pid, and waits.
 fn run_until_killed(service: &Service) -> ExitCode {
     let started = (service.start)(0, 1).unwrap();
     let pids =

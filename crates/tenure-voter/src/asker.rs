@@ -96,7 +96,6 @@ impl<C: Class> Asker<C> {
     }
 }
 
-/// The driver of an asker.
 struct AskerDriver<C> {
     election: ElectionName,
     client: Client,

@@ -55,7 +55,6 @@ pub(crate) struct Client {
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
 
-/// A request to a voter.
 pub(crate) struct Question {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
@@ -130,7 +129,6 @@ impl Drop for Exchange<'_> {
     }
 }
 
-/// Makes connections with the present certificates of the files.
 pub(crate) fn connections(options: &CheckedOptions, idle: Duration) -> Result<Http, PemError> {
     let secure = options.needs_tls();
     let connections = of_tls(options.client_tls()?, secure, idle);

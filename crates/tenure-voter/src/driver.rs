@@ -30,7 +30,6 @@ const FAREWELL_MAX: Duration = Duration::from_secs(2);
 /// The most requests of others that wait for an answer of the core.
 const EXCHANGES_MAX: usize = 4_096;
 
-/// The path of a release.
 const RELEASE: &str = "election/release";
 
 /// Questions of a node to its driver, beside requests of its handles.

@@ -7,7 +7,6 @@ use tokio::sync::oneshot;
 
 use crate::notice::Notice;
 
-/// A request of another process.
 #[derive(Debug)]
 pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
@@ -38,7 +37,6 @@ impl Failure {
     }
 }
 
-/// An input of the loop.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     IncomingRequest(IncomingRequest),

@@ -271,7 +271,6 @@ async fn hear_out(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let _ = tokio::time::timeout(SLOW_MAX, rest).await;
 }
 
-/// The route of a request.
 fn route(path: &str, method: &Method) -> Result<Route, Problem> {
     let at = || Route::ALL.into_iter().filter(|route| route.path() == path);
     if let Some(route) = at().find(|route| route.method() == *method) {

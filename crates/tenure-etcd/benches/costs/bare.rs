@@ -12,14 +12,12 @@ pub(crate) async fn grant(client: &mut Client) -> Result<i64> {
     Ok(client.lease_grant(LONG.as_secs().cast_signed(), None).await?.id())
 }
 
-/// Puts a key on the lease, and returns its revision.
 pub(crate) async fn put(client: &mut Client, key: &str, lease: i64) -> Result<i64> {
     let options = PutOptions::new().with_lease(lease);
     let put = client.put(key, "10.0.0.7:8080", Some(options)).await?;
     Ok(put.header().ok_or("no header")?.revision())
 }
 
-/// Reads the first key, and returns the revision of the store.
 pub(crate) async fn first(client: &mut Client, prefix: &str) -> Result<i64> {
     let options = GetOptions::new().with_prefix();
     let options = options.with_sort(SortTarget::Create, SortOrder::Ascend).with_limit(1);

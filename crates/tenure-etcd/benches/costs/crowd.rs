@@ -81,7 +81,6 @@ impl Members {
         Ok(Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?))
     }
 
-    /// Waits until all candidates wait.
     fn ready(&mut self) -> Result<()> {
         let mut said = String::new();
         BufReader::new(self.0.stdout.as_mut().ok_or("no output")?).read_line(&mut said)?;

@@ -24,7 +24,6 @@ pub(crate) fn node(cluster: &Cluster, lease: Duration) -> Result<Node> {
     node_at(cluster.member(0).endpoint(), lease)
 }
 
-/// The same, for a process that knows only the endpoint.
 pub(crate) fn node_at(endpoint: &str, lease: Duration) -> Result<Node> {
     let config = Config { lease, ..Config::default() }.check()?;
     Ok(Node::builder(config, Options::new(vec![endpoint.parse()?]).check()?).start()?)

@@ -12,7 +12,6 @@ use super::links::{Link, Links};
 /// The link of a request and its start there, for the timeout that cancels it.
 pub(super) type Placement = Option<(Arc<Link>, Time)>;
 
-/// The attempts of one request.
 pub(super) struct Attempts<'a> {
     links: &'a Links,
     under: &'a mut Placement,
@@ -20,7 +19,6 @@ pub(super) struct Attempts<'a> {
     logged_in_again: bool,
 }
 
-/// The next step after a failed attempt.
 pub(super) enum After {
     Answer(Reply),
     /// Nothing was carried out: try again.

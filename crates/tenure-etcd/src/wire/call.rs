@@ -98,7 +98,6 @@ async fn perform(mut client: Client, op: &Op) -> Result<(Option<Header>, Reply),
     }
 }
 
-/// The fault of an answer that does not fit the request.
 fn misfit(what: &str) -> Reply {
     Reply::Unknown { why: shorten(&format!("the answer does not fit the request: {what}")) }
 }

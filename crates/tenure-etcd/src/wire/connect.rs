@@ -253,7 +253,6 @@ async fn log_in(
     }
 }
 
-/// The meaning of an error on the way to an endpoint.
 fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
     let endpoint = endpoint.clone();
     match Fault::of(error) {

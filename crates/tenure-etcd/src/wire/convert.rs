@@ -9,7 +9,6 @@ use tenure_core::etcd::{
     Act, Bytes, Change, Header, KeyValue, Keys, LeaseId, Pick, Read, Reply, Revision, Txn,
 };
 
-/// Keys and revisions of a watch.
 #[derive(Clone)]
 pub(super) struct WatchRange {
     pub(super) keys: Keys,
@@ -121,7 +120,6 @@ fn key_value(stored: PbKeyValue) -> KeyValue {
 /// The largest value in an event of a watch, in bytes: as large as that of a read.
 const VALUE_MAX: usize = 4 << 20;
 
-/// An event of a watch, and its revision.
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
     let kind = event.r#type;
     let stored = event.kv?;
@@ -144,7 +142,6 @@ pub(super) fn size(change: &Change) -> usize {
     }
 }
 
-/// The key of a watch, and its options.
 pub(super) fn watch(watched: &WatchRange, id: i64) -> (Vec<u8>, WatchOptions) {
     let WatchRange { keys, from, deletions } = watched;
     let (first, end) = keys.range();

@@ -14,7 +14,6 @@ const SAID_MAX: usize = 512;
 /// client, where the server allows larger values than by default.
 const TOO_LARGE: &str = "decoded message length too large";
 
-/// Meanings of an error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     /// The answer of etcd itself, which is certain; or an answer above the limit, which shows
@@ -108,7 +107,6 @@ impl Fault {
     }
 }
 
-/// The error, with all its causes.
 pub(crate) fn words(error: &Error) -> Arc<str> {
     let (mut said, mut below) = match error {
         Error::GRpcStatus(status) => (plain(status.message()), status.source()),

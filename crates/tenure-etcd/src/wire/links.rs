@@ -19,7 +19,6 @@ pub(super) struct Link {
     pub(super) line: Arc<Line>,
 }
 
-/// A connection to an endpoint.
 pub(super) struct Line {
     /// The number grows from one line to the next.
     pub(super) number: u64,
@@ -57,9 +56,7 @@ pub(super) enum State {
 /// The line and the link that must not be used any more.
 #[derive(Clone, Default)]
 pub(super) struct BrokenLinks {
-    /// The number of the last broken line.
     pub(super) line: u64,
-    /// The reason for that.
     pub(super) lost: Arc<str>,
     /// The number of the last link whose login is not good any more.
     pub(super) link: u64,
@@ -82,7 +79,6 @@ impl Waiters {
     }
 }
 
-/// A waiting task, until it is dropped.
 struct Waiter<'a>(&'a Waiters);
 
 impl<'a> Waiter<'a> {

@@ -23,7 +23,6 @@ const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
 /// The header that etcd reads.
 const HEADER: &str = "token";
 
-/// A connection's client and its token.
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,

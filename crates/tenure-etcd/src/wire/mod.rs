@@ -78,7 +78,6 @@ pub struct Wire {
     tasks: [AbortHandle; 3],
 }
 
-/// A channel for answers.
 struct Lane {
     incoming: mpsc::Sender<Incoming>,
     came: mpsc::Receiver<Incoming>,

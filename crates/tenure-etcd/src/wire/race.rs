@@ -20,7 +20,6 @@ const AHEAD: Duration = Duration::from_millis(200);
 /// The pause before another question to a store without a leader.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The result of a race.
 pub(super) struct RaceResult {
     /// The endpoint to use, if one works.
     pub(super) used: Option<(usize, Connection)>,

@@ -24,7 +24,6 @@ const OLDER: usize = 3;
 
 pub(super) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// All streams of a connection.
 pub(super) struct Streams {
     pub(super) newest: Stage,
     /// Streams without new watches, the oldest first.
@@ -33,7 +32,6 @@ pub(super) struct Streams {
     turn: usize,
 }
 
-/// The stage of the stream for new watches.
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub(super) enum Stage {
     Idle,
@@ -47,7 +45,6 @@ pub(super) enum Stage {
     Live(Live),
 }
 
-/// An open stream.
 pub(super) struct Live {
     pub(super) link: Arc<Link>,
     orders: mpsc::UnboundedSender<Order>,
@@ -100,13 +97,11 @@ impl Live {
         let _ = self.orders.send(Order::Watch { id: id(call), watched });
     }
 
-    /// Tells etcd to end the watch.
     pub(super) fn cancel(&mut self, call: CallId) {
         self.watches.remove(&call);
         let _ = self.orders.send(Order::Cancel { id: id(call) });
     }
 
-    /// Notes that a watch has ended.
     pub(super) fn ended(&mut self, call: CallId) {
         self.watches.remove(&call);
     }

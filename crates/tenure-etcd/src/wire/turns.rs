@@ -81,7 +81,6 @@ impl Queue {
         self.requests.insert(self.last, (handed, request));
     }
 
-    /// Takes the first request.
     fn first(&mut self) -> Option<TimedRequest> {
         let (number, (handed, request)) = self.requests.pop_first()?;
         self.dues.remove(&(given_up(handed, &request), number));

@@ -470,7 +470,6 @@ impl Watches {
         has_login && !std::mem::replace(&mut watch.logged_in_again, true)
     }
 
-    /// Asks for the watch on the next link.
     fn wait(&mut self, call: CallId) {
         if let Some(watch) = self.watches.get_mut(&call) {
             watch.phase = Phase::Waiting;
@@ -503,7 +502,6 @@ impl Watches {
     }
 }
 
-/// The meaning of the end of a stream.
 fn of_stream(error: &Error) -> Fault {
     match Fault::of(error) {
         // An event above the limit ends the stream; the link is good.

@@ -337,7 +337,6 @@ impl Case<'_> {
     }
 }
 
-/// Begins to campaign.
 fn campaigning(election: &Election<AtMostOne>, value: &'static str) -> Campaign {
     let election = election.clone();
     tokio::spawn(async move { election.campaign(value).await })

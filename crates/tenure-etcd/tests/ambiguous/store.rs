@@ -9,7 +9,6 @@ pub(crate) struct Store {
     client: Client,
 }
 
-/// A key of an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) value: String,
@@ -22,7 +21,6 @@ impl Store {
         Self { client: soon(Client::connect([endpoint], None)).await.unwrap() }
     }
 
-    /// The keys of an election, the leader's first.
     pub(crate) async fn keys(&mut self, election: &str) -> Vec<Key> {
         let options = GetOptions::new().with_prefix();
         let options = options.with_sort(SortTarget::Create, SortOrder::Ascend);
@@ -34,7 +32,6 @@ impl Store {
         found.kvs().iter().map(key).collect()
     }
 
-    /// The values of these keys.
     pub(crate) async fn values(&mut self, election: &str) -> Vec<String> {
         self.keys(election).await.into_iter().map(|key| key.value).collect()
     }
@@ -44,7 +41,6 @@ impl Store {
         status.header().unwrap().revision().try_into().unwrap()
     }
 
-    /// The number of leases.
     pub(crate) async fn leases(&mut self) -> usize {
         soon(self.client.leases()).await.unwrap().leases().len()
     }

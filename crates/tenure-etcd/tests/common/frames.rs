@@ -5,11 +5,9 @@ use tokio::net::tcp::OwnedReadHalf;
 
 /// The beginning of an HTTP/2 connection.
 pub(crate) const PREFACE: usize = 24;
-/// The head of a frame.
 const HEAD: usize = 9;
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
-/// The last frame of a request.
 const END_STREAM: u8 = 1;
 
 /// A frame, or the bytes before the first.
@@ -32,7 +30,6 @@ impl Frame {
     }
 }
 
-/// A direction, frame by frame.
 pub(crate) struct Frames {
     half: OwnedReadHalf,
     bytes: Vec<u8>,

@@ -186,14 +186,12 @@ impl Line {
         self.came.iter()
     }
 
-    /// Whether a connection was given up.
     pub(crate) fn was_disconnected(&self) -> bool {
         self.came
             .iter()
             .any(|incoming| matches!(incoming, Incoming::Link(Notice::Disconnected { .. })))
     }
 
-    /// The endpoint of the last connection.
     pub(crate) fn connected(&self) -> Option<String> {
         self.came.iter().rev().find_map(|incoming| match incoming {
             Incoming::Link(Notice::Connected { endpoint, .. }) => Some(endpoint.to_string()),

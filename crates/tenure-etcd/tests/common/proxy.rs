@@ -17,7 +17,6 @@ use tokio::sync::oneshot;
 use super::frames::{Frame, Frames, HEADERS, PREFACE};
 use super::{options, soon};
 
-/// The message that the proxy waits for.
 struct Trap {
     what: CallPart,
     calls: u32,
@@ -44,7 +43,6 @@ enum Verdict {
 }
 
 impl Catch {
-    /// Closes the connection.
     pub(crate) fn cut(self) {
         // The send fails if the connection was closed already; ignore it.
         let _ = self.verdict.send(Verdict::Cut);

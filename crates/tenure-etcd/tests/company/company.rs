@@ -69,7 +69,6 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// Runs until the election has changed hands often enough.
     async fn hold(&mut self) {
         let is_long = std::env::var_os("TESTS_LONG").is_some();
         let hand_overs = if is_long { 50 } else { 20 };
@@ -225,7 +224,6 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// The state of the election, for the report of a failure.
     fn situation(&self) -> String {
         let queue = self.history.queue();
         let told = self.observers.told().map(|(who, told)| (who, told.last().cloned()));

@@ -7,7 +7,6 @@ use etcd_client::{Client, EventType, WatchOptions};
 use tenure::clock;
 use tenure_core::Time;
 
-/// A key as the history has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) key: String,

@@ -22,7 +22,6 @@ use libtest_mimic::{Arguments, Trial};
 use tenure_services::etcd::{Version, install};
 use tenure_services::go;
 
-/// The variable that chooses the seed.
 const SEED: &str = "TESTS_SEED";
 
 fn main() -> ExitCode {

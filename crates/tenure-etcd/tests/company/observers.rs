@@ -11,7 +11,6 @@ use tenure_services::etcd::Cluster;
 
 use crate::participant::said;
 
-/// An observer, and its file.
 struct Listener {
     process: Process,
     log: PathBuf,

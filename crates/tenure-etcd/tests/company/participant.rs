@@ -23,7 +23,6 @@ impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Ours, Self::Go, Self::Etcdctl];
 }
 
-/// The departure of a participant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Fate {
     Leaves,
@@ -63,7 +62,6 @@ pub(crate) struct Participant {
 }
 
 impl Participant {
-    /// The `nth` participant of this election.
     pub(crate) fn join(
         cluster: &Cluster,
         election: &str,
@@ -113,7 +111,6 @@ impl Participant {
         self.said().starts_with("ready\n")
     }
 
-    /// Whether the process has reported that it leads.
     pub(crate) fn look(&mut self) -> bool {
         let said = self.said();
         if self.kind != Kind::Etcdctl {

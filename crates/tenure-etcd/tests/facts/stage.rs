@@ -27,7 +27,6 @@ impl Scenes {
 
 pub(crate) type Fact = facts::Fact<Stage>;
 
-/// The stage of one fact.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
@@ -73,7 +72,6 @@ impl Stage {
         Cluster::start(self.version(), 1)
     }
 
-    /// A client of the shared member.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
         Ok(connect(self.single()?, 0).await?)
     }
@@ -87,7 +85,6 @@ fn shared(
     cluster.as_ref().map_err(Clone::clone)
 }
 
-/// A client of a single member.
 pub(crate) async fn connect(cluster: &Cluster, member: usize) -> Result<Client, EtcdError> {
     Client::connect([cluster.member(member).endpoint()], None).await
 }

@@ -10,7 +10,6 @@ use crate::Result;
 use crate::stage::node;
 use crate::take_over::{Departure, moment};
 
-/// Measured spans.
 pub(crate) struct Measurement {
     /// From the leader's end to the start of the next.
     pub(crate) after: Duration,

@@ -16,7 +16,6 @@ use crate::stage::{self, seconds};
 use crate::target::Targets;
 use crate::{Result, bare, ours};
 
-/// The end of the owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Departure {
     /// Cut off from the broker, as a lost machine.
@@ -27,7 +26,6 @@ pub(crate) enum Departure {
     Left,
 }
 
-/// The topic of the plain group.
 const BARE: &str = "bare";
 
 /// A wait of more than two heartbeats, in which the second member joins, to no particular moment.

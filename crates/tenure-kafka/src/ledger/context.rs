@@ -21,7 +21,6 @@ pub(super) struct PartitionChange {
     pub(super) partitions: Vec<i32>,
 }
 
-/// Changes and errors that the library has reported.
 #[derive(Default)]
 pub(super) struct Context {
     changes: Mutex<VecDeque<PartitionChange>>,

@@ -36,7 +36,6 @@ pub(super) struct Ends {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// The client and topic of a question.
 pub(super) struct EndQuery {
     pub(super) consumer: Arc<BaseConsumer<Context>>,
     pub(super) topic: String,
@@ -64,7 +63,6 @@ impl Ends {
         let _ = self.ask.send((partition, reading));
     }
 
-    /// Drops all open questions.
     pub(super) fn stop(&mut self) {
         self.stops.store(true, Ordering::SeqCst);
         // A thread that waits for a question sees the closed channel.

@@ -31,21 +31,17 @@ const POLL: Duration = Duration::from_millis(20);
 /// A refusal counts for this time, as the library asks again by itself.
 const REFUSED: Duration = Duration::from_secs(2);
 
-/// Orders to a member.
 pub(super) enum Ask {
     Read(Partition, Reading),
-    /// The result of a look-up of an end.
     Found(Partition, Reading, Result<u64, NoEnd>),
     GiveBack(RebalanceId),
     Leave,
 }
 
-/// The handle of a member.
 pub(super) struct Member {
     asks: Sender<Ask>,
 }
 
-/// The arguments of a member.
 pub(super) struct MemberSetup {
     pub(super) config: ClientConfig,
     pub(super) topic: String,
@@ -60,7 +56,6 @@ pub(super) struct MemberSetup {
 }
 
 impl Member {
-    /// Joins the group, and puts reports into the queue.
     pub(super) fn join(membership: Membership, begin: MemberSetup) -> KafkaResult<Self> {
         let (asks, asked) = channel();
         let (consumer, ends) = begin.client(&asks)?;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use tenure::Time;
 
-/// A right of a user.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Right {
     Topic,

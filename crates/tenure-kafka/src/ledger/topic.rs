@@ -45,7 +45,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Starts the thread, which reports the topic.
     pub(super) fn start(
         config: &ClientConfig,
         topic: String,

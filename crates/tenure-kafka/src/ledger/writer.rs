@@ -120,7 +120,6 @@ impl Reports {
     }
 }
 
-/// Writes entries.
 pub(super) struct Writer {
     config: ClientConfig,
     topic: String,

@@ -184,7 +184,6 @@ impl Needs {
 /// Settings on which safety rests: a process that cannot read them must not assume them.
 const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
 
-/// A requirement for a setting of a topic.
 pub(super) struct Setting {
     pub(super) name: &'static str,
     pub(super) needed: String,

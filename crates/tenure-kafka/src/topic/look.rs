@@ -148,7 +148,6 @@ pub enum TopicError {
     Session(#[from] SessionError),
 }
 
-/// The clients that ask, and the topic in question.
 struct TopicQuery<'a> {
     options: &'a Options,
     needs: Needs,

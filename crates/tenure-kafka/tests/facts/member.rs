@@ -19,7 +19,6 @@ use crate::stage::SOON;
 /// Set for a member, to its topic and its settings: see [`run`].
 pub(crate) const ROLE: &str = "TENURE_FACTS_MEMBER";
 
-/// Settings of a member as the protocol has them.
 pub(crate) fn settings(brokers: &str, group: &str) -> ClientConfig {
     let mut config = crate::stage::client(brokers);
     config
@@ -83,7 +82,6 @@ impl Member {
     }
 }
 
-/// Prints events.
 struct Context;
 
 impl ClientContext for Context {

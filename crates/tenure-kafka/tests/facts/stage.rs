@@ -30,7 +30,6 @@ impl Scenes {
 
 pub(crate) type Fact = facts::Fact<Stage>;
 
-/// The stage of one fact.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
@@ -87,7 +86,6 @@ impl Stage {
     }
 }
 
-/// Settings of a plain client.
 pub(crate) fn client(brokers: &str) -> ClientConfig {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", brokers);

@@ -8,7 +8,6 @@ use rdkafka::client::DefaultClientContext;
 use tenure_services::kafka::{self, Cluster, ClusterConfig, SHARED_VERSION, Shared};
 use tenure_testkit::handles::soon;
 
-/// The tests of one part.
 pub(crate) type Tests = &'static [(&'static str, fn())];
 
 /// Lists the tests of a part, each in a runtime of its own. Tests before the semicolon run with

@@ -70,7 +70,6 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// The end of a candidate.
 enum End {
     Cleanly,
     AsByLoss,

@@ -19,7 +19,6 @@ pub(crate) struct Meter {
     server: Duration,
 }
 
-/// Counts between two moments, per second.
 #[derive(Clone, Copy)]
 pub(crate) struct Rates {
     pub(crate) came: [f64; 2],

@@ -15,7 +15,6 @@ pub(crate) fn start() -> Result<Cluster> {
     Ok(Cluster::start(VERSION, 1)?)
 }
 
-/// The defaults, with this rank.
 pub(crate) fn config(rank: u64, callers: Callers) -> Result<Config> {
     let id = format!("node-{rank}").parse()?;
     Ok(Config { rank: Some(rank), callers, ..Config::new("bench".parse()?, id) })

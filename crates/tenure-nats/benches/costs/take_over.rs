@@ -25,7 +25,6 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// The times of each round.
 #[derive(Default)]
 struct RoundTimes {
     first: Vec<Duration>,

@@ -57,7 +57,6 @@ impl Serialize for Text {
     }
 }
 
-/// Parses a text.
 struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
 impl<T> Visitor<'_> for TextVisitor<T> {

@@ -23,18 +23,15 @@ pub(crate) fn config(id: &str) -> Config {
     }
 }
 
-/// All servers of a cluster.
 pub(crate) fn options(urls: &[String]) -> CheckedOptions {
     let options = Options::new(urls.iter().map(|url| url.parse().unwrap()).collect());
     Options { connect_within: PATIENCE, ..options }.check().unwrap()
 }
 
-/// A participant at these servers.
 pub(crate) fn start(config: Config, urls: &[String]) -> Node {
     Node::builder(config.check().unwrap(), options(urls)).start().unwrap()
 }
 
-/// A participant of this rank.
 pub(crate) fn ranked(id: &str, rank: u64, cluster: &Cluster) -> Node {
     start(Config { rank: Some(rank), ..config(id) }, &cluster.urls())
 }

@@ -17,7 +17,6 @@ const MARGIN: Duration = Duration::from_millis(400);
 /// round: two void rounds fit.
 const LEASE: Duration = Duration::from_secs(16);
 
-/// A server, and participants.
 pub(crate) struct Nats {
     cluster: Cluster,
     participants: BTreeMap<&'static str, Node>,

@@ -27,7 +27,6 @@ impl Scenes {
 
 pub(crate) type Fact = facts::Fact<Stage>;
 
-/// The stage of one fact.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
@@ -69,13 +68,11 @@ impl Stage {
         Cluster::start(self.version(), servers)
     }
 
-    /// A client of the shared server.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
         connect(self.single()?.server(0).url()).await
     }
 }
 
-/// A client of one server.
 pub(crate) async fn connect(url: &str) -> Result<Client, Failure> {
     Ok(ConnectOptions::new().connection_timeout(SOON).connect(url).await?)
 }

@@ -86,7 +86,6 @@ impl ClusterConfig {
 }
 
 impl Tls {
-    /// Arguments of a member.
     pub(super) fn of_member(&self) -> Vec<String> {
         let mut words = vec![flag("cert-file", &self.certificate), flag("key-file", &self.key)];
         if self.client.is_some() {
@@ -96,7 +95,6 @@ impl Tls {
         words
     }
 
-    /// Arguments of a client.
     pub(super) fn of_client(&self) -> Vec<String> {
         let mut words = vec![flag("cacert", &self.authority)];
         if let Some(client) = &self.client {

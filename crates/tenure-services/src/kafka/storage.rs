@@ -13,7 +13,6 @@ use crate::place::file_error;
 use crate::process::clean_environment;
 use crate::tool;
 
-/// Kafka's tool for storages.
 const TOOL: &str = "kafka.tools.StorageTool";
 
 /// The file of a storage with its owner's ids.
@@ -27,7 +26,6 @@ pub(super) fn random_id() -> Result<String, Error> {
     Ok(format!("{random:.15}AAAAAAA"))
 }
 
-/// Formats the template of one version.
 pub(super) fn format(installed: &Installation) -> Result<(), Error> {
     let settings = installed.folder.join("format.properties");
     // The settings are those of a broker that never runs.

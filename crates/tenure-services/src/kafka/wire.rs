@@ -89,7 +89,6 @@ pub enum Operation {
     DescribeConfigs = 10,
 }
 
-/// Request to a broker.
 struct Request(Vec<u8>);
 
 impl Request {

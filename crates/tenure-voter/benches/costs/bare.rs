@@ -23,7 +23,6 @@ use tokio::runtime::{Builder, Handle};
 use crate::distance::Distance;
 use crate::{Result, processor};
 
-/// A client on its own thread.
 pub(crate) struct Caller {
     thread: Handle,
     http: Client<HttpConnector, Full<Bytes>>,

@@ -11,7 +11,6 @@ use crate::wire::names;
 
 const SCHEME: &str = "TENURE-HMAC-SHA256 ";
 
-/// The fields of an `Authorization` header.
 pub(super) struct Stamp {
     pub(super) date: u64,
     pub(super) nonce: u128,

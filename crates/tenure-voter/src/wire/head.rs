@@ -7,7 +7,6 @@ use tenure_core::{ElectionName, NodeName};
 use super::Unread;
 use super::fields::hex;
 
-/// Names of headers.
 pub(crate) mod names {
     use http::HeaderName;
 
@@ -43,7 +42,6 @@ pub enum Head {
 }
 
 impl Head {
-    /// Puts the headers into a message.
     pub(crate) fn put(&self, headers: &mut HeaderMap) {
         match self {
             Self::Voter(header) => Self::write(header, headers),
@@ -55,7 +53,6 @@ impl Head {
         }
     }
 
-    /// Puts the headers of a voter into a message.
     pub(crate) fn write(header: &Header, headers: &mut HeaderMap) {
         let Header { election, mode, sender, url, founding } = header;
         let Participant { id, identity, incarnation } = sender;

@@ -171,7 +171,6 @@ impl Form for RefusalForm {
     }
 }
 
-/// The status of HTTP for a refusal.
 pub(super) const fn status(refusal: &Refusal) -> u16 {
     match refusal {
         Refusal::Malformed(_) => 400,

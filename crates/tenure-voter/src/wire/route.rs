@@ -14,7 +14,6 @@ use super::form::{
 use super::heartbeat::{BeatenForm, HeartbeatForm};
 use super::problem::Problem;
 
-/// A path and its method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
     Register,

@@ -229,7 +229,6 @@ fn status() -> impl Strategy<Value = StatusDto> {
     )
 }
 
-/// A request, and a possible answer.
 fn exchange() -> impl Strategy<Value = (Ask, Answer)> {
     let done = prop_oneof![
         Just(Ask::Reconcile(Vec::new())),

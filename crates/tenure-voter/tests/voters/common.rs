@@ -50,12 +50,10 @@ impl Network {
         Self::with(number, |options| options)
     }
 
-    /// Voters with changed options.
     pub(crate) fn with(number: usize, change: impl Fn(Options) -> Options) -> Self {
         Self::of(number, |config| config, change)
     }
 
-    /// Voters with changed settings.
     pub(crate) fn of(
         number: usize,
         set: impl Fn(Config) -> Config,
@@ -90,7 +88,6 @@ impl Network {
         Self { voters, addresses, directory }
     }
 
-    /// The state directory of a voter.
     pub(crate) fn state(&self, n: usize) -> PathBuf {
         let id = char::from(b'a' + u8::try_from(n).unwrap());
         self.directory.path().join(id.to_string())

@@ -219,7 +219,6 @@ async fn leading_on_leaves_no_vacancy() {
     two.close().await;
 }
 
-/// Waits for a notice of a node.
 async fn told(notices: &mut Receiver<Notice>, is_it: impl Fn(&OwnEvent) -> bool) -> String {
     let told = async {
         loop {

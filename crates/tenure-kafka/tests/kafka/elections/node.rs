@@ -56,7 +56,6 @@ pub(crate) async fn start<C: Class>(addresses: &str, topic: &str, config: Config
     Node::builder(config.check().unwrap(), options).start().await.unwrap()
 }
 
-/// The options for these brokers and this topic.
 pub(crate) fn options(addresses: &str, topic: &str) -> Options {
     let brokers = addresses.split(',').map(|broker| broker.parse().unwrap()).collect();
     Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, topic) }

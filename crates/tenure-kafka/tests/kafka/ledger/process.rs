@@ -135,7 +135,6 @@ impl Hand {
         reading
     }
 
-    /// Publishes an entry, and returns its number.
     pub(crate) fn publish(&mut self, to: Target, kind: Kind) -> EntryNumber {
         self.numbers += 1;
         let Config { election, group, id, host, partitions, .. } = &self.config;
