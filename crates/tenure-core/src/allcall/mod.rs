@@ -239,7 +239,7 @@
 //!   only until E − K − H.
 //! - **A2** The end of a handle moves later or the handle is over; no wall clock moves it.
 //! - **A3** A process publishes the tombstone of a lost grant before its next grant.
-//! - **A4** Another participant's claim ends at the E that this participant has published, plus K.
+//! - **A4** The claim of another participant ends at the E that its leader has published, plus K.
 //! - **A5** A packet changes only the elections that it names.
 //! - **A6** An observer changes nothing at others, nor does a client that may only ask.
 //! - **A7** A timeout leaves no action overdue.

@@ -129,8 +129,8 @@
 //!   running promise, with a counter above `endorsed` and an electorate not below the own one;
 //!   durable before the result leaves; once for each counter. A tie endorses no voter.
 //! - **V5. Certificate.** The winner holds results of ≥ q members that name its run and its ballot,
-//!   while E is ahead, and has joined no higher ballot. The winner reports sets of votes that
-//!   differ, and two results of one voter as an equivocation.
+//!   while E is ahead, and has joined no higher ballot. Voters report sets of votes that differ, and
+//!   two results of one voter as an equivocation.
 //! - **V6. Lease.** A voter that endorses or acknowledges promises: until C + p I endorse and
 //!   acknowledge no other; C is read after receipt, p = min(asked L, own lease-max). The leader
 //!   counts the promise to s + D(p), where s is read before its request; for an endorsement, before
