@@ -25,6 +25,9 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
+/// Passes at most until two in a row agree: some program may start processes all the time.
+const LOOKS: usize = 16;
+
 /// Living and unreaped processes below this one, as far as one look shows them.
 struct Tree {
     children: Vec<Pid>,
@@ -37,9 +40,10 @@ struct Descendant {
 }
 
 /// Sends SIGTERM to everything below this process but `spared` children and their descendants, and
-/// SIGCONT, without which a stopped process would not see it.
+/// SIGCONT, without which a stopped process would not see it. Not to be repeated: a later pass
+/// would reach what programs start in order to end.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
-    let tree = Tree::look(spared)?;
+    let tree = Tree::settled(spared)?;
     tree.signal(Signal::TERM);
     tree.signal(Signal::CONT);
     Ok(())
@@ -161,6 +165,24 @@ impl Tree {
             }
         }
         Ok(Self { children, deeper })
+    }
+
+    /// Looks until a pass finds the same processes as the pass before. One that a dying parent hid
+    /// from a pass is a child of this process in the next.
+    fn settled(spared: &dyn Fn(Pid) -> bool) -> io::Result<Self> {
+        let mut tree = Self::look(spared)?;
+        for _ in 0..LOOKS {
+            let before = std::mem::replace(&mut tree, Self::look(spared)?);
+            if before.pids() == tree.pids() {
+                break;
+            }
+        }
+        Ok(tree)
+    }
+
+    fn pids(&self) -> BTreeSet<i32> {
+        let deeper = self.deeper.iter().map(|found| found.pid);
+        self.children.iter().copied().chain(deeper).map(Pid::as_raw_pid).collect()
     }
 
     fn signal(&self, signal: Signal) {

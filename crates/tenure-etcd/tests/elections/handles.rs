@@ -72,7 +72,7 @@ fn campaign_without_etcd_names_endpoints() {
         let one = node(&options(&["http://127.0.0.1:1".to_owned()]), 60);
         let mut campaign = one.election("billing").unwrap().campaign("one");
         let mut waits = campaign.waiting();
-        let is_early = |obstacle: &Obstacle| obstacle.label == "silent";
+        let is_early = |obstacle: &Obstacle| obstacle.label == Obstacle::NO_ANSWER;
         let tried = async {
             loop {
                 match waits.next().await {
