@@ -132,6 +132,29 @@ fn an_answer_counts_for_the_leadership_that_it_names() {
     assert_eq!(stage.nodes[0].own.raises.len(), raises + 1);
 }
 
+/// Both followers answer that they promise ten times the lease. Of three voters, an own promise and
+/// one of a follower end no later than the lease that was asked for, so both have to say so.
+#[test]
+fn promises_count_up_to_the_lease() {
+    let (mut stage, ..) = cut_off();
+    let before = stage.nodes[0].own.raises.len();
+    for (_, to, call, ask) in stage.asked(0, |ask| matches!(ask, Ask::Heartbeat(_))) {
+        let Ask::Heartbeat(beat) = ask else { unreachable!() };
+        let (seq, leadership) = (beat.seq, beat.lease.unwrap().leadership);
+        let Answer::Heartbeat(mut beaten) = acknowledged(&stage, to, seq, &leadership) else {
+            unreachable!()
+        };
+        if let Some(ack) = &mut beaten.promise {
+            ack.promise.span *= 10;
+        }
+        stage.reply(0, (to, call), stage.header(to), Answer::Heartbeat(beaten));
+    }
+    let raises = &stage.nodes[0].own.raises;
+    assert!(raises.len() > before, "both answers count");
+    let (at, until) = raises[raises.len() - 1];
+    assert!(until.since(at) <= counted(&stage), "{:?}", until.since(at));
+}
+
 #[test]
 fn an_answer_counts_for_the_voter_that_was_asked() {
     let (mut stage, call, seq, leadership) = cut_off();
