@@ -118,7 +118,6 @@
 //!    answers are refused.
 //! 9. (E8) Observers report the state first, take all events of one revision as one, and say
 //!    *unknown* when etcd did not answer, not *vacant*.
-//!    *unknown* when they were not told, not *vacant*.
 //! 10. (E9) A process has one lease for all its elections, and the loss of one leaves the others
 //!     alone; each election has at most one campaign. Names of which one and a slash begin the
 //!     other are refused.
