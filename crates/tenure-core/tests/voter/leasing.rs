@@ -132,8 +132,8 @@ fn an_answer_counts_for_the_leadership_that_it_names() {
     assert_eq!(stage.nodes[0].own.raises.len(), raises + 1);
 }
 
-/// Both followers answer that they promise ten times the lease. Of three voters, an own promise and
-/// one of a follower end no later than the lease that was asked for, so both have to say so.
+/// Both followers answer that they promise ten times the lease. A single answer of that kind would
+/// change nothing: the leader's promise to itself would be the second largest.
 #[test]
 fn promises_count_up_to_the_lease() {
     let (mut stage, ..) = cut_off();
