@@ -69,7 +69,7 @@ pub(super) struct Grantor {
     leader_until: Time,
     /// Whether its memory was lost, or is new, and nobody relies on the present one yet.
     joins: bool,
-    /// Whether it says which memory it has when it serves.
+    /// Whether it says which memory it has as soon as it serves.
     says_memory: bool,
     /// Whether enough others answer for it to serve once they have written its memory down: before
     /// that they are not told to.

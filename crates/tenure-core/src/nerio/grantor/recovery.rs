@@ -31,7 +31,7 @@ impl Grantor {
         self.fences = Fences::new(memory.reserve);
         self.memories = Memories::new(Roster::of(&self.config, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
-        // Before a very first start nobody has seen another memory.
+        // Before a very first start no member has seen another memory.
         self.says_memory = memory.kept != Kept::New;
         let read = if self.joins { Read::Fences } else { Read::Nothing };
         // Who asks waits from when enough others have written its memory down.
@@ -165,6 +165,8 @@ impl Grantor {
         self.reserve_if_short(now, self.fences.floor(), out);
         if self.says_memory {
             self.say_memory(now, out);
+        } else {
+            self.begin_to_say_memory(now);
         }
     }
 
