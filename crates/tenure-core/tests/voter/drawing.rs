@@ -1,11 +1,11 @@
 //! Casting and endorsing (V3, V4, V5).
 
 use tenure_core::voter::{
-    Answer, Ask, Breach, Command, Electorate, ElectorateId, OwnEvent, Refusal,
+    Answer, Ask, Breach, Command, Config, Electorate, ElectorateId, Event, OwnEvent, Refusal,
 };
 
 use crate::condition::waits;
-use crate::stage::{Stage, X, ballot, cast, ms, refusal, result};
+use crate::stage::{Stage, X, ballot, cast, config, ms, refusal, result};
 
 #[test]
 fn left_ballot_is_not_rejoined() {
@@ -142,6 +142,34 @@ fn higher_ballot_voids_late_results() {
         assert_eq!(stage.ask(0, caller, result), Some(Answer::Counted { open: false }));
     }
     assert!(stage.leaders(X).is_empty());
+}
+
+/// n0 promises itself 650 ms from its own vote on, and a ballot goes on for 1.2 s. The result of n1
+/// comes before the end of that promise, or after it.
+#[test]
+fn results_after_e_elect_nobody() {
+    let brief = |node| Config {
+        heartbeat: ms(400),
+        tolerance: 6,
+        request_timeout: ms(100),
+        lease_max: Some(ms(650)),
+        ..config(node, 3)
+    };
+    for (late, wins) in [(ms(600), 1), (ms(700), 0)] {
+        let mut stage = Stage::with((0..3).map(brief).collect());
+        (0..3).for_each(|node| stage.start(node));
+        stage.pass(ms(5_000));
+        stage.partition(&[0]);
+        stage.campaign(0, X);
+        let ballot = ballot(9, 1);
+        let (caller, vote) = (stage.voter(1), cast(&stage, 1, &ballot, None));
+        stage.ask(0, caller, vote).unwrap();
+        stage.pass(late);
+        let (caller, result) = (stage.voter(1), result(&stage, 1, &ballot, 0));
+        assert_eq!(stage.ask(0, caller, result), Some(Answer::Counted { open: true }));
+        let elected = stage.told(0, |event| matches!(event, Event::Elected { .. }));
+        assert_eq!(elected, wins, "after {late:?}");
+    }
 }
 
 /// The lowest number wins against none, and a higher one wins.

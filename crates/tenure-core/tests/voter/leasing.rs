@@ -132,6 +132,29 @@ fn answer_counts_for_named_leadership() {
     assert_eq!(stage.nodes[0].own.raises.len(), raises + 1);
 }
 
+/// Both followers answer that they promise ten times the lease. A single answer of that kind would
+/// change nothing: the leader's promise to itself would be the second largest.
+#[test]
+fn promises_count_up_to_the_lease() {
+    let (mut stage, ..) = cut_off();
+    let before = stage.nodes[0].own.raises.len();
+    for (_, to, call, ask) in stage.asked(0, |ask| matches!(ask, Ask::Heartbeat(_))) {
+        let Ask::Heartbeat(beat) = ask else { unreachable!() };
+        let (seq, leadership) = (beat.seq, beat.lease.unwrap().leadership);
+        let Answer::Heartbeat(mut beaten) = acknowledged(&stage, to, seq, &leadership) else {
+            unreachable!()
+        };
+        if let Some(ack) = &mut beaten.promise {
+            ack.promise.span *= 10;
+        }
+        stage.reply(0, (to, call), stage.header(to), Answer::Heartbeat(beaten));
+    }
+    let raises = &stage.nodes[0].own.raises;
+    assert!(raises.len() > before, "both answers count");
+    let (at, until) = raises[raises.len() - 1];
+    assert!(until.since(at) <= counted(&stage), "{:?}", until.since(at));
+}
+
 #[test]
 fn answer_counts_for_asked_voter() {
     let (mut stage, call, seq, leadership) = cut_off();

@@ -83,6 +83,22 @@ fn a_release_frees_from_its_leadership_alone() {
     refusal(stage.ask(1, caller, beat));
 }
 
+/// n0 leads by 5 and releases that. A heartbeat of the same leadership comes after its release.
+#[test]
+fn a_released_leadership_binds_nobody_again() {
+    let mut stage = Stage::founded(3);
+    stage.partition(&[1]);
+    let (caller, electorate) = (stage.voter(0), stage.electorate(0));
+    let leadership = Leadership { leader: stage.who(0), ballot: ballot(5, 0) };
+    let beat = |stage: &Stage, seq| leads(stage, 0, seq, &ballot(5, 0), electorate.clone());
+    let (first, late) = (beat(&stage, 9_000), beat(&stage, 9_001));
+    stage.ask(1, caller.clone(), first).unwrap();
+    assert!(stage.status(1).free.is_none());
+    stage.ask(1, caller.clone(), Ask::Release(leadership)).unwrap();
+    assert_eq!(refusal(stage.ask(1, caller, late)), Refusal::Released);
+    assert!(stage.status(1).free.is_some());
+}
+
 #[test]
 fn voters_release_only_their_own() {
     let mut stage = Stage::led(3);

@@ -1,5 +1,5 @@
-//! A proxy between a driver and a server, which loses an answer, holds a request back, or loses all
-//! messages on some streams.
+//! A proxy between a driver and a server, which loses an answer, holds a request back, or loses or
+//! delays all messages on some streams.
 //!
 //! The proxy knows only the frames of HTTP/2: each call opens a stream with a number above all
 //! before, and the frames of an answer carry the number of the call's stream. Any answer shows that
@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tenure_etcd::CheckedOptions;
 use tenure_services::etcd::Cluster;
@@ -14,7 +15,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-use super::frames::{Frame, Frames, HEADERS, PREFACE};
+use super::frames::{DATA, Frame, Frames, HEADERS, PREFACE};
 use super::{options, soon};
 
 struct Trap {
@@ -55,17 +56,23 @@ impl Catch {
 }
 
 /// Answers that are lost, until another loss is set.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lost {
     Nothing,
     /// Events of streams on which the client may still send requests: watches.
     Streams,
+    /// The same messages, which are only late: they come with the first message of the client after
+    /// another loss is set.
+    Late,
+    /// The answers to all calls.
     Calls,
 }
 
 struct Rules {
     trap: Option<Trap>,
     lost: Lost,
+    /// Number of answers that were kept back.
+    late: usize,
 }
 
 /// The proxy, until it is dropped. Must be used in one runtime.
@@ -80,7 +87,7 @@ impl Proxy {
         let server = cluster.member(0).endpoint().trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let rules = Arc::new(Mutex::new(Rules { trap: None, lost: Lost::Nothing }));
+        let rules = Arc::new(Mutex::new(Rules { trap: None, lost: Lost::Nothing, late: 0 }));
         let its = Arc::clone(&rules);
         let task = tokio::spawn(async move {
             // Connections end with the proxy.
@@ -99,6 +106,16 @@ impl Proxy {
 
     pub(crate) fn loses(&self, lost: Lost) {
         self.rules.lock().unwrap().lost = lost;
+    }
+
+    /// Waits until an answer is kept back.
+    pub(crate) async fn has_late_answer(&self) {
+        soon(async {
+            while self.rules.lock().unwrap().late == 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
     }
 
     /// Catches a message of the `nth` call from now on.
@@ -126,6 +143,8 @@ struct Connection {
     opened: u32,
     /// Streams on which the client sends no more requests.
     asked: BTreeSet<u32>,
+    /// Messages that are late, in their order.
+    late: Vec<Frame>,
     /// The stream whose answer is to be lost, and the channel for the caught connection.
     losing: Option<(u32, oneshot::Sender<Catch>)>,
 }
@@ -142,6 +161,7 @@ impl Connection {
             rules,
             opened: 0,
             asked: BTreeSet::new(),
+            late: Vec::new(),
             losing: None,
         }
     }
@@ -180,7 +200,22 @@ impl Connection {
         if frame.ends_stream() {
             self.asked.insert(frame.stream());
         }
-        self.to_server.write_all(&frame.0).await.is_ok()
+        let passed = self.to_server.write_all(&frame.0).await.is_ok();
+        let asks = matches!(frame.kind(), Some(DATA | HEADERS));
+        passed && (!asks || self.tell_late().await)
+    }
+
+    /// Passes on what is late: all of it comes before the answer to the client's last message.
+    async fn tell_late(&mut self) -> bool {
+        if self.rules.lock().unwrap().lost == Lost::Late {
+            return true;
+        }
+        for frame in std::mem::take(&mut self.late) {
+            if self.to_client.write_all(&frame.0).await.is_err() {
+                return false;
+            }
+        }
+        true
     }
 
     async fn on_server(&mut self, frame: Frame) -> bool {
@@ -189,14 +224,26 @@ impl Connection {
             self.wait(caught).await;
             return false;
         }
-        self.is_lost(&frame) || self.to_client.write_all(&frame.0).await.is_ok()
+        if self.is_lost(&frame) {
+            self.keep_if_late(frame);
+            return true;
+        }
+        self.to_client.write_all(&frame.0).await.is_ok()
+    }
+
+    fn keep_if_late(&mut self, frame: Frame) {
+        let mut rules = self.rules.lock().unwrap();
+        if rules.lost == Lost::Late {
+            rules.late += usize::from(frame.kind() == Some(DATA));
+            self.late.push(frame);
+        }
     }
 
     /// Whether a frame is lost. Pings and the like belong to no stream, and always pass.
     fn is_lost(&self, frame: &Frame) -> bool {
         let is_lost = match self.rules.lock().unwrap().lost {
             Lost::Nothing => false,
-            Lost::Streams => !self.asked.contains(&frame.stream()),
+            Lost::Streams | Lost::Late => !self.asked.contains(&frame.stream()),
             Lost::Calls => true,
         };
         is_lost && frame.stream() > 0

@@ -7,5 +7,6 @@ mod common;
 
 mod calls;
 mod failures;
+mod renewals;
 mod silent;
 mod watches;

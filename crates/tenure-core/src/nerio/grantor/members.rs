@@ -106,6 +106,7 @@ impl Grantor {
         if self.is_founder() && !was {
             emit(out, None, OwnEvent::Founded);
         }
+        self.begin_to_say_memory(now);
         for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
             // The member may have asked while another write was under way.
             if self.memories.has_written(self.config.place(*member)) {
@@ -145,6 +146,17 @@ impl Grantor {
         for member in to.iter() {
             let read = FenceRead { start: now, instance: self.instance, record: true };
             send(out, To::Member(member), read);
+        }
+    }
+
+    /// A grantor of a new cluster says its memory, too, once it has written down that of another
+    /// member: as long as it asks nobody, it may miss the next one, and its oks would keep that
+    /// member out of quorums.
+    pub(super) fn begin_to_say_memory(&mut self, now: Time) {
+        let knows = self.memories.durable().entries().next().is_some();
+        if knows && self.phase == Phase::Serving && self.memories.say_at.is_none() {
+            let period = self.config.refresh.saturating_mul(REFRESHES_KNOWN);
+            self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
         }
     }
 

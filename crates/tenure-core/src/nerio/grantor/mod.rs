@@ -67,7 +67,7 @@ pub(super) struct Grantor {
     /// Whether the grantor's memory was lost or is new, and no member relies on the present one
     /// yet.
     joins: bool,
-    /// Whether the grantor reports its memory when it serves.
+    /// Whether the grantor reports its memory as soon as it serves.
     says_memory: bool,
     /// Whether enough members answer for it to serve once they have written its memory down: before
     /// that the grantor does not ask them to.

@@ -162,6 +162,8 @@ impl Grantor {
         self.reserve_if_short(now, self.fences.floor(), out);
         if self.says_memory {
             self.say_memory(now, out);
+        } else {
+            self.begin_to_say_memory(now);
         }
     }
 

@@ -238,3 +238,46 @@ fn slow_clock_excludes_no_member() {
     assert_eq!(s.state("a").service, Service::Serving);
     assert!(s.instance("a") > later);
 }
+
+/// Time passes, and all five members hear of each other, but for a and b.
+fn apart(s: &mut Story, steps: usize) {
+    let members = ["a", "b", "c", "p", "q"];
+    let pairs = members.iter().flat_map(|from| members.iter().map(move |to| (*from, *to)));
+    let joined = pairs.filter(|pair| pair.0 != pair.1 && ![("a", "b"), ("b", "a")].contains(pair));
+    let joined: Vec<_> = joined.collect();
+    for _ in 0..steps {
+        s.pass(ms(10));
+        for (from, to) in joined.iter().chain(&joined) {
+            s.deliver(from, to);
+        }
+        s.drop_all();
+    }
+}
+
+/// All members were started with `--new`, and b loses its directory twice: the second time while
+/// the link between a and b is cut. The others tell a, and with c the two elect a leader.
+#[test]
+fn new_members_hear_of_later_memories() {
+    let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
+    for member in ["a", "b", "c", "p", "q"] {
+        let disk = s.directory(true);
+        s.start(member, Some(disk));
+    }
+    s.start("r", None);
+    s.lose_disk("b");
+    s.run(ms(3_000));
+    assert_eq!(s.state("b").service, Service::Serving);
+    s.lose_disk("b");
+    apart(&mut s, 800);
+    assert_eq!(s.state("b").service, Service::Serving);
+    s.campaign("r");
+    for _ in 0..40 {
+        for member in GRANTORS {
+            s.deliver("r", member);
+            s.deliver(member, "r");
+        }
+        s.drop_all();
+        s.pass(ms(10));
+    }
+    assert!(s.leads("r"), "{:?}", s.events("r"));
+}
