@@ -202,6 +202,7 @@ text! {
 }
 
 impl Default for Value {
+    /// The empty value.
     fn default() -> Self {
         Self(None)
     }

@@ -8,8 +8,8 @@ use beacon::{LEASE, Node, TIMING, start};
 use tenure::{ElectionName, NodeName};
 use tenure_cli::Failure;
 use tenure_cli::protocol::{
-    AnyElection, Asks, Backend, Capabilities, Later, Participant, Protocol, Started, Support,
-    at_once, nerio, refused,
+    AnyElection, AskMode, Backend, Capabilities, Later, Participant, Protocol, StartedParticipant,
+    Support, at_once, nerio, refused,
 };
 use tenure_cli::settings::{Default::Nothing, Origins, Reach::Everywhere, Refusal, parse};
 
@@ -80,11 +80,16 @@ impl Backend for Among {
         id: &'a NodeName,
         _: &'a ElectionName,
         _: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         at_once(self.start(id.as_str()))
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, _: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        _: AskMode,
+        _: &'a Origins,
+    ) -> StartedParticipant<'a> {
         at_once(self.start("asker"))
     }
 }

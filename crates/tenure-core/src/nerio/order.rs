@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::body::Named;
+use super::body::WordAndName;
 use super::identity::Inc;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};

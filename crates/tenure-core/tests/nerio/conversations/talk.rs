@@ -514,7 +514,7 @@ impl Talk {
     fn add(&mut self, label: &str, config: (Checked, NodeName)) -> usize {
         let place = self.stage.nodes.len();
         self.stage.own.record.short.add(socket(place).to_string(), label.to_owned());
-        let mut node = Node::new(config, None);
+        let mut node = Node::<Talks>::new(config, None);
         node.own.label = label.to_owned();
         self.stage.nodes.push(node);
         place
