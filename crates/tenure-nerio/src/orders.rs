@@ -16,7 +16,7 @@ use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Outcome};
-use crate::enough::Answers;
+use crate::enough_answers::Answers;
 use crate::keys::{Grant, Keys, Right};
 
 /// An order: one leadership is to end. Given again it is the same order, and is obeyed once.

@@ -8,12 +8,12 @@ mod leader;
 mod members;
 mod nerio;
 mod observe;
+mod resign_transfer;
 mod run;
 mod signals;
 mod starting;
 mod status;
 mod table;
-mod tell;
 
 pub use nerio::demo::reenter;
 
@@ -160,7 +160,7 @@ static ALL: [Command; 21] = [
                 return Ok(work(|context| nerio::order::run(settings, context)));
             }
             let settings = TellSettings::read(layers)?;
-            Ok(work(|context| tell::resign(settings, context)))
+            Ok(work(|context| resign_transfer::resign(settings, context)))
         },
     },
     Command {
@@ -171,7 +171,7 @@ static ALL: [Command; 21] = [
                 return Ok(work(|context| nerio::order::run(settings, context)));
             }
             let settings = TransferSettings::read(layers)?;
-            Ok(work(|context| tell::transfer(settings, context)))
+            Ok(work(|context| resign_transfer::transfer(settings, context)))
         },
     },
     Command {

@@ -9,7 +9,7 @@ use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::Event;
 use super::identity::{Instance, Mark};
-use super::naming::{LiveGrant, leadership};
+use super::named_leader::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;
 use super::words::{Effect, Out, To, send};

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::Heard;
 use super::pages::{List, Page};
 use crate::asker::{Asker, Outcome};
-use crate::enough::Answers;
+use crate::enough_answers::Answers;
 use crate::keys::Keys;
 
 /// A page that is followed by another one has so many parts at least, or says nothing of any

@@ -6,8 +6,8 @@ use tenure::{Fence, Leadership, Loss, NodeName, Time, TransferError, clock};
 use tenure_supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tokio::sync::oneshot;
 
-use super::handing::{Hand, Probe, hand_over, no_transfer};
-use super::holding::hold;
+use super::hand_over::{Hand, Probe, hand_over, no_transfer};
+use super::hold_after_cmd::hold;
 use super::orders::Order;
 use super::output::Output;
 use super::restarting;

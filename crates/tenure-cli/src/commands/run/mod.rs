@@ -3,8 +3,8 @@
 //! [`process`] is what a process has once, and [`runner`] what each election has in which it
 //! campaigns: one, or as many as there are roles.
 
-mod handing;
-mod holding;
+mod hand_over;
+mod hold_after_cmd;
 mod leading;
 mod leading_on;
 mod orders;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use tenure::{Fence, Leadership, Loss, Time, Waiting};
 
-use super::handing::Next;
+use super::hand_over::Next;
 use super::waiting;
 use crate::control::{Answer, Realm};
 use crate::failure::{one_line, warn};

@@ -8,7 +8,7 @@
 //! | `keys.rs` | own keys, as etcd is asked about them |
 //! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
 //! | `lease.rs`, `grant.rs`, `retired.rs` | leases that are there, asked for, to be revoked |
-//! | `shift.rs` | rounds in which keys move to another lease |
+//! | `move_rounds.rs` | rounds in which keys move to another lease |
 //! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
 //! | `moves.rs`, `answer.rs` | moves of keys; answers, each to its place |
 
@@ -18,9 +18,9 @@ mod event;
 mod grant;
 mod keys;
 mod lease;
+mod move_rounds;
 mod moves;
 mod retired;
-mod shift;
 
 use alloc::vec::Vec;
 
@@ -29,8 +29,8 @@ pub(super) use self::grant::Grant;
 pub(super) use self::keys::{FoundKey, OwnKey, PlacedKey};
 pub(super) use self::lease::{Alive, GivenLease, Lease, Renewal};
 use self::lease::{Draws, OldLease, third};
+use self::move_rounds::Shift;
 use self::retired::RetiredLeases;
-use self::shift::Shift;
 use super::config::BACKOFF;
 use super::context::Context;
 use super::key::{Bytes, LeaseId};

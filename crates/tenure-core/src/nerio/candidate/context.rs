@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::super::config::Checked;
 use super::super::identity::Who;
-use super::super::trips::RoundTrips;
+use super::super::round_trips::RoundTrips;
 use crate::draw::Draw;
 
 /// The node of a candidate: its settings, its name, its draws and its round trips.

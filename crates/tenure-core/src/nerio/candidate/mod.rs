@@ -1,28 +1,38 @@
 //! The candidate: one for each election of a node, with state `Start`, `E`, `QT`.
 //!
 //! It contends, leads, renews, yields, hands over and gives up; the grantors decide. Its steps of
-//! OQwBD are in [`oqwbd`](super::oqwbd).
+//! OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
+//!
+//! | question | file |
+//! |---|---|
+//! | an instance: requests that were sent, and oks that count | `instance.rs` |
+//! | refusals, and when a candidate yields | `refusals.rs` |
+//! | the next request after an instance completed | `renewal.rs` |
+//! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
+//! | a hand-over to a successor | `transfer.rs` |
+//! | orders to end a leadership | `orders.rs` |
+//! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
 
-mod answers;
 mod context;
-mod hindrance;
 mod instance;
 mod orders;
 mod pending;
 mod reach;
+mod refusals;
 mod release;
 mod renewal;
 mod transfer;
+mod waits;
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 pub(super) use self::context::Context;
-use self::hindrance::Hindrances;
 pub(super) use self::instance::{Answer, Sent};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
 use self::reach::Reach;
+use self::waits::Hindrances;
 use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
 use super::config::Checked;

@@ -7,34 +7,34 @@
 //! | file | |
 //! |---|---|
 //! | `state.rs` | `Voter`: its parts, and the questions that need several of them |
-//! | `say.rs` | requests, answers, heartbeats, events |
+//! | `send.rs` | requests, answers, heartbeats, events |
 //! | `namesake.rs` | other processes with the id of this voter |
-//! | `obstacle.rs`, `show.rs` | what the application is told: waits, views |
+//! | `obstacle.rs`, `view.rs` | what the application is told: waits, views |
 //! | `discover.rs` | seeds, lists of others, voters that are dropped |
-//! | `found.rs`, `change.rs` | the electorate: founded, taken from others, changed |
-//! | `meet.rs` | which messages of voters count |
-//! | `bind.rs` | promises: whether one may be given, and what they are worth |
+//! | `founding.rs`, `change.rs` | the electorate: founded, taken from others, changed |
+//! | `admission.rs` | which messages of voters count |
+//! | `promise_rules.rs` | promises: whether one may be given, and what they are worth |
 //! | `leave.rs` | how a ballot or a leadership ends |
 //! | `available.rs` | leaders that hear each other, with `available` |
 //! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |
 //! | `answer.rs`, `request.rs` | messages of others, each to its place in the protocol |
 //! | `input.rs` | the contract: inputs, deadlines, writes |
 
+mod admission;
 mod answer;
 mod available;
-mod bind;
 mod change;
 mod discover;
-mod found;
+mod founding;
 mod input;
 mod leave;
-mod meet;
 mod namesake;
 mod obstacle;
+mod promise_rules;
 mod protocol;
 mod request;
-mod say;
-mod show;
+mod send;
 mod state;
+mod view;
 
 pub use state::Voter;

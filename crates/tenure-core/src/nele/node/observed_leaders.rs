@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::sight::{Observation, SilentReading};
+use super::observers::{Observation, SilentReading};
 use super::state::Nele;
 use crate::name::{ClusterName, ElectionName};
 use crate::nele::config::Mode;
