@@ -68,7 +68,7 @@ impl Observer {
     }
 
     /// Does what is due.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.look(context);
         }

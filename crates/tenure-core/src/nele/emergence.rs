@@ -45,7 +45,7 @@ impl Nele {
         let read = slot.reads().map(|reads| reads.hearing(lately));
         let effects = context.out.len();
         act(slot, &mut context);
-        slot.work(&mut context);
+        slot.run_due(&mut context);
         let over = slot.is_idle();
         let based = slot.fence().map_or(0, Config::base_of);
         let due = slot.due(&context).filter(|_| !over);
@@ -290,14 +290,14 @@ impl Slot {
 
     /// Handles what is due, and the consequences of the last input: roles are won and lost, and a
     /// claim is published if one is due.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.silent(context).is_some_and(|since| since <= context.now) {
             self.on_stuck("nothing of it was read", context);
         }
         if let Some(reads) = &mut self.reads {
-            reads.work(context);
+            reads.run_due(context);
         }
-        self.settle(context);
+        self.win_and_lose_roles(context);
         self.bid(context);
         self.tell_waiting(context);
     }
@@ -466,7 +466,7 @@ impl Slot {
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
 impl Slot {
     /// Whether this process leads the partition now.
-    fn hold(&self, context: &Context<'_>) -> Option<Hold> {
+    fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {
         if context.by_claims() {
             self.assigned?;
             let held = self.claim.held?;
@@ -477,12 +477,12 @@ impl Slot {
     }
 
     /// Roles are won, go on, and are lost, as the partition is.
-    fn settle(&mut self, context: &mut Context<'_>) {
-        self.lapse(context);
+    fn win_and_lose_roles(&mut self, context: &mut Context<'_>) {
+        self.drop_old_news(context);
         if let Some(held) = &mut self.claim.held {
             held.wait_for_all(context);
         }
-        let hold = self.hold(context);
+        let hold = self.current_hold(context);
         let waits = self.claim.held.is_some_and(|held| held.begins > context.now);
         let roles: Vec<Role> = self.campaigns.keys().copied().collect();
         for role in roles {
@@ -515,7 +515,7 @@ impl Slot {
     }
 
     /// News that are older than T count no more.
-    fn lapse(&mut self, context: &mut Context<'_>) {
+    fn drop_old_news(&mut self, context: &mut Context<'_>) {
         let over = self.until(context).is_some_and(|until| until <= context.now);
         if !over {
             return;

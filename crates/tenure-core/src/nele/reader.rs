@@ -84,7 +84,7 @@ impl Reader {
     }
 
     /// Looks for the end again, if that is due.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.failures = self.failures.saturating_add(1);
             self.seek(context);

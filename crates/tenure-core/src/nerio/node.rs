@@ -251,7 +251,7 @@ impl Nerio {
             Command::Observe { every } => {
                 self.unobserve(&election);
                 let mut observer = Observer::new(election.clone(), every, now);
-                observer.work(now, &self.config, out);
+                observer.run_due(now, &self.config, out);
                 observer.book(&mut self.observers_due);
                 self.observers.insert(election, observer);
             }
@@ -281,7 +281,7 @@ impl Nerio {
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
         self.with_candidate(&order.election, out, |candidate, context, out| {
-            candidate.work(now, context, out);
+            candidate.run_due(now, context, out);
             candidate.on_step_down(now, by, order, context, out);
         });
     }
@@ -289,7 +289,7 @@ impl Nerio {
     fn on_verify(&mut self, now: Time, from: &Sender, verify: &Verify, out: &mut Out) {
         if self.candidates.contains(&verify.election) {
             self.with_candidate(&verify.election, out, |candidate, context, out| {
-                candidate.work(now, context, out);
+                candidate.run_due(now, context, out);
                 candidate.on_verify(now, from, verify, context, out);
             });
             return;
@@ -321,12 +321,12 @@ impl Nerio {
     fn on_timeout(&mut self, now: Time, out: &mut Out) {
         for election in self.candidates_due.take_due(now) {
             self.with_candidate(&election, out, |candidate, context, out| {
-                candidate.work(now, context, out);
+                candidate.run_due(now, context, out);
             });
         }
         for election in self.observers_due.take_due(now) {
             let Some(observer) = self.observers.get_mut(&election) else { continue };
-            observer.work(now, &self.config, out);
+            observer.run_due(now, &self.config, out);
             observer.book(&mut self.observers_due);
         }
         // Last, because a write of the grantor's that fails takes everything after it along.

@@ -79,7 +79,7 @@ impl Observer {
     }
 
     /// Asks the grantors if it is time, and tells if what is known has changed with time alone.
-    pub(super) fn work(&mut self, now: Time, config: &Checked, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, config: &Checked, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
             for member in 0..config.members.len() {
@@ -115,7 +115,7 @@ impl Observer {
             let heard = Heard { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
-        self.work(now, config, out);
+        self.run_due(now, config, out);
     }
 
     /// Puts down when to ask again, or when what is known runs out.

@@ -294,7 +294,7 @@ impl Candidate {
         out: &mut Out,
     ) {
         self.hear_fence(granted.seen);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -330,7 +330,7 @@ impl Candidate {
         }
         self.try_complete(now, context, out);
         self.yield_if_hopeless(now, context, out);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
     }
 
     /// Step 8: completes if oks of a quorum are at hand and still good.

@@ -12,7 +12,7 @@ use crate::protocol::Class;
 /// Keeps the leadership, if the user wants that and CMD ended well by itself. A loss, a request or
 /// a signal may end that earlier; after a signal, too, the runner ends with the code of CMD, whose
 /// work is done.
-pub(super) async fn hold<K: Class>(
+pub(super) async fn hold_after_cmd<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
     course: Course,

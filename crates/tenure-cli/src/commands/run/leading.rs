@@ -7,7 +7,7 @@ use tenure_supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tokio::sync::oneshot;
 
 use super::hand_over::{Hand, Probe, hand_over, no_transfer};
-use super::hold_after_cmd::hold;
+use super::hold_after_cmd::hold_after_cmd;
 use super::orders::Order;
 use super::output::Output;
 use super::restarting;
@@ -189,7 +189,7 @@ async fn after<K: Class>(
     let outcome = match outcome {
         Ok(outcome) => {
             runner.reporter.ended(&format!("CMD ended: {outcome}"));
-            course = hold(runner, leadership, course, &outcome).await;
+            course = hold_after_cmd(runner, leadership, course, &outcome).await;
             outcome
         }
         // The runner was told to end, so a CMD that did not run is no failure.

@@ -25,7 +25,7 @@ impl Candidate {
         self.value.propose(value, context.now);
         if matches!(self.phase, Phase::Leading { .. }) {
             self.again = Some(context.now);
-            self.work(context);
+            self.run_due(context);
         }
     }
 
@@ -104,7 +104,7 @@ impl Candidate {
             (Step::Look, true) => {
                 let first = found.next()?;
                 let before = found.next()?;
-                self.on_first(first, before, header, context);
+                self.on_look_answer(first, before, header, context);
             }
             (Step::Wait, true) => self.wait_on(header, context),
             (Step::Wait, false) => self.wait_no_longer(found.next()?.as_ref(), context),
@@ -155,7 +155,7 @@ impl Candidate {
             Some(found) => {
                 self.phase = Phase::Leaving { revision: Some(found.created) };
                 self.again = Some(context.now);
-                self.work(context);
+                self.run_due(context);
             }
             None => self.left(context),
         }
@@ -187,7 +187,7 @@ impl Candidate {
     fn create(&mut self, context: &mut CandidateContext<'_>) {
         self.phase = Phase::Creating { unsure: false };
         self.again = Some(context.now);
-        self.work(context);
+        self.run_due(context);
     }
 
     /// etcd may have made the key, or make it later.
@@ -295,7 +295,7 @@ impl Candidate {
         self.unwatch(context);
         self.phase = Phase::Leaving { revision: Some(created) };
         self.again = Some(context.now);
-        self.work(context);
+        self.run_due(context);
     }
 
     fn on_refused(&mut self, step: Step, refusal: Refusal, context: &mut CandidateContext<'_>) {

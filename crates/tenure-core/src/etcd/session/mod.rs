@@ -254,8 +254,8 @@ impl Session {
         *renewal = Renewal::Idle { until: until.max(context.now), bare: None };
     }
 
-    /// No candidate needs the lease any more, or it is over. [`Session::work`] revokes it, once all
-    /// claims that stand on it are lowered, so that its keys go. The revocation of a lease whose
+    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes it, once
+    /// all claims that stand on it are lowered, so that its keys go. The revocation of a lease whose
     /// grant is under way waits for the answer: it might come first, and find nothing.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();

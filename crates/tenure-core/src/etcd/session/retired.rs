@@ -88,7 +88,7 @@ impl RetiredLeases {
     }
 
     /// Sends each revocation that is due.
-    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+    pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         let within = context.patience();
         self.0.retain(|retired| now < retired.until || !retired.is_resting());
@@ -131,7 +131,7 @@ impl RetiredLeases {
             Reply::LeaseExists if !made => {
                 self.0.remove(nth);
             }
-            _ => self.work(context),
+            _ => self.run_due(context),
         }
     }
 

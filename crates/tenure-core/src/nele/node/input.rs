@@ -94,7 +94,7 @@ impl Nele {
         for partition in self.slots.due(now) {
             self.with_slot(partition, out, |_, _| {});
         }
-        self.peers.work(now, &self.config);
+        self.peers.run_due(now, &self.config);
         self.group_work(out);
         self.beat(out);
         self.look(out);

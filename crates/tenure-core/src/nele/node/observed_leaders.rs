@@ -123,7 +123,7 @@ impl Nele {
                     plain.partition = next;
                     self.sight.gaps.silent = None;
                 }
-                plain.work(&mut self.context(out).1);
+                plain.run_due(&mut self.context(out).1);
                 Some(plain)
             }
             None => None,

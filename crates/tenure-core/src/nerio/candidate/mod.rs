@@ -213,12 +213,12 @@ impl Candidate {
             next_at: begin,
         });
         self.say_what_was_promised(now, context, out);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
     }
 
     /// Does whatever is due at `now`. Called with every input, so that nothing that comes late
     /// is ever mistaken for being in time.
-    pub(super) fn work(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
         self.give_up_due(now, context, out);

@@ -63,9 +63,9 @@ impl Grantor {
     }
 
     /// The records of the last input are written.
-    pub(super) fn settle(&mut self, out: &mut Out) {
-        self.fences.settle();
-        if self.writes.settle() {
+    pub(super) fn records_written(&mut self, out: &mut Out) {
+        self.fences.records_written();
+        if self.writes.records_written() {
             emit(out, None, OwnEvent::DiskMended);
         }
     }

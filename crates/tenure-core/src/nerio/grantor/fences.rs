@@ -148,7 +148,7 @@ impl Fences {
     }
 
     /// Another input has come: what the last one asked for is under way.
-    pub(in crate::nerio) fn settle(&mut self) {
+    pub(in crate::nerio) fn records_written(&mut self) {
         self.behind = false;
     }
 }

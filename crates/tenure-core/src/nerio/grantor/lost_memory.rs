@@ -47,7 +47,7 @@ impl Grantor {
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };
         // In a cluster of one there is nobody to wait for.
-        self.conclude(now, out);
+        self.try_to_serve_again(now, out);
     }
 
     /// Who remembers, who has not answered yet, and who has nothing to tell: said once until it
@@ -108,7 +108,7 @@ impl Grantor {
         seen: &FenceSeen,
         out: &mut Out,
     ) {
-        self.settle(out);
+        self.records_written(out);
         let Some(member) = self.other_member(from) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };
@@ -130,7 +130,7 @@ impl Grantor {
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
         };
         answers.insert(member, Known { seen, delta_max, whole, leader, recorded, instance });
-        self.conclude(now, out);
+        self.try_to_serve_again(now, out);
     }
 
     /// Somebody leads, with leases as long as that: no cluster is founded before they have ended.
@@ -141,7 +141,7 @@ impl Grantor {
 
     /// Ends the read when enough members have answered, and all leases that may have been forgotten
     /// have ended.
-    pub(super) fn conclude(&mut self, now: Time, out: &mut Out) {
+    pub(super) fn try_to_serve_again(&mut self, now: Time, out: &mut Out) {
         if self.begins_to_record(now, out) {
             return;
         }

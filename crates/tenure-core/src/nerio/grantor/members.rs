@@ -118,7 +118,7 @@ impl Grantor {
             }
         }
         self.write_memories(now, out);
-        self.conclude(now, out);
+        self.try_to_serve_again(now, out);
     }
 
     /// What is due at `now` of this.

@@ -152,7 +152,7 @@ impl Grantor {
         message: ToGrantor,
         out: &mut Out,
     ) {
-        self.settle(out);
+        self.records_written(out);
         match message {
             ToGrantor::Request(request) => self.on_request(now, from, request, out),
             ToGrantor::Release(release) => self.on_release(now, from, &release, out),
@@ -168,7 +168,7 @@ impl Grantor {
 
     /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
-        self.settle(out);
+        self.records_written(out);
         self.on_incarnation_due(now, out);
         self.on_memories_due(now, out);
         self.on_raise_due(now, out);

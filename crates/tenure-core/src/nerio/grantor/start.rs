@@ -89,7 +89,7 @@ impl Grantor {
     }
 
     /// The boot is written down.
-    fn open(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
+    fn on_boot_written(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let until = quarantine.unwrap_or(now);
         self.phase = Phase::Quarantine { until, read };
         self.on_incarnation_due(now, out);
@@ -103,14 +103,14 @@ impl Grantor {
         written: bool,
         out: &mut Out,
     ) {
-        self.settle(out);
+        self.records_written(out);
         if let Some(news) = self.writes.flushed(now, flushed, written) {
             emit(out, None, news);
         }
         match self.phase {
             Phase::Opening { flush, quarantine, read } if flush.ticket == flushed => {
                 if written {
-                    self.open(now, quarantine, read, out);
+                    self.on_boot_written(now, quarantine, read, out);
                 } else {
                     self.phase = Phase::Unwritten { at: now.after(REWRITE), quarantine, read };
                 }

@@ -62,7 +62,7 @@ impl Writes {
 
     /// Another input has come, and does not say that the last records failed. Says whether with
     /// them the last of what was missing is written.
-    pub(in crate::nerio) fn settle(&mut self) -> bool {
+    pub(in crate::nerio) fn records_written(&mut self) -> bool {
         self.repeated = false;
         if self.unwritten.is_empty() {
             self.last.clear();
