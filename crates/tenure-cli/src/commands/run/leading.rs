@@ -14,9 +14,9 @@ use super::restarting;
 use super::runner::Runner;
 use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Call, Request};
-use crate::exit::Exit;
+use crate::exit::{Exit, exit_of_start};
 use crate::failure::Failure;
-use crate::invocation::run::{RunRole, cure};
+use crate::invocation::run::RunRole;
 use crate::protocol::{self, Class, Later, Protocol};
 use crate::service_manager;
 use crate::settings::Spec;
@@ -468,7 +468,7 @@ fn not_started(error: &SuperviseError) -> Failure {
     if let SuperviseError::UntilFile { path, source } = error {
         return control::no_until_file(path, source);
     }
-    let (exit, fix) = cure(error);
+    let (exit, fix) = exit_of_start(error);
     Failure::new(exit, format!("CMD could not be started: {error}"), fix)
 }
 
