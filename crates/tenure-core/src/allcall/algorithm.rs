@@ -526,7 +526,8 @@ impl Election {
 // "A failed leader won't be replaced until its lease (+maxClockSkew) has expired." A leader that
 // lives stops at E − K − H, publishes a tombstone, and names its successor (rulings 2 and 7).
 impl Election {
-    /// The lease has run out, but for the time that others need to hear of it.
+    /// The lease has run out, but for the time that others need to hear of it: the leader gives way
+    /// to the best candidate, or its leadership expires.
     pub(super) fn lapse_or_hand_over(&mut self, context: &mut Context<'_>) {
         let ends = self.campaign.as_ref().and_then(Campaign::ends);
         if ends.is_none_or(|ends| context.boot() < ends) {

@@ -251,7 +251,8 @@ impl Grantor {
     }
 
     /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
-    /// that none leaves whose grant could be forgotten.
+    /// that none leaves whose grant could be forgotten. Without a flush the grant survives the
+    /// process, not the machine: another boot waits all leases out (`record.rs`).
     pub(super) fn answer(
         &mut self,
         at: Time,
