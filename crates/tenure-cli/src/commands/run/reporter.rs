@@ -256,7 +256,7 @@ impl Reporter {
             Some(waiting @ (Waiting::Promised { .. } | Waiting::GivingUp { .. })) => {
                 Answer::Refused {
                     what: format!("{what}: {}", waiting.told(now)),
-                    fix: "wait until then; tenure leader says who leads".to_owned(),
+                    fix: "wait for that; tenure leader says who leads".to_owned(),
                 }
             }
             _ => Answer::Refused {
