@@ -94,7 +94,6 @@
 //! The memory of a grantor: [`state`]. Keys of datagrams: [`keys`].
 
 mod agreement;
-mod ask;
 mod asker;
 mod counters;
 mod driver;
@@ -105,6 +104,7 @@ mod gate;
 mod key_trouble;
 pub mod keys;
 mod lasting_troubles;
+mod leader_questions;
 pub mod lists;
 mod log;
 mod node;
@@ -125,11 +125,11 @@ pub use tenure::driver::NOTICES;
 pub use tenure::state::Opening;
 pub use tenure_core::nerio::*;
 
-pub use self::ask::{Found, Verified};
 pub use self::counters::Counters;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError, VerifyError};
 pub use self::gate::{EdictGate, EdictRefused};
+pub use self::leader_questions::{Found, Verified};
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};

@@ -9,11 +9,11 @@ mod members;
 mod nerio;
 mod observe;
 mod resign_transfer;
+mod role_table;
 mod run;
 mod signals;
 mod starting;
 mod status;
-mod table;
 
 pub use nerio::demo::reenter;
 

@@ -1,8 +1,7 @@
 //! One voter: the machine that the module document describes.
 //!
 //! `protocol.rs` tells the protocol from top to bottom. Each file below calls only files above it
-//! in this table, and the parts of a voter, which are beside this folder: `round.rs`, `lease.rs`,
-//! `known.rs`, `founding.rs`, `watch.rs` and others know nothing of each other's business.
+//! in this table, and the parts of a voter, which know nothing of each other's business.
 //!
 //! | file | |
 //! |---|---|
@@ -19,6 +18,19 @@
 //! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |
 //! | `answer.rs`, `request.rs` | messages of others, each to its place in the protocol |
 //! | `input.rs` | the contract: inputs, deadlines, writes |
+//!
+//! The parts of a voter, beside this folder:
+//!
+//! | file | |
+//! |---|---|
+//! | `round.rs` | a ballot: votes, results, the winner |
+//! | `lease.rs` | the own candidacy: a campaign, and a lease out of promises |
+//! | `promise.rs` | the own promise to endorse no other voter |
+//! | `known.rs`, `founding.rs` | the other voters; the first electorate |
+//! | `watch.rs` | the leader that this voter knows of |
+//! | `starter.rs`, `free.rs` | when this voter starts a ballot, and whether enough voters are free |
+//! | `memory.rs`, `writes.rs` | the durable state, and whether it is written |
+//! | `beat.rs`, `calls.rs`, `draws.rs` | heartbeats, requests without an answer yet, random numbers |
 
 mod admission;
 mod answer;
