@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what elections cost, beside what nothing can do without.
+//! `cargo xtask bench`: what elections cost, beside the bare operations that they cannot do
+//! without.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -8,25 +9,26 @@ use crate::error::Error;
 use crate::protocols::{self, Protocol};
 use crate::services;
 
-/// A part of the first protocol with a program of its own: counting memory slows down the rest.
+/// A part of the first protocol with a program of its own: counting memory slows the other parts
+/// down.
 const MEMORY: &str = "memory";
 
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Whose elections.
+    /// Protocol to measure.
     #[arg(default_value = protocols::ALL[0].name)]
     #[arg(value_parser = PossibleValuesParser::new(protocols::ALL.iter().map(|one| one.name)))]
     protocol: String,
-    /// Fewer rounds: a minute or so.
+    /// Measure fewer rounds: a minute or so.
     #[arg(long)]
     quick: bool,
-    /// Measure these only; when one is not known, the error names all.
+    /// Measure only these; an unknown name makes the error list all names.
     #[arg(long, value_name = "PART", value_delimiter = ',', num_args = 1..)]
     only: Vec<String>,
 }
 
-/// Prints measurements and whether targets are met. A missed target is an error, after everything
-/// was measured.
+/// Prints measurements and whether their targets are met. A missed target is an error, after all
+/// measurements are printed.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let Selection { protocol, quick, only } = selection;
     let protocol = protocols::ALL.iter().find(|one| one.name == *protocol);
@@ -38,7 +40,7 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     done.into_iter().collect()
 }
 
-/// Commands, one for each program with a wanted measurement.
+/// Commands, one for each program with a chosen measurement.
 fn commands(protocol: &Protocol, quick: bool, only: &[String]) -> Vec<Cmd> {
     let bench = |name: &str| {
         Cmd::cargo("bench --quiet --package").arg(protocol.driver).arg("--bench").arg(name)

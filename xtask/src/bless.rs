@@ -7,15 +7,14 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::protocols;
 
-/// Golden texts that are of no protocol alone, as a test and what `cargo test` builds it with: what
-/// the command says to wrong invocations. Builds with everything and those without say different
-/// things.
+/// Golden texts of no single protocol, as a test and the arguments for `cargo test`: the errors for
+/// wrong invocations, which differ between builds with all features and without.
 const COMMON: [(&str, &str); 2] =
     [("errors", "--package tenure-cli"), ("errors", "--package tenure-cli --features full")];
 
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Write these only.
+    /// Write only these golden texts.
     #[arg(long, value_name = "TEXTS", value_delimiter = ',', num_args = 1..)]
     #[arg(value_parser = PossibleValuesParser::new(names()))]
     only: Vec<String>,
@@ -31,7 +30,7 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// Runs the golden tests with leave to write.
+/// Runs the golden tests, which then write what they find.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let Selection { only } = selection;
     for (test, build) in golden() {

@@ -1,4 +1,4 @@
-//! A command that can be run, and printed so that it can be pasted into a shell.
+//! A command to run, which prints as a line for a shell.
 
 use std::borrow::Cow;
 use std::env;
@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use crate::error::Error;
 use crate::workspace::root;
 
-/// How variables begin that a command has only if it sets them.
+/// Beginnings of variables that a command gets only from [`Cmd::env`], and never from the
+/// environment.
 const LEFT_OUT: [&str; 5] = ["CARGO_PKG_", "CARGO_MANIFEST_", "PROPTEST_", "TENURE_", "TESTS_"];
 
 /// A command with its variables, run in the root of the workspace.
@@ -38,7 +39,7 @@ impl Cmd {
         self
     }
 
-    /// More arguments, which are separated by spaces.
+    /// Adds arguments, which are separated by spaces.
     pub(crate) fn args(self, arguments: &str) -> Self {
         arguments.split_whitespace().fold(self, Self::arg)
     }
@@ -49,7 +50,7 @@ impl Cmd {
         self
     }
 
-    /// Runs it with its output passed through.
+    /// Runs the command with its output passed through.
     pub(crate) fn run(&self) -> Result<(), Error> {
         let ended = self.command().status();
         let status = ended.map_err(|source| Error::Spawn { command: self.to_string(), source })?;
@@ -59,20 +60,21 @@ impl Cmd {
         Err(Error::Failed { command: self.to_string(), status })
     }
 
-    /// Runs it in silence: its standard output, or nothing if it did not succeed or does not
-    /// exist.
+    /// Runs the command in silence, and returns its standard output; `None` if the command failed
+    /// or does not exist.
     pub(crate) fn ask(&self) -> Option<String> {
         let output = self.command().stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     fn command(&self) -> Command {
-        // Cargo says in a variable which cargo it is: the same one is used for everything.
+        // Cargo names itself in a variable: all commands use the same cargo.
         let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
         let mut command = Command::new(same.unwrap_or_else(|| OsString::from(&self.program)));
-        // Not what Cargo has said of this package. Build scripts that ask for it (ring's) would run
-        // anew here and after each run by hand, and all that needs them would be compiled again.
-        // And nothing that changes what tests do: a commit has one verdict, whoever asks for it.
+        // Without the variables that Cargo sets for this package: build scripts that read them
+        // (ring's) would run again here and after each run by hand, and all crates above them would
+        // be compiled again. Without the variables that change what tests do, too: a commit has one
+        // verdict, whatever shell asks for it.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let left_out = |name: &String| LEFT_OUT.iter().any(|begin| name.starts_with(begin));
         for name in names.filter(left_out) {
@@ -108,7 +110,8 @@ mod tests {
         assert_eq!(command.to_string(), "RUSTFLAGS='--cfg x' cargo test --release 'two words'");
     }
 
-    /// `.cargo/config.toml` sets it where this runs, and would again below; whoever calls could.
+    /// `.cargo/config.toml` sets the seed where this test runs, and sets it again for the command;
+    /// a caller could set it as well.
     #[test]
     fn seeds_of_callers_are_ignored() {
         let seed = |command: Cmd| {

@@ -4,13 +4,13 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Why a task stopped, and what to do about it.
+/// Why a task stopped, and what the developer can do.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A command ran and failed; it has already printed why.
+    /// A command ran and failed; its output has already said why.
     #[error("{status}\nTo repeat it, in the root of the repository:\n\n    {command}\n")]
     Failed { command: String, status: ExitStatus },
-    /// A command could not be started at all.
+    /// A command could not be started.
     #[error("`{command}` could not be started: {source}")]
     Spawn { command: String, source: io::Error },
     /// A file or folder could not be read.

@@ -8,16 +8,16 @@ use crate::error::Error;
 use crate::protocols;
 use crate::services;
 
-/// Facts of which service.
+/// The service whose facts are checked.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// On every version of it that tests run against: half a minute, or a few.
+    /// Service to check, on every version of it that tests run against: half a minute, or a few.
     #[arg(value_parser = PossibleValuesParser::new(names()))]
     service: String,
-    /// Take this version for the newest, as v3.8.0; `latest` asks its registry.
+    /// Check this version as the newest, as v3.8.0; `latest` asks the registry of the service.
     #[arg(long, value_name = "VERSION")]
     newest: Option<String>,
-    /// Only facts whose name holds this.
+    /// Check only facts whose name contains this.
     filter: Option<String>,
 }
 
@@ -25,7 +25,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     protocols::ALL.iter().filter_map(|protocol| protocol.service)
 }
 
-/// Prints a table of all facts; fails when one of them has changed.
+/// Prints a table of all facts, and fails if one of them has changed.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let name = selection.service.as_str();
     let service = services::named(name)?;

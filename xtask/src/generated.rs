@@ -1,4 +1,5 @@
-//! A share of the mutants that `cargo mutants` generates; `.cargo/mutants.toml` says of what.
+//! A share of the mutants that `cargo mutants` generates. `.cargo/mutants.toml` lists the mutated
+//! files.
 
 use std::fs;
 
@@ -9,7 +10,7 @@ use crate::workspace::root;
 
 /// Number of shares: each has some two dozen mutants.
 const SHARES: u64 = 200;
-/// Exit codes: some mutants survived; some mutants kept a test from ending.
+/// Exit codes that are no failure: some mutants survived; some mutants kept a test from ending.
 const FINDINGS: [i32; 2] = [2, 3];
 
 /// Command that runs the share of this seed.

@@ -1,6 +1,6 @@
-//! Every check and chore of this repository behind one command: `cargo xtask`.
+//! Every check and chore of this repository, as `cargo xtask`.
 //!
-//! `test` and `tidy` only read. `fix` and `bless` are those that write.
+//! The tasks `fix` and `bless` write files of the repository; all others only read them.
 #![expect(clippy::print_stdout, reason = "a command line tool talks on standard output")]
 
 mod bench;
@@ -33,30 +33,30 @@ use crate::error::Error;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
-    /// Run every check, stopping at the first that fails. Writes nothing but build output.
+    /// Run every check up to the first that fails. Writes nothing but build output.
     #[command(visible_alias = "ci")]
     Test(steps::Selection),
-    /// Explore with drawn seeds, long rounds of faults, and all that takes minutes or needs root.
+    /// Run everything with drawn seeds, long rounds of faults, minutes to spend, or root.
     Soak(soak::Selection),
-    /// Measure what elections cost, and say whether the targets are met.
+    /// Measure what elections cost, and fail if a target is missed.
     Bench(bench::Selection),
-    /// Get the real services that tests run against, and start them by hand.
+    /// Install the real services that tests run against, and start one by hand.
     Services(services::Selection),
-    /// Check on real services what our protocols rely on, and say what has changed.
+    /// Check on real services the facts that our protocols rely on, and report changes.
     Facts(facts::Selection),
     /// Build the Debian package of the command, and print its path.
     Package,
     /// Check what compilers do not: sizes, leftovers, links, decisions, patches, words.
     Tidy,
-    /// Write what can be corrected by machine: lints with a known correction, then formatting.
+    /// Apply corrections by machine: lints with a known correction, then formatting.
     Fix,
-    /// Write golden texts anew, to be reviewed: what nodes say, what errors say.
+    /// Rewrite golden texts, for you to review: conversations of nodes, and errors.
     Bless(bless::Selection),
-    /// Run made-up worlds until one shows a violation (`sweep --help` has the options).
+    /// Simulate world after world up to the first violation (`sweep --help` has the options).
     Sweep(sim::Rest),
-    /// Run one made-up world again, and show it (`replay --help` has the options).
+    /// Simulate one world again, and show it (`replay --help` has the options).
     Replay(sim::Rest),
-    /// Break one rule after the other, by the patches in `mutants/`, and see that a test notices.
+    /// Break one rule after the other, by the patches in `mutants/`, and check that a test notices.
     Mutants(mutants::Selection),
 }
 

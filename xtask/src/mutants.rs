@@ -10,13 +10,13 @@ use crate::workspace::{root, target};
 
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Only those whose path contains one of these: `nerio/`, `late-release`.
+    /// Apply only patches whose path contains one of these: `nerio/`, `late-release`.
     #[arg(value_name = "PART")]
     only: Vec<String>,
 }
 
-/// The test program of the core and the test in it by which a patch is noticed; nothing unless the
-/// patch says first what it breaks and where that comes from.
+/// The test program of the core, and its test, that must fail under a patch; `None` unless the head
+/// of the patch first says which rule it breaks and where the rule comes from.
 pub(crate) fn noticed_by(patch: &str) -> Option<(&str, &str)> {
     let mut lines = patch.lines();
     lines.next()?.strip_prefix("rule: ")?;
@@ -24,11 +24,11 @@ pub(crate) fn noticed_by(patch: &str) -> Option<(&str, &str)> {
     lines.next()?.strip_prefix("noticed by: ")?.split_once(' ')
 }
 
-/// Applies one patch after the other, and fails with those that nothing noticed.
+/// Applies one patch after the other, and fails if a patch's test still passes.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let copy = target().join("mutants/tree").display().to_string();
     let remove = Cmd::new("git", "worktree remove --force").arg(&copy);
-    // Remove a copy that an earlier run left behind.
+    // An earlier run may have left its copy behind.
     remove.ask();
     Cmd::new("git", "worktree add --quiet --detach").arg(&copy).arg("HEAD").run()?;
     let survivors = apply_each(&copy, &selection.only);
@@ -36,13 +36,13 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     match survivors?.as_slice() {
         [] => Ok(()),
         some => Err(Error::Said(format!(
-            "nothing noticed these; mend their tests, or name others:\n{}",
+            "no test noticed these patches; correct the tests that they name, or name others:\n{}",
             some.join("\n")
         ))),
     }
 }
 
-/// The patches of which the test passes all the same.
+/// The patches whose tests still pass.
 fn apply_each(copy: &str, only: &[String]) -> Result<Vec<String>, Error> {
     let tree = Tree::read(&root())?;
     let chosen = |path: &str| only.is_empty() || only.iter().any(|part| path.contains(part));
@@ -53,7 +53,7 @@ fn apply_each(copy: &str, only: &[String]) -> Result<Vec<String>, Error> {
         let apply = |how| {
             Cmd::new("git", "-C").arg(copy).args(how).arg(root().join(path).display().to_string())
         };
-        // Not optimized, the core is built for each patch in a fourth of the time.
+        // Without optimization the core builds in a fourth of the time.
         let cargo = Cmd::cargo("test --quiet --package tenure-core")
             .args("--config profile.dev.package.tenure-core.opt-level=0 --manifest-path")
             .arg(format!("{copy}/Cargo.toml"))

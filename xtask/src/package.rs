@@ -1,5 +1,5 @@
-//! The Debian package: the command with everything in it, and the files beside it. The manifest of
-//! `tenure-cli` says what is installed where.
+//! The Debian package: the command with all features, and its files. The manifest of `tenure-cli`
+//! lists the installed files.
 
 use std::fs;
 
@@ -10,23 +10,24 @@ use crate::error::Error;
 use crate::tools;
 use crate::workspace::target;
 
-/// A single build of both, so that they share all that they depend on.
+/// A single build of the command and of the generator of its files, so that both share their
+/// dependencies.
 const BUILD: &str = "build --release --locked --package tenure-cli --package tenure-package \
                      --features tenure-cli/full,tenure-package/program";
 
-/// Builds it. `cargo-deb` prints its path.
+/// Builds the package. `cargo-deb` prints its path.
 pub(crate) fn run() -> Result<(), Error> {
     build_tools()?;
     tools::DEB.ensure()?;
     Cmd::cargo(BUILD).run()?;
     let within = |path: &str| target().join(path).display().to_string();
-    // The manifest takes all files from this folder: remove those of an earlier build first.
+    // The manifest takes all files from this folder, so files of an earlier build must go first.
     let beside = target().join("release/package");
     if beside.exists() {
         fs::remove_dir_all(&beside).map_err(|source| Error::Read { path: beside, source })?;
     }
     Cmd::new(within("release/tenure-package"), "").arg(within("release/package")).run()?;
-    // `cargo-deb` leaves alone what comes from the build folder.
+    // `cargo-deb` compresses no files from the build folder.
     Cmd::new("gzip", "-9nr").arg(within("release/package/man")).run()?;
     let deb = "deb --package tenure-cli --no-build --strip --locked --output";
     Cmd::cargo(deb).arg(within("debian")).run()

@@ -1,4 +1,4 @@
-//! Real services: got for the tests, and started by hand.
+//! Real services: installed for the tests, and started by hand.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -8,7 +8,7 @@ use tenure_services::{ALL, Service};
 
 use crate::error::Error;
 
-/// The arguments for `cargo` that get all services.
+/// The arguments for `cargo` that install all services.
 pub(crate) const COMMAND: &str = "xtask services all";
 
 /// Name for all services.
@@ -17,14 +17,14 @@ const EACH: &str = "all";
 /// Which services, and whether to start them.
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// `all`: everything that tests run against or are built with; each is an older version and the
-    /// newest that was looked at, from a package registry.
+    /// Service to install, or `all`: an older version and the newest that the tests know, from a
+    /// package registry.
     #[arg(value_name = "SERVICE", value_parser = PossibleValuesParser::new(names()))]
     service: String,
-    /// Start the newest, print how it is reached, and end it at Ctrl-C. Its data is gone then.
+    /// Start the newest version, print its addresses, and end it at Ctrl-C. Its data is gone then.
     #[arg(long)]
     start: bool,
-    /// How many members or servers to start, as a cluster if there are several.
+    /// Number of members or servers to start; several form a cluster.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "start")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=9))]
     members: u8,
@@ -34,7 +34,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     [EACH].into_iter().chain(ALL.iter().map(|service| service.name))
 }
 
-/// Gets a service, and starts it if asked to.
+/// Installs a service, and starts it with `--start`.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     if selection.service == EACH && !selection.start {
         return install_all();
@@ -49,10 +49,10 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
 /// The service called `name`.
 pub(crate) fn named(name: &str) -> Result<&'static Service, Error> {
     let found = ALL.into_iter().find(|service| service.name == name);
-    found.ok_or_else(|| Error::Said(format!("`{name}` is not one service")))
+    found.ok_or_else(|| Error::Said(format!("`{name}` is no single service: name one")))
 }
 
-/// Gets the newest of a service, and what its client is built with.
+/// Installs the newest version of a service, and what its client is built with.
 pub(crate) fn install_newest(name: &str) -> Result<(), Error> {
     let service = named(name)?;
     (service.build_tools)()?;
@@ -63,7 +63,7 @@ fn newest(service: &Service) -> usize {
     service.versions.len() - 1
 }
 
-/// Gets everything that the tests need and is not there.
+/// Installs every service that the tests need and that is missing.
 pub(crate) fn install_all() -> Result<(), Error> {
     tenure_services::build_tools()?;
     ALL.into_iter().try_for_each(install_each)
@@ -81,7 +81,8 @@ fn install(service: &Service, version: usize) -> Result<(), Error> {
 }
 
 fn start(service: &Service, members: usize) -> Result<(), Error> {
-    // From here on Ctrl-C is news, so that the cluster is dropped.
+    // From here on a signal ends the loop below and not the process, so that the cluster is
+    // dropped.
     let signals = Signals::new([SIGINT, SIGTERM]);
     let mut signals = signals.map_err(|source| Error::Read { path: "signals".into(), source })?;
     let started = (service.start)(newest(service), members)?;

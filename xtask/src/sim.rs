@@ -1,4 +1,4 @@
-//! The made-up world: `sweep` and `replay` of `tenure-sweep`.
+//! Simulation: `sweep` and `replay` of `tenure-sweep`.
 
 use clap::Args;
 
@@ -25,15 +25,15 @@ pub(crate) fn run(task: &str, rest: &Rest) -> Result<(), Error> {
     rest.arguments.iter().fold(optimized(task), Cmd::arg).run()
 }
 
-/// A sweep of each protocol.
+/// A sweep for each protocol.
 fn each(sweep: &Cmd, events: &str, seed: u64) -> Vec<Cmd> {
     let names = protocols::ALL.iter().map(|protocol| protocol.name);
     let of = |name| format!("--protocol {name} --events {events} --seed {seed}");
     names.map(|name| sweep.clone().args(&of(name))).collect()
 }
 
-/// The sweeps of the gate, from a fixed seed, with assertions. Beside the tests the program has the
-/// dependencies that they were built with.
+/// The sweeps of the gate, from a fixed seed, with assertions. The program is built beside the
+/// tests, so that both share their dependencies.
 pub(crate) fn ordinary() -> Vec<Cmd> {
     let build = Cmd::cargo("build --workspace --bins --tests --features").arg(FULL);
     let program = target().join("debug/tenure-sweep").display().to_string();

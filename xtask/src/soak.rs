@@ -1,6 +1,6 @@
-//! `cargo xtask soak`: what draws seeds, needs minutes or root, or depends on other versions.
+//! `cargo xtask soak`: everything with drawn seeds, minutes to spend, root, or other versions.
 //!
-//! Parts that end run once each; parts that explore go on in turn until the time is over.
+//! Parts that explore run in turn until the time is over; all other parts run once.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -17,18 +17,18 @@ use crate::steps::{FULL, list, name, now, purpose};
 use crate::tests::{self, nextest};
 use crate::tools;
 
-/// The variable that asks a test for its long form.
+/// The variable that makes a test run in its long form.
 const LONG: &str = "TESTS_LONG";
 
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Explore until this time is over (`2h`, `90m`); without it, each part runs once.
+    /// Explore for this time (`2h`, `90m`); without it, each part runs once.
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
-    /// Run these parts only.
+    /// Run only these parts.
     #[arg(long, value_name = "PART", value_delimiter = ',', num_args = 1..)]
     only: Vec<Part>,
-    /// Print the parts and the commands of each, and stop.
+    /// Print the parts and their commands, and stop.
     #[arg(long)]
     list: bool,
 }
@@ -36,24 +36,24 @@ pub(crate) struct Selection {
 /// A part of the soak. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Part {
-    /// Tests that have no short form: network namespaces, systemd, upgrades, models.
+    /// Tests without a short form: network namespaces, systemd, upgrades, models.
     Long,
     /// Refusals and settings of a release build.
     Release,
     /// Facts on which protocols rely, on each version of each service.
     Facts,
-    /// Each patch in mutants/ breaks a rule, and a test notices.
+    /// Patches in mutants/: each breaks a rule, and a test must notice.
     Mutants,
     /// All tests in their long form, with drawn seeds: rounds of faults.
     Tests,
-    /// Made-up worlds of each protocol from a drawn seed.
+    /// Simulated elections of each protocol, from a drawn seed.
     Sweep,
     /// A drawn share of the mutants that `cargo mutants` generates; the table lists survivors.
     Generated,
 }
 
 impl Part {
-    /// Whether another turn, with another seed, can find something else.
+    /// Whether another turn, with another seed, can find something new.
     fn explores(self) -> bool {
         matches!(self, Self::Tests | Self::Sweep | Self::Generated)
     }
@@ -64,8 +64,8 @@ impl Part {
                 .iter()
                 .map(|test| nextest(&format!("--test {test} --features {FULL}")).env(LONG, "1"))
                 .collect(),
-            // Debug assertions must make no difference. Each crate is optimized alone: no refusal
-            // depends on how.
+            // Debug assertions must make no difference. Without LTO across crates the build is
+            // faster, and refusals do not depend on it.
             Self::Release => vec![nextest(&format!(
                 "--cargo-profile release --config profile.release.lto=false --test errors \
                  --test settings --features {FULL}"
@@ -94,7 +94,7 @@ struct Outcome {
     failed: Vec<String>,
 }
 
-/// Runs all parts whatever becomes of those before, prints a table, and fails with what failed.
+/// Runs all parts even if some fail, prints a table, and fails with the commands that failed.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let chosen = |part: &Part| selection.only.is_empty() || selection.only.contains(part);
     let parts: Vec<Part> = Part::value_variants().iter().copied().filter(chosen).collect();

@@ -14,26 +14,26 @@ use crate::tests::{self, nextest};
 use crate::tidy;
 use crate::tools::{self, BARE_METAL};
 
-/// The command with everything in it: its default leaves out protocols that need more than Rust.
+/// The command with all features: its default leaves out protocols that need more than Rust.
 pub(crate) const FULL: &str = "tenure-cli/full";
 
-/// The same, and a program that no test needs, so that tests are built without.
+/// All features, and the program of the package, which no test needs: tests are built without it.
 const ALL: &str = "tenure-cli/full,tenure-package/program";
 
-/// Advisories are left out: deny.toml says why.
+/// Advisories are left out; deny.toml gives the reason.
 const DENY: &str =
     "deny --workspace --all-features check --hide-inclusion-graph bans licenses sources";
 
 #[derive(Args)]
 pub(crate) struct Selection {
-    /// Run these steps only.
+    /// Run only these steps.
     #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
     #[arg(conflicts_with = "without")]
     only: Vec<Step>,
-    /// Leave these steps out.
+    /// Leave out these steps.
     #[arg(long, value_name = "STEP", value_delimiter = ',', num_args = 1..)]
     without: Vec<Step>,
-    /// Print the steps and what each runs, and stop.
+    /// Print the steps and their commands, and stop.
     #[arg(long)]
     list: bool,
 }
@@ -41,32 +41,32 @@ pub(crate) struct Selection {
 /// A check. The order of the variants is the order of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Step {
-    /// Rustfmt would change nothing.
+    /// Formatting, by rustfmt.
     Fmt,
-    /// Sizes, leftovers, links, decisions, patches, words, and that the README's code is tested.
+    /// Sizes, leftovers, links, decisions, patches, words, and the test of the README's code.
     Tidy,
     /// Licences, bans and sources of dependencies (deny.toml).
     Deny,
-    /// The services that tests run against are installed.
+    /// Installation of the services that tests run against.
     Services,
-    /// Clippy has no complaint about any target.
+    /// Lints of every target, by Clippy.
     Clippy,
-    /// The core compiles where there is no std.
+    /// The core, compiled for a target without std.
     BareMetal,
-    /// The documentation builds, private items too, without a warning.
+    /// Documentation, of private items too, without a warning.
     Doc,
     /// Tests: units, cores, drivers on real services, real processes.
     Test,
-    /// The command without features names the feature that is missing.
+    /// The command without features, whose errors name the missing feature.
     Bare,
-    /// Every example in the documentation runs.
+    /// Examples in the documentation.
     Doctest,
-    /// Made-up worlds of each protocol, from fixed seeds.
+    /// Simulated elections of each protocol, from fixed seeds.
     Sweep,
 }
 
 impl Step {
-    /// The commands of this step. Commands of xtask itself run in this process instead.
+    /// The commands of this step. `run` runs commands of xtask itself in this process.
     fn commands(self) -> Result<Vec<Cmd>, Error> {
         let command = match self {
             Self::Fmt => Cmd::cargo("fmt --all --check"),
@@ -82,8 +82,8 @@ impl Step {
                 Cmd::cargo(doc).arg(ALL).env("RUSTDOCFLAGS", "-D warnings")
             }
             Self::Test => nextest(&format!("--features {FULL}")),
-            // The whole workspace is chosen, so that dependencies have the features that they were
-            // built with before.
+            // The whole workspace is chosen, so that dependencies keep the features of the builds
+            // before.
             Self::Bare => nextest("--test errors missing_features_are_named"),
             Self::Doctest => Cmd::cargo("test --workspace --doc --features").arg(FULL),
             Self::Sweep => return Ok(sim::ordinary()),
@@ -110,16 +110,15 @@ impl Step {
     }
 }
 
-/// `--all-targets` leaves out the targets that `cargo test` leaves out, so a second command names
-/// the long tests.
+/// The commands of the step `clippy`: `--all-targets` leaves out the long tests, as `cargo test`
+/// does, so a second command names them.
 fn clippy() -> Result<Vec<Cmd>, Error> {
     let long: String = tests::long()?.iter().map(|test| format!("--test {test} ")).collect();
     let of = |targets| format!("clippy --workspace {targets} --features {ALL} -- -D warnings");
     Ok(["--all-targets", &long].map(|targets| Cmd::cargo(&of(targets))).into())
 }
 
-/// Runs steps in order and stops at the first that fails. At the end, in either case, what took
-/// how long.
+/// Runs steps in order up to the first that fails, and prints at the end how long each took.
 pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     let Selection { only, without, list } = selection;
     let wanted = |step: &Step| !without.contains(step) && (only.is_empty() || only.contains(step));
@@ -148,7 +147,7 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     done
 }
 
-/// Prints steps, or parts of the soak, and the commands of each.
+/// Prints steps, or parts of the soak, with their commands.
 pub(crate) fn list<T: ValueEnum + Copy>(
     all: &[T],
     commands: impl Fn(T) -> Result<Vec<Cmd>, Error>,
@@ -167,7 +166,7 @@ pub(crate) fn name(of: &impl ValueEnum) -> String {
     of.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// Documentation of a step or a part.
+/// Documentation of a step or a part, as its help prints it.
 pub(crate) fn purpose(of: &impl ValueEnum) -> String {
     let value = of.to_possible_value();
     value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()

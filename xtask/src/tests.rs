@@ -11,10 +11,11 @@ use crate::tools;
 use crate::tree::Tree;
 use crate::workspace::{root, target};
 
-/// How many of the slowest tests the end of a run names.
+/// Number of the slowest tests that the end of a run names.
 const SLOWEST: usize = 10;
 
-/// `cargo nextest run` of the workspace. Backtraces would stand before what a test waited for.
+/// `cargo nextest run` of the workspace, without backtraces, which would hide the message of a
+/// failed test.
 pub(crate) fn nextest(arguments: &str) -> Cmd {
     Cmd::cargo("nextest run --workspace").args(arguments).env("RUST_BACKTRACE", "0")
 }
@@ -28,12 +29,12 @@ pub(crate) fn long() -> Result<Vec<String>, Error> {
     Ok(Tree::read(&root())?.texts.keys().filter_map(name).collect())
 }
 
-/// Runs `command` beside a server that its tests share, and names the slowest of them.
+/// Runs `command` beside a server that its tests share, and prints the slowest tests.
 pub(crate) fn run(command: Cmd) -> Result<(), Error> {
     tenure_services::build_tools()?;
     tools::NEXTEST.ensure()?;
     let report = target().join("nextest/default/junit.xml");
-    // Without one of this run, that of an earlier run would be taken for it.
+    // A report of an earlier run must not be taken for this run's.
     let _ = fs::remove_file(&report);
     let shared = tenure_services::share()?;
     let done = command.env(shared.variable, &shared.address).run();
@@ -47,7 +48,7 @@ pub(crate) fn run(command: Cmd) -> Result<(), Error> {
     done
 }
 
-/// Seconds and names of the slowest tests in a report of nextest's, the slowest first.
+/// Seconds and names of the slowest tests in a report of nextest, the slowest first.
 fn slowest(report: &str) -> Vec<(f64, String)> {
     let Ok(report) = Document::parse(report) else { return Vec::new() };
     let cases = report.descendants().filter(|node| node.has_tag_name("testcase"));

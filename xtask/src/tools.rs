@@ -1,17 +1,17 @@
-//! Tools the checks need beyond `cargo` itself: fetched when missing, never upgraded.
+//! Tools that the checks need beyond `cargo` itself: installed if missing, never upgraded.
 
 use std::path::Path;
 
 use crate::command::Cmd;
 use crate::error::Error;
 
-/// The bare-metal target that proves the core free of `std`: 32 bits, no system, no atomics
-/// wider than a word.
+/// The bare-metal target on which the core must compile without `std`: 32 bits, no system, no
+/// atomics wider than a word.
 pub(crate) const BARE_METAL: &str = "thumbv7m-none-eabi";
 
 /// A subcommand of `cargo` that comes from crates.io.
 pub(crate) struct Tool {
-    /// As in `cargo NAME`.
+    /// Name, as in `cargo NAME`.
     name: &'static str,
     /// Version and features for `cargo install`.
     version: &'static str,
@@ -19,17 +19,17 @@ pub(crate) struct Tool {
 
 pub(crate) const DENY: Tool = Tool { name: "deny", version: "0.20.2" };
 
-/// Without the part that replaces itself by newer versions.
+/// Nextest without its part that updates the program.
 pub(crate) const NEXTEST: Tool =
     Tool { name: "nextest", version: "0.9.148 --no-default-features --features default-no-update" };
 
 pub(crate) const MUTANTS: Tool = Tool { name: "mutants", version: "27.1.0" };
 
-/// `xz`, which every Debian has, compresses packages.
+/// `cargo-deb` without its own compressor: every Debian has `xz`.
 pub(crate) const DEB: Tool = Tool { name: "deb", version: "3.8.0 --no-default-features" };
 
 impl Tool {
-    /// Makes sure that the subcommand is there, of whatever version.
+    /// Installs the subcommand unless some version of it is there.
     pub(crate) fn ensure(&self) -> Result<(), Error> {
         let Self { name, version } = self;
         if Cmd::cargo(&format!("{name} --version")).ask().is_some() {
@@ -40,7 +40,7 @@ impl Tool {
     }
 }
 
-/// Makes sure that a component of the toolchain (`rustfmt`, `clippy`) is there.
+/// Installs a component of the toolchain (`rustfmt`, `clippy`) unless it is there.
 pub(crate) fn component(name: &str) -> Result<(), Error> {
     let subcommand = if name == "rustfmt" { "fmt" } else { name };
     if Cmd::cargo(&format!("{subcommand} --version")).ask().is_some() {
@@ -49,7 +49,7 @@ pub(crate) fn component(name: &str) -> Result<(), Error> {
     Cmd::new("rustup", &format!("component add {name}")).run()
 }
 
-/// Makes sure that the standard library parts for [`BARE_METAL`] are there.
+/// Installs the standard library for [`BARE_METAL`] unless it is there.
 pub(crate) fn bare_metal() -> Result<(), Error> {
     let libraries = Cmd::new("rustc", "--print target-libdir --target").arg(BARE_METAL).ask();
     if libraries.is_some_and(|folder| Path::new(&folder).is_dir()) {

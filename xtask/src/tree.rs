@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Folders that hold what was built or fetched, not what was written.
+/// Folders of built or fetched files.
 const SKIPPED: [&str; 2] = [".git", "target"];
 
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
-    /// By their paths from the root.
+    /// Texts by their paths from the root.
     pub(crate) texts: BTreeMap<String, String>,
 }
 
@@ -47,7 +47,7 @@ impl Tree {
         self.texts.iter().filter(|(path, _)| path.starts_with("mutants/"))
     }
 
-    /// The text at `path`; nothing when there is none.
+    /// The text at `path`; empty if there is none.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.texts.get(path).map_or("", String::as_str)
     }

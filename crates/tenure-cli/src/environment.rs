@@ -5,30 +5,25 @@ use std::ffi::{OsStr, OsString};
 
 use crate::control::RUNTIME_DIRECTORY;
 
-/// The settings that CMD inherits from its `tenure run`: set by that, or the name of a member,
-/// which is one process. A `tenure run` inside CMD must not take them for its own: two candidates
-/// of one name are one too many.
+/// The settings that a `tenure run` hands down to its CMD, or the name of a member, which is one
+/// process. A `tenure run` inside CMD must not read them: two candidates would have one name.
 pub(crate) const HANDED_DOWN: [&str; 4] = ["election", "id", "role", "name"];
 
-/// Variables, with the `TENURE_*` ones among them.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
 }
 
 impl Environment {
-    /// The environment of this process, at this moment.
     #[must_use]
     pub fn of_this_process() -> Self {
         Self::new(std::env::vars_os())
     }
 
-    /// An environment with these variables.
     pub fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self { variables: variables.into_iter().collect() }
     }
 
-    /// The variables, with their values.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (&**name, &**value))
     }
@@ -39,7 +34,7 @@ impl Environment {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// The directory of this user's sockets, if there is one.
+    /// The directory of this user's sockets, if it exists.
     #[must_use]
     pub fn runtime_directory(&self) -> Option<&OsStr> {
         self.variable(RUNTIME_DIRECTORY)

@@ -5,15 +5,13 @@
 
 use tenure_supervise::SuperviseError;
 
-/// How the command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// The command did its work.
     Done,
-    /// The command ran, and its check failed: the check at the end of `demo`; a state that
-    /// `wait-safe` waits for and a setting rules out; `transfer`, and another candidate leads.
+    /// A check of the command failed: at the end of `demo`; `wait-safe`, when a setting keeps the
+    /// cluster from ever being safe; `transfer`, when another candidate leads.
     Wrong,
-    /// The arguments, variables or file cannot be used; nothing was started.
+    /// The arguments, variables or file are unusable; nothing was started.
     Usage,
     /// The election has no leader.
     Vacant,
@@ -21,27 +19,26 @@ pub enum Exit {
     Unknown,
     /// `run --once`: the leadership was lost before CMD ended.
     Lost,
-    /// The process refuses: it does not lead, does not wait, the name is held by another, no
-    /// permission.
+    /// The process refuses: it does not lead or wait, another process has its name, or a permission
+    /// is missing.
     Refused,
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
     NotElected,
-    /// No process answers where the runner or the node should be, or a leader that was told from
-    /// elsewhere to step down leads on.
+    /// The runner or the node does not answer, or a leader still leads after an order from
+    /// elsewhere to step down.
     Unreachable,
-    /// A bug in tenure.
     Bug,
-    /// The operating system refuses: a file, a directory, a socket, a port in use.
+    /// The operating system refuses a file, a directory, a socket or a port.
     System,
     /// CMD exists and cannot be executed.
     NotExecutable,
     /// CMD does not exist.
     NotFound,
-    /// CMD ended with this code of its own.
+    /// The own code of CMD.
     Command(u8),
-    /// CMD, or the command itself, was ended by this signal. Not once CMD has ended well, while
-    /// `run --hold` keeps its leadership.
+    /// The signal that ended CMD or the command itself. `run --hold` ignores it once CMD has ended
+    /// well.
     Signal(u8),
 }
 
@@ -58,14 +55,14 @@ impl Exit {
             Self::Lost => 5,
             Self::Refused => 6,
             Self::NotElected => 7,
-            // 69, 70 and 74 are what sysexits.h calls them.
+            // sysexits.h has names for 69, 70 and 74.
             Self::Unreachable => 69,
             Self::Bug => 70,
             Self::System => 74,
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             Self::Command(code) => code,
-            // As shells do it. There is no signal above 64.
+            // Shells report signals like this. No signal is above 64.
             Self::Signal(number) => 128 + number % 128,
         }
     }
@@ -95,36 +92,36 @@ pub fn exit_of_start(error: &SuperviseError) -> (Exit, &'static str) {
     (exit, fix)
 }
 
-/// The table that `tenure --help` ends with.
+/// The table at the end of `tenure --help`.
 pub const HELP: &str = "\
 Exit codes:
     0  done
-    1  it ran, and a check failed (demo), what is waited for never comes (wait-safe), or
-       another one leads than was named (transfer)
-    2  arguments, variables or file cannot be used, or nobody to elect with can be used with them;
-       CMD has not run, or has ended
+    1  a check failed (demo), the cluster will never be safe (wait-safe), or another candidate
+       leads than the one named (transfer)
+    2  the arguments, variables or file cannot be used, alone or with the service or the nodes
+       that they name; CMD has not run, or has ended
     3  vacant: nobody leads
-    4  unknown: no quorum could be asked, or who leads may not have been heard of
+    4  unknown: no quorum could be asked, or a leader may exist that was not heard
     5  leadership lost (run --once)
-    6  refused: not leading, not waiting, no permission, the name is held by another, or others
-       go by other times
+    6  refused: the process does not lead or does not wait, has no permission, another process
+       has its name, or others have different times
     7  not elected in time (run --once --try): CMD has not run
-   69  no answer where the runner or the node should be, or one that was told to step down over
-       the network leads on
+   69  the runner or the node does not answer, or a leader that was told over the network to step
+       down leads on
    70  a bug in tenure
    74  the system refuses: a file, a directory, a socket, a port in use
   126  CMD cannot be executed
   127  CMD does not exist
 128+n  ended by signal n
-  any  CMD's own code passes through, be it one of these: with --json, the event not-elected tells
-       a 7 of tenure from one of CMD";
+  any  CMD's own code, which may be one of these; with --json, the event not-elected says that
+       a 7 is tenure's own";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_help_lists_every_code_once() {
+    fn help_lists_every_code_once() {
         let exits = [
             Exit::Done,
             Exit::Wrong,

@@ -10,32 +10,30 @@ use serde_json::json;
 use crate::exit::Exit;
 use crate::stderr;
 
-/// Why the command ends without having done what it was asked: what is wrong, where that came
-/// from, and what to do about it.
+/// The reason for which the command ends without its result, with the origin and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// How the process ends.
     pub exit: Exit,
-    /// The fault, with the value and the rule that it breaks, on one line.
+    /// The fault, with the value and the broken rule, on one line.
     pub what: String,
-    /// The places where the value, or each value that contributed, was set, a line each.
+    /// The places where the wrong values were set, a line each.
     pub origins: Vec<String>,
     /// The remedy, on one line.
     pub fix: String,
 }
 
 impl Failure {
-    /// A failure with the exit code `exit`; each text is one line.
+    /// Creates a failure; each text is one line.
     pub fn new(exit: Exit, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { exit, what: what.into(), origins: Vec::new(), fix: fix.into() }
     }
 
-    /// Arguments or settings that cannot be used: exit code 2.
+    /// Creates a failure about arguments or settings: exit code 2.
     pub fn usage(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(Exit::Usage, what, fix)
     }
 
-    /// Adds a place where the value came from.
+    /// Adds a place where the value was set.
     #[must_use]
     pub fn origin(mut self, origin: impl fmt::Display) -> Self {
         self.origins.push(origin.to_string());
@@ -44,7 +42,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// The block of lines that goes to standard error, without the last line end.
+    /// The lines for standard error, without the last line end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", one_line(&self.what))?;
         for origin in &self.origins {
@@ -56,33 +54,30 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Writes `failure` to standard error.
 pub fn report(failure: &Failure) {
     stderr::write(painted(&failure.to_string(), "31"));
 }
 
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// From now on warnings are objects, one for each line, as all else that goes there.
+/// Turns warnings into JSON objects, a line each, like everything else on standard error.
 pub fn warn_as_json() {
     AS_JSON.store(true, Ordering::Relaxed);
 }
 
-/// Writes a warning of one line to standard error.
+/// Writes a one-line warning to standard error.
 pub fn warn(warning: &str) {
     stderr::write(warned(warning));
 }
 
-/// From now on no writer waits for the reader of standard error.
+/// Lets writers go on without the reader of standard error from now on.
 pub(crate) fn warn_aside() {
     stderr::write_aside(|lost| {
-        warned(&format!(
-            "{lost} messages are lost that would stand here: standard error was not read"
-        ))
+        warned(&format!("{lost} messages are missing here, as standard error was not read"))
     });
 }
 
-/// In one piece, so that a reader finds whole lines.
+/// The warning in one piece, so that readers get whole lines.
 fn warned(warning: &str) -> String {
     if AS_JSON.load(Ordering::Relaxed) {
         return format!("{}\n", json!({"event": "warning", "text": warning}));
@@ -90,7 +85,7 @@ fn warned(warning: &str) -> String {
     painted(&format!("warning: {}", one_line(warning)), "33")
 }
 
-/// The label of each line is coloured on a terminal, unless `NO_COLOR` is set.
+/// Colours the label of each line on a terminal, unless `NO_COLOR` is set.
 fn painted(block: &str, color: &str) -> String {
     let colored = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut text = String::new();
@@ -103,7 +98,7 @@ fn painted(block: &str, color: &str) -> String {
     text
 }
 
-/// `text` without what could move a terminal's cursor: paths and keys may hold anything.
+/// `text` without characters that could move the cursor of a terminal: paths and keys may hold any.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.chars().fold(String::new(), |mut line, c| {
@@ -118,7 +113,7 @@ pub fn one_line(text: &str) -> String {
 
 const SHOWN: usize = 72;
 
-/// `text`, shortened when it is long.
+/// `text`, shortened if it is long.
 #[must_use]
 pub fn clipped(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
@@ -127,7 +122,7 @@ pub fn clipped(text: &str) -> String {
     }
 }
 
-/// `text` in quotes on one line, whatever is in it, shortened when it is long.
+/// `text` in quotes on one line, shortened if it is long.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
@@ -136,10 +131,10 @@ pub fn quoted(text: &str) -> String {
     }
 }
 
-/// `text` as one word of a command that people paste into a shell: in quotes if it needs them.
+/// `text` as one word for a shell, in quotes if needed.
 #[must_use]
 pub fn shell_word(text: &str) -> Cow<'_, str> {
-    // A refused text has a zero byte, which no command can have.
+    // Only a text with a zero byte is refused, and no argument has one.
     shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
 }
 

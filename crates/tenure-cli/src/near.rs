@@ -1,9 +1,9 @@
 //! "Did you mean …?"
 
-/// The known word that `word` is most likely a misspelling of.
+/// The known word of which `word` is most likely a misspelling.
 ///
-/// The limit is a slip of the hand for every three letters: enough for `laese`, and too little to
-/// take `IP` for `ID`.
+/// The limit is one slip for every three letters: `laese` is corrected, and `IP` is not taken for
+/// `ID`.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()

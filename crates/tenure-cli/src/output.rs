@@ -19,12 +19,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     reaches(text).map(drop)
 }
 
-/// Prints a text, and returns whether the reader was still there.
+/// Prints `text`, and returns whether the reader is still connected.
 pub fn reaches(text: &str) -> Result<bool, Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
-        // A socket is told of a reader that left text unread by the latter.
+        // A socket gets this error when its reader left with unread text.
         Err(error)
             if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
         {
@@ -38,8 +38,8 @@ pub fn reaches(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Prints a text on a thread of its own, for a command that takes signals: a full pipe without an
-/// active reader keeps a writer for ever.
+/// Prints `text` on another thread, for commands that handle signals: a full pipe can block a
+/// writer forever.
 pub async fn reaches_aside(text: &str) -> Result<bool, Failure> {
     let (tell, told) = oneshot::channel();
     let own = text.to_owned();
@@ -51,8 +51,8 @@ pub async fn reaches_aside(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Resolves once the reader of standard output has left, also while nothing is written. Never
-/// where no reader can leave: a file, or a terminal, whose hang-up is a signal.
+/// Resolves once the reader of standard output has left, even while nothing is written. Never
+/// resolves for a file, or for a terminal, whose hang-up is a signal.
 pub async fn reader_left() {
     let (tell, left) = oneshot::channel();
     let watch = move || {
@@ -67,16 +67,15 @@ pub async fn reader_left() {
     }
 }
 
-/// Blocks until the reader of `out` has left; not at all where there is none. A reader that closes
-/// a TCP connection has left when the next line comes: until then the reader looks as if it only
-/// sent nothing more, and read on.
+/// Blocks until the reader of `out` has left; returns at once if there is none. A TCP reader that
+/// closes its side looks alive until the next write.
 fn hangs_up(out: BorrowedFd<'_>) -> bool {
     let kind = fstat(out).map(|about| FileType::from_raw_mode(about.st_mode));
     if !matches!(kind, Ok(FileType::Fifo | FileType::Socket)) {
         return false;
     }
     loop {
-        // A hang-up and an error are told always.
+        // `poll` always reports hang-ups and errors.
         match poll(&mut [PollFd::from_borrowed_fd(out, PollFlags::empty())], None) {
             Err(Errno::INTR) => {}
             polled => return polled.is_ok(),
@@ -84,7 +83,7 @@ fn hangs_up(out: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// A span as programs are told it: whole milliseconds.
+/// A span as JSON output has it, in whole milliseconds.
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
@@ -113,7 +112,7 @@ mod tests {
         ends_with(&out, reader);
     }
 
-    /// Nothing can be written, and the hang-up is still noticed.
+    /// No write is possible, and the hang-up is still noticed.
     #[test]
     fn full_pipe_hangs_up() {
         let (reader, mut out) = std::io::pipe().unwrap();

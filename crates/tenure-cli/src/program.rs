@@ -1,4 +1,4 @@
-//! From the arguments of a process to its exit code.
+//! The program: takes the arguments of a process, and returns its exit code.
 
 use std::process::ExitCode;
 
@@ -7,14 +7,15 @@ use crate::invocation::Reading;
 use crate::protocol::{Protocol, Registry};
 use crate::{Exit, commands, failure, output, stderr};
 
-/// The command `tenure` with these protocols, [`ALL`](crate::protocol::ALL) in the one that is
-/// shipped. To be called first in `main`: the guard of a CMD is the same program.
+/// Runs the command `tenure` with these protocols; the shipped program passes
+/// [`ALL`](crate::protocol::ALL). `main` must call this first: the guard of a CMD is the same
+/// program.
 #[must_use]
 pub fn main(protocols: &'static [&'static Protocol]) -> ExitCode {
     if let Some(code) = tenure_supervise::reenter() {
         return code;
     }
-    // Before the first line is written.
+    // Signals must be handled before the first line is written.
     tenure_supervise::take_signals();
     if let Some(code) = commands::reenter() {
         return code;

@@ -1,5 +1,5 @@
-//! The service manager that started this process, if one did: systemd, by `sd_notify(3)`. A thread
-//! of its own sends the messages: a manager that does not read them keeps no leader waiting.
+//! The service manager that started this process, such as systemd, by `sd_notify(3)`. A thread of
+//! its own sends the messages, so that a manager that does not read them never delays a leader.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,48 +15,47 @@ use tokio::sync::oneshot;
 
 use crate::failure::one_line;
 
-/// Where it listens.
 const SOCKET: &str = "NOTIFY_SOCKET";
-/// The variables by which it is found: they are meant for this process, and not for CMD.
+/// The variables that name the manager; CMD does not inherit them.
 pub(crate) const VARIABLES: [&str; 3] = [SOCKET, "WATCHDOG_PID", "WATCHDOG_USEC"];
 
-/// The number of messages that may wait. Later ones are lost.
+/// The number of queued messages. Later messages are lost.
 const WAITING_MAX: usize = 64;
 
-/// How long the end of this process waits for it to read.
+/// Bound on the wait for the manager to read, at the end of this process.
 const READS_WITHIN: Duration = Duration::from_secs(1);
 
-/// No more often it is told that this process works, whatever it wants.
+/// The shortest interval of watchdog messages, whatever the manager asks for.
 const OFTEN: Duration = Duration::from_millis(10);
 
-/// The longest span that it can be told: 32 bits of microseconds, rounded down.
+/// The longest span that a message can express: 32 bits of microseconds, rounded down.
 const SAID_MAX: Duration = Duration::from_secs(4_000);
 
-/// Largest number of elections that a status names.
+/// The largest number of elections that a status names.
 const NAMED_MAX: usize = 8;
 
-/// Tells it how this process does. Clones are the same.
+/// A handle for messages to the manager. Clones share the queue.
 #[derive(Clone, Default)]
 pub(crate) struct ServiceManager {
     words: Option<SyncSender<Word>>,
-    /// The elections of this process, and whether each is led.
+    /// Elections of this process, each with whether it is led.
     elections: Arc<Mutex<BTreeMap<String, bool>>>,
 }
 
 enum Word {
     Ready,
     Status(String),
-    /// And how long that takes at most.
+    /// The process is stopping, within this span.
     Stopping(Duration),
-    /// The stop takes longer than the manager was told, and this from now on.
+    /// The process is stopping, and needs this span from now on.
     StillStopping(Duration),
     Alive,
-    /// The manager was told all messages before it.
+    /// The manager has received all messages before this one.
     AllBefore(oneshot::Sender<()>),
 }
 
 impl ServiceManager {
-    /// The manager that started this process. Without a manager all messages are dropped.
+    /// The manager that started this process; without a manager all messages are dropped.
     pub(crate) fn of_this_process() -> Self {
         if env::var_os(SOCKET).is_none() {
             return Self::default();
@@ -67,13 +66,12 @@ impl ServiceManager {
         Self { words: thread.ok().map(|_| words), ..Self::default() }
     }
 
-    /// Tells it as often as it wants to hear that (`WatchdogSec`) that this process `works`, as
-    /// long as that answers. Resolves never.
+    /// Sends watchdog messages (`WatchdogSec`) while `works` answers true. Never resolves.
     pub(crate) async fn hear_that(&self, works: impl AsyncFn() -> bool) -> Infallible {
         let within = self.words.as_ref().and_then(|_| sd_notify::watchdog_enabled());
         let within = within.filter(|within| !within.is_zero());
         let Some(within) = within else { return std::future::pending().await };
-        // Twice as often, as its documentation has it.
+        // The documentation of the watchdog advises half its span.
         let mut due = tokio::time::interval((within / 2).max(OFTEN));
         loop {
             due.tick().await;
@@ -83,17 +81,16 @@ impl ServiceManager {
         }
     }
 
-    /// This process does what it is for: it campaigns, or grants leases.
+    /// Reports that this process campaigns, or grants leases.
     pub(crate) fn ready(&self) {
         self.tell(Word::Ready);
     }
 
-    /// Tells the manager the state of this process.
     pub(crate) fn status(&self, text: &str) {
         self.tell(Word::Status(one_line(text)));
     }
 
-    /// Tells the manager the state of an election. If there are several, it hears which are led.
+    /// Reports the state of one election, or of all if there are several.
     pub(crate) fn of_election(&self, election: &str, leads: bool, text: &str) {
         if self.words.is_none() {
             return;
@@ -105,12 +102,12 @@ impl ServiceManager {
         self.tell(Word::Status(text));
     }
 
-    /// This process was asked to end, and takes that long at most.
+    /// Reports that this process was asked to end, and the longest time that it needs.
     pub(crate) fn stopping(&self, within: Duration) {
         self.tell(Word::Stopping(within));
     }
 
-    /// Resolves when it has been told everything, or does not read. The thread that tells it ends
+    /// Resolves when all messages are sent, or the manager does not read. The sending thread ends
     /// with the process.
     pub(crate) async fn told_all(&self) {
         let (told, all) = oneshot::channel();
@@ -120,7 +117,7 @@ impl ServiceManager {
 
     fn tell(&self, word: Word) {
         if let Some(words) = &self.words {
-            // A manager that does not read misses the message.
+            // A full queue loses the message.
             let _ = words.try_send(word);
         }
     }
@@ -142,13 +139,13 @@ impl Word {
     }
 }
 
-/// How long it takes to end, as far as there is room for that.
+/// Asks for a later stop timeout, up to the largest span of a message.
 fn extend(within: Duration) -> NotifyState<'static> {
     let within = within.min(SAID_MAX);
     NotifyState::ExtendTimeoutUsec(u32::try_from(within.as_micros()).unwrap_or(u32::MAX))
 }
 
-/// Tells one word after the other, and again how long it takes to end where that is long.
+/// Sends the messages in order, and repeats the stop timeout when it is long.
 fn tell_all(words: &Receiver<Word>) {
     let mut ends = Time::ZERO;
     let mut again = None::<Time>;
@@ -168,7 +165,7 @@ fn tell_all(words: &Receiver<Word>) {
             again = (within > SAID_MAX).then(|| now.after(SAID_MAX / 2));
         }
         if let Err(error) = word.tell() {
-            tracing::debug!("the service manager cannot be told anything: {error}");
+            tracing::debug!("messages to the service manager fail: {error}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Standard error. Where a leadership may depend on this process, or it takes signals, a thread of
-//! its own writes there: a reader may have stopped reading, and a full pipe keeps a writer for
-//! ever. A node's standard output is written like that, too.
+//! Standard error, written on a thread of its own by commands that lead or handle signals: when a
+//! reader stops reading, a full pipe blocks a writer forever. A node's standard output is written
+//! in the same way.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,15 +9,15 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// How much waits for a reader at most; what comes after that is lost, and counted.
+/// The number of texts that wait for a reader; later texts are lost, and counted.
 const WAITING_MAX: usize = 1_024;
-/// How long the end of the process waits for what is not written.
+/// Bound on the wait for unwritten texts, at the end of the process.
 const LAST: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 static ASIDE: OnceLock<Aside> = OnceLock::new();
 
-/// A stream on a thread of its own. Dropping it waits for a moment until everything is written.
+/// A stream on a thread of its own. Dropping it waits a moment for unwritten texts.
 pub(crate) struct Aside {
     texts: SyncSender<String>,
     count: Arc<Count>,
@@ -29,16 +29,14 @@ struct Count {
     lost: AtomicU64,
 }
 
-/// From now on nothing that is written here is waited for. `lost` says what follows a gap of so
-/// many texts.
+/// Makes writes to standard error never wait from now on. `lost` words the number of lost texts.
 pub(crate) fn write_aside(lost: fn(u64) -> String) {
-    // Without a thread it is written as before.
+    // Without a thread, writers wait as before.
     if let Ok(aside) = Aside::begin("tenure-stderr", lost, || io::stderr().lock()) {
         let _ = ASIDE.set(aside);
     }
 }
 
-/// Writes whole lines, or drops them when standard error is closed.
 pub(crate) fn write(text: String) {
     match ASIDE.get() {
         Some(aside) => aside.put(text),
@@ -46,14 +44,14 @@ pub(crate) fn write(text: String) {
     }
 }
 
-/// Waits for a moment until everything is written.
+/// Waits a moment until everything is written.
 pub(crate) fn finish() {
     if let Some(aside) = ASIDE.get() {
         aside.finish();
     }
 }
 
-/// The log lines of libraries, a whole line in each call.
+/// A writer for the log lines of libraries, one whole line a call.
 pub(crate) struct Lines;
 
 impl Write for Lines {
@@ -68,7 +66,7 @@ impl Write for Lines {
 }
 
 impl Aside {
-    /// `lost` says what follows a gap of so many texts.
+    /// `lost` words a gap of so many texts.
     pub(crate) fn begin<W: Write>(
         thread: &str,
         lost: fn(u64) -> String,
@@ -104,7 +102,7 @@ impl Drop for Aside {
     }
 }
 
-/// The lock is held for one text only, as others write there, too.
+/// Holds the lock for one text only, because others write to the stream too.
 fn write_all<W: Write>(
     texts: &Receiver<String>,
     count: &Count,
@@ -113,7 +111,7 @@ fn write_all<W: Write>(
 ) {
     while let Ok(text) = texts.recv() {
         let _ = to().write_all(text.as_bytes());
-        // The lost lines came after all that waits.
+        // The lost texts came after all queued texts.
         if count.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             let lost = count.lost.swap(0, Ordering::Relaxed);
             if lost > 0 {
@@ -129,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that shows each text that it has taken, and stands still until it is let go.
+    /// A reader that reports each text that it takes, and stops until the test lets it go on.
     struct Slow(Receiver<()>, mpsc::Sender<String>);
 
     impl Write for &Slow {

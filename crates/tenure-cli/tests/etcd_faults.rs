@@ -1,8 +1,8 @@
-//! Two CMDs never run at once on etcd: real processes of the command `tenure`, three real
-//! members, real faults ([`tenure_testkit::processes`]).
+//! Two CMDs never run at once on etcd: real processes of the command `tenure`, three real members,
+//! real faults ([`tenure_testkit::processes`]).
 //!
-//! Three runners contend in one election. Each kind of fault once; with `TESTS_LONG` five times
-//! with a drawn seed, on both versions of etcd. `TESTS_SEED` repeats them.
+//! Three runners contend in one election, under each kind of fault once. `TESTS_LONG` plays five
+//! times as many rounds with a drawn seed, on both versions of etcd; `TESTS_SEED` repeats them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;

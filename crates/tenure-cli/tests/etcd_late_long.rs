@@ -1,11 +1,11 @@
-//! Two CMDs never run at once on etcd although leases are revoked that were renewed
+//! Two CMDs never run at once on etcd, although etcd revokes leases that were renewed
 //! (`docs/decisions/late-revocations.md`).
 //!
-//! etcd's leader is cut off from the other members until it has been deposed. Leases that end
-//! there meanwhile are revoked when it is back, through its successor. A crowd of leases that
-//! nobody renews sees to it that ours are not among the first 16 of their lot. When the
-//! revocations come, the leading runners stand still, as paused machines do: whoever loses its key
-//! then is followed by the next one while its CMD works on.
+//! The test cuts etcd's leader off from the other members until it is deposed. The old leader, when
+//! it is back, has its successor revoke the leases that ended there meanwhile. A crowd of unrenewed
+//! leases keeps ours from being among the first 16 of their lot. When the revocations come, the
+//! leading runners stand still, as paused machines do: a leader that loses its key then has a
+//! successor while its CMD works on.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; a minute for each trial. `cargo xtask soak` runs it;
 //! `TENURE_TRIALS` asks for another number.
@@ -33,26 +33,26 @@ use tenure_testkit::processes::{
 };
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
-/// How many trials must have met their moment, unless the variable says otherwise.
+/// The number of trials that must meet their moment, unless the variable says otherwise.
 const TRIALS: usize = 10;
 const TRIALS_VARIABLE: &str = "TENURE_TRIALS";
 const ELECTIONS: usize = 28;
 const LEASE: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(1);
-/// etcd's.
+/// The election timeout of etcd.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long its leader is cut off: longer than it believes that it leads.
+/// Time for which etcd's leader is cut off: longer than it believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
 /// When the leading runners are stopped: the first 16 revocations of a lot time out `ReqTimeout` =
-/// 15 s after leases have ended, which they do up to a lease after the cut, and then the rest goes.
+/// 15 s after their leases have ended, at most a lease after the cut, and then the rest goes.
 const STOP: Duration = Duration::from_millis(22_300);
-/// For how long: all leases that they had are over by then.
+/// Time for which the runners stand still: all their leases are over by then.
 const STOPPED: Duration = Duration::from_secs(14);
-/// What comes with a lease that nobody renews: so many of them, asked for in this time.
+/// The number of unrenewed leases, and the time in which they are granted.
 const CROWD: u64 = 1_000;
 const CROWD_SPAN: Duration = Duration::from_secs(5);
 const CROWD_ROLE: &str = "__crowd";
-/// Where all runners are.
+/// The host of all runners.
 const RUNNERS: Host = Host::runner(0);
 
 fn main() -> ExitCode {
@@ -77,7 +77,7 @@ fn trials() {
     let (mut met, mut tried, mut overlaps) = (0, 0, 0);
     while met < trials && tried < 3 * trials {
         tried += 1;
-        let Found { late, stayed, overlapping } = lab.trial();
+        let TrialFindings { late, stayed, overlapping } = lab.trial();
         println!(
             "trial {tried}: {late} of our leases would have been revoked late, {stayed} of \
              {ELECTIONS} leaders stayed, {overlapping} elections with two CMDs"
@@ -90,9 +90,8 @@ fn trials() {
     assert_eq!(overlaps, 0, "elections with two CMDs");
 }
 
-/// What a trial has shown.
-struct Found {
-    /// Leases that carried our keys at the cut, and that the deposed leader wanted to end after.
+struct TrialFindings {
+    /// Leases that carried our keys at the cut, and that the deposed leader wanted to end later.
     late: usize,
     /// Elections with the same leader until the runners were stopped.
     stayed: usize,
@@ -130,7 +129,7 @@ impl Lab {
         lab
     }
 
-    /// Those that are asked: the first one is etcd's leader, and cut off.
+    /// The endpoints; the first is etcd's leader, and cut off.
     fn endpoints(&self) -> String {
         self.etcd.endpoints()[1..].join(",")
     }
@@ -157,7 +156,7 @@ impl Lab {
         self.runners.insert(id, command.spawn().unwrap());
     }
 
-    /// Our keys, and the leases that they are on.
+    /// The leases of our keys.
     fn leases(&self) -> Vec<u64> {
         let words = ["get", "e", "--prefix", "--write-out=json"];
         let Ok(said) = self.etcd.member(1).etcdctl(&words) else { return Vec::new() };
@@ -170,7 +169,7 @@ impl Lab {
         eventually("all stand in line", || (self.leases().len() == count).then_some(()));
     }
 
-    /// Who works in each election, as soon as somebody does everywhere.
+    /// The working process of each election, once all have one.
     fn working(&mut self) -> Vec<String> {
         let since = clock::now();
         eventually("somebody works in each election", || {
@@ -182,7 +181,7 @@ impl Lab {
         })
     }
 
-    /// Has etcd be led by its first member, and says when that began.
+    /// Makes etcd's first member its leader, and returns the time of that.
     fn lead(&self) -> Time {
         let leads = |member: &Member| member.status().is_ok_and(|status| status.leads());
         let to = |member: usize| {
@@ -200,10 +199,10 @@ impl Lab {
         to(0)
     }
 
-    fn trial(&mut self) -> Found {
+    fn trial(&mut self) -> TrialFindings {
         let since = self.lead();
         self.await_keys(self.runners.len());
-        // On leases of this term, renewed at least once.
+        // Leases of this term have been renewed at least once.
         sleep(LEASE / 2);
         self.working();
         // Right after a look for its quorum the leader believes for the longest time that it leads.
@@ -231,10 +230,11 @@ impl Lab {
         still.iter().for_each(|id| self.signal(id, Signal::CONT));
         let log = self.etcd.member(0).log().split_off(told);
         let late = ours.iter().filter(|lease| is_late(&log, **lease)).count();
-        Found { late, stayed, overlapping: self.overlapping() }
+        TrialFindings { late, stayed, overlapping: self.overlapping() }
     }
 
-    /// In how many elections two CMDs worked at once. Each is said, and judged anew from now on.
+    /// The number of elections with two CMDs at once. Each is printed, and judged again from now
+    /// on.
     fn overlapping(&mut self) -> usize {
         let mut overlapping = 0;
         for (n, journal) in self.journals.iter_mut().enumerate() {
@@ -255,7 +255,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         for (id, child) in &mut self.runners {
             kill_process(Pid::from_child(child), Signal::CONT).ok();
-            // Its guard ends its CMD.
+            // The guard ends CMD.
             if let Err(error) = child.kill().and_then(|()| child.wait().map(drop)) {
                 println!("{id}: {error}");
             }
@@ -263,14 +263,14 @@ impl Drop for Lab {
     }
 }
 
-/// Whether the log of a member says that it wanted to end this lease, which was gone.
+/// Whether a member's log says that it wanted to end this lease, which was gone.
 fn is_late(log: &str, lease: u64) -> bool {
     let name = format!("{lease:016x}");
     let is_it = |line: &str| line.contains("failed to revoke lease") && line.contains("not found");
     log.lines().any(|line| is_it(line) && line.contains(&name))
 }
 
-/// `endpoint`: leases that nobody renews, as many and as far apart as the constants say.
+/// Plays the crowd: unrenewed leases, as many and as far apart as the constants say.
 fn crowd(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let endpoint = args.next().unwrap().into_string().unwrap().parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -296,7 +296,7 @@ fn crowd(mut args: impl Iterator<Item = OsString>) -> ExitCode {
                 }
             }
         }
-        // Those that the cut has met are not waited for.
+        // Leases that the cut has met are not awaited.
         if granted >= CROWD / 2 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }

@@ -11,7 +11,7 @@ use tenure_services::etcd::{ClusterConfig, Version};
 use tenure_testkit::processes::etcd::Etcd;
 use tenure_testkit::processes::{Fleet, Namespaces, main as started, rounds};
 
-/// Each kind of fault twice.
+/// Each kind of fault comes twice.
 const ROUNDS: usize = 22;
 
 fn main() -> ExitCode {
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
                 Ok(())
             })
         });
-        // The namespaces have the names and addresses of one network.
+        // The namespaces share the names and addresses of one network.
         let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
         libtest_mimic::run(&arguments, trials.into()).exit_code()
     })

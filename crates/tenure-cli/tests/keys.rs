@@ -1,5 +1,5 @@
-//! Real nodes and runners with keys: one that is exchanged while they run, one that is wrong, and a
-//! stranger who hears everything.
+//! Real nodes and runners with keys: an exchange while they run, a wrong key, and a stranger who
+//! hears everything.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 #[path = "keys/fleet.rs"]
@@ -29,7 +29,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_key_is_exchanged_while_the_leader_leads() {
+fn key_is_exchanged_under_a_leader() {
     let mut fleet = Fleet::new();
     let old = fleet.key("old.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &old));
@@ -67,9 +67,9 @@ fn a_key_is_exchanged_while_the_leader_leads() {
     assert_eq!((&now["id"], &now["fence"]), (&"web".into(), &fence), "{now}");
 }
 
-/// Nothing is bound: the settings are only checked.
+/// The test only checks settings, so that no address is bound.
 #[test]
-fn outside_loopback_a_key_is_demanded_and_enough() {
+fn addresses_outside_loopback_need_a_key() {
     let fleet = Fleet::new();
     let key = fleet.key("prod.key");
     let asked = ["node", "--name", "a", "--memory", "--members", "a=10.0.0.1:7101"];

@@ -1,9 +1,9 @@
 //! Leaders on NATS overlap only where they cannot reach each other, and a moment longer: real
 //! processes of the command `tenure`, real servers, real faults ([`tenure_testkit::processes`]).
 //!
-//! Three runners contend, each at a server of its own to begin with. Each kind of fault once;
-//! with `TESTS_LONG` 200 rounds with a drawn seed, in which overlaps are measured.
-//! `TESTS_SEED` repeats them.
+//! Three runners contend, each at first with its own server, under each kind of fault once.
+//! `TESTS_LONG` plays 200 rounds with a drawn seed, and measures overlaps; `TESTS_SEED` repeats
+//! them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;

@@ -2,9 +2,9 @@
 //! time: real processes of the command `tenure`, real brokers, real faults
 //! ([`tenure_testkit::processes`]).
 //!
-//! Three runners contend, each with a way of its own to the brokers. Each kind of fault once in
-//! at-most-one; with `TESTS_LONG` 200 rounds with a drawn seed, in at-least-one as well, where
-//! spans are the promise, and on three brokers with the newer group protocol. `TESTS_SEED` repeats
+//! Three runners contend, each with its own way to the brokers, under each kind of fault once in
+//! at-most-one. `TESTS_LONG` plays 200 rounds with a drawn seed, also in at-least-one, whose
+//! promise is a span, and on three brokers with the newer group protocol; `TESTS_SEED` repeats
 //! them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 

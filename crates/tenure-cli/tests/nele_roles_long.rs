@@ -1,5 +1,6 @@
 //! Sixteen roles over 1, 2, 5 and 20 processes of `tenure run` and back, on one real broker: every
-//! role is led, by about as many for each process, and in at-most-one never by two CMDs at once.
+//! role has a leader, each process leads about as many, and in at-most-one two CMDs never run at
+//! once.
 //!
 //! `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, though without #[test]")]
@@ -13,15 +14,15 @@ use libtest_mimic::{Arguments, Trial};
 use rustix::process::Signal;
 use tenure::clock;
 use tenure_services::kafka::{ClusterConfig, Version};
-use tenure_testkit::processes::{Journal, Machine, PACE, ROLE, Running, main as started};
+use tenure_testkit::processes::{Journal, Machine, PACE, ROLE, RunningCommand, main as started};
 
 const ROLES: usize = 16;
 const STAGES: [usize; 7] = [1, 2, 5, 20, 5, 2, 1];
 
-/// How long at most until all is spread: as many processes as in the middle take their time.
+/// The longest time until roles are spread; the largest group needs most of it.
 const SPREADING: Duration = Duration::from_secs(180);
 
-/// Who works writes more often than this.
+/// The longest interval between lines of a worker.
 const LATELY: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
@@ -48,7 +49,7 @@ fn spread() {
         .with(PACE, "100");
     let mut journals: Vec<_> =
         (0..ROLES).map(|role| Journal::create(machine.path(&format!("journal.{role}")))).collect();
-    let mut running: Vec<(String, Running)> = Vec::new();
+    let mut running: Vec<(String, RunningCommand)> = Vec::new();
     for count in STAGES {
         while running.len() < count {
             let id = format!("process-{}", running.len() + 1);
@@ -71,9 +72,9 @@ fn spread() {
     println!("{} leaderships", judges.map(|tallies| tallies.leaderships).sum::<u64>());
 }
 
-/// A runner that stands for every role, with a worker as each CMD, which writes to the journal of
-/// its role.
-fn start(machine: &Machine, id: &str) -> Running {
+/// A runner that stands for every role; each CMD is a worker that writes to the journal of its
+/// role.
+fn start(machine: &Machine, id: &str) -> RunningCommand {
     let worker = std::env::current_exe().unwrap();
     let journal = machine.path("journal.{role}");
     let [worker, journal] = [&worker, &journal].map(|path| path.to_str().unwrap());
@@ -83,8 +84,8 @@ fn start(machine: &Machine, id: &str) -> Running {
     machine.start(id, &[&own[..], &mode, &cmd].concat())
 }
 
-/// Whether each role has a leader of these, and each of these leads about as many. That no journal
-/// shows two at once is judged by the way.
+/// Whether each role has a leader among `ids`, and each of these leads about as many. Also judges
+/// that no journal shows two leaders at once.
 fn is_spread(journals: &mut [Journal], ids: &[&str]) -> bool {
     let even = ROLES / ids.len();
     let since = clock::now().before(LATELY);

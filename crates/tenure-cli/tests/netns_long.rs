@@ -10,7 +10,7 @@ use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::processes::nerio::Nerio;
 use tenure_testkit::processes::{Fleet, Namespaces, main as started, rounds};
 
-/// Each kind of fault three times.
+/// Each kind of fault comes three times.
 const ROUNDS: usize = 42;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Invocations that are right: what they are understood to mean.
+//! Correct invocations, and the settings that they mean.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -42,9 +42,9 @@ fn of(list: &[Entry], name: &str) -> (String, String) {
     (value.clone(), origin.clone())
 }
 
-/// The answer would be about another cluster.
+/// A forecast for another number of nodes would be about another cluster.
 #[test]
-fn as_many_nodes_are_simulated_as_the_cluster_has() {
+fn simulate_takes_the_cluster_size() {
     let nodes = |arguments: &[&str], variables: &[(&str, &str)]| {
         of(&settings(&[&["simulate"], arguments].concat(), variables), "nodes").0
     };
@@ -56,7 +56,7 @@ fn as_many_nodes_are_simulated_as_the_cluster_has() {
 }
 
 #[test]
-fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
+fn layers_have_an_order() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("tenure.toml");
     std::fs::write(
@@ -81,13 +81,14 @@ fn a_flag_wins_over_a_variable_over_the_file_over_the_default() {
     expect(
         "listen",
         "127.0.0.1:0",
-        "default: a node's address in the members list, of a name its port; else any free port",
+        "default: a node's address in the members list, or only its port if that has a host name; \
+         else any free port",
     );
     expect("wait", "-", "default");
 }
 
 #[test]
-fn a_run_inside_cmd_has_names_of_its_own() {
+fn nested_run_has_own_names() {
     let inside = [
         ("TENURE_ELECTION", "outer"),
         ("TENURE_ID", "web-1"),
@@ -105,7 +106,7 @@ fn a_run_inside_cmd_has_names_of_its_own() {
 }
 
 #[test]
-fn a_node_binds_its_own_address_and_a_candidate_any_that_reaches_all() {
+fn nodes_and_candidates_bind_their_addresses() {
     let node = ["node", "--name", "b", "--state", "/x", "--members", MEMBERS];
     assert_eq!(of(&settings(&node, &[]), "listen").0, "127.0.0.1:7102");
     let far = "a=10.0.0.1:7101,b=10.0.0.2:7101";
@@ -116,7 +117,7 @@ fn a_node_binds_its_own_address_and_a_candidate_any_that_reaches_all() {
 }
 
 #[test]
-fn every_command_shows_its_settings_to_people() {
+fn commands_show_their_settings() {
     let commands: [&[&str]; 10] = [
         &["node", "--name", "a", "--memory", "--members", MEMBERS],
         &["node", "status", "--name", "a"],
@@ -140,8 +141,8 @@ fn every_command_shows_its_settings_to_people() {
 }
 
 #[test]
-fn a_node_without_a_directory_is_warned() {
-    // It ends at once: nothing can listen there.
+fn node_without_directory_is_warned() {
+    // The node ends at once, because it cannot listen there.
     let control = ["--control", "/dev/null/nowhere"];
     let node = ["node", "--name", "a", "--memory", "--members", MEMBERS];
     let output = tenure(&[&node[..], &control].concat(), &[]);
@@ -150,7 +151,7 @@ fn a_node_without_a_directory_is_warned() {
 }
 
 #[test]
-fn every_shell_has_completions_that_know_the_settings() {
+fn completions_know_the_settings() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = tenure(&["completions", shell], &[]);
         let script = String::from_utf8(output.stdout).unwrap();
@@ -162,7 +163,7 @@ fn every_shell_has_completions_that_know_the_settings() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn early_leaving_reader_is_no_failure() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tenure"))
         .args(["completions", "zsh"])
         .stdout(std::process::Stdio::piped())
@@ -221,7 +222,7 @@ fn word() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_arguments_or_variables_make_it_panic(
+    fn arbitrary_input_causes_no_panic(
         words in prop::collection::vec(word(), 0..12),
         variables in prop::collection::vec(("TENURE_[A-Z_]{0,9}", ".{0,9}"), 0..3),
     ) {

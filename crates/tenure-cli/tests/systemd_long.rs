@@ -8,8 +8,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenure_testkit::processes::{Systemd, wait};
 
-/// Becomes systemd, in a file system of which nothing is kept: `$1` is the command, `$2` the units,
-/// `$3` the settings. Of the machine's own units nothing is started.
+/// Becomes systemd in a temporary file system: `$1` is the command, `$2` the units, `$3` the
+/// settings. The machine's own units do not start.
 const SYSTEMD: &str = r#"
     set -e
     mount --make-rprivate /
@@ -84,14 +84,14 @@ impl Machine {
         Self { systemd, _settings: settings }
     }
 
-    /// What this prints there.
+    /// The output of `script` on this machine.
     fn run(&self, script: &str) -> String {
         self.systemd.run(script).0
     }
 }
 
 #[test]
-fn the_units_run_under_a_real_systemd() {
+fn units_run_under_systemd() {
     let (node, runner) = ("tenure-node", "tenure@billing");
     let machine = Machine::start();
     let first = "setpriv --reuid 990 --regid 990 --clear-groups timeout -s TERM 3 tenure node \
@@ -101,7 +101,7 @@ fn the_units_run_under_a_real_systemd() {
     machine.run(&format!("systemctl start {node} && systemctl start {runner}"));
     machine.has(node, "StatusText", "granting leases");
     machine.has(runner, "StatusText", "leads billing, fence");
-    // One that is stopped says nothing any more: its guard ends CMD, and systemd starts it again.
+    // A stopped runner sends no watchdog message: its guard ends CMD, and systemd starts it again.
     let before = machine.shows(runner, "MainPID");
     machine.run(&format!("kill -STOP {before}"));
     wait::eventually("CMD is ended", || {
@@ -110,7 +110,7 @@ fn the_units_run_under_a_real_systemd() {
     machine.has(runner, "NRestarts", "1");
     machine.has(runner, "StatusText", "leads billing, fence");
     assert_ne!(machine.shows(runner, "MainPID"), before);
-    // A clean stop is no failure, and leaves nothing.
+    // A clean stop is no failure, and leaves no process.
     machine.run(&format!("systemctl stop {runner} && systemctl stop {node}"));
     for unit in [runner, node] {
         assert_eq!(machine.shows(unit, "ActiveState"), "inactive", "{unit}");

@@ -1,6 +1,6 @@
-//! A cluster of the version before, built beside this one from the repository's history, is
-//! upgraded in three steps while it goes on: this version without keys; with keys, and what is not
-//! sealed accepted; what is not sealed refused.
+//! A cluster of an older version, built from the repository's history, is upgraded in three steps
+//! while it runs: this version without keys; keys, with unsealed datagrams accepted; unsealed
+//! datagrams refused.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 #[expect(dead_code, reason = "what tests of keys alone need is not called here")]
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use fleet::{Fleet, LEASE, NODES};
 
-/// The version before: it speaks the same wire.
+/// The commit of the older version, which has the same wire.
 const BEFORE: &str = "07605fb";
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -32,14 +32,14 @@ fn run(command: &mut Command) {
     assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// The command of the version before.
+/// Builds the command of the older version.
 fn build_before() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("before");
     let source = target.join("source");
     if !source.exists() {
         let mut git = Command::new("git");
-        // A clone shares nothing that a worktree of a checkout would have to be told of.
+        // A clone needs no entry in the checkout, as a worktree would.
         git.args(["clone", "--quiet", "--no-checkout"]).arg(root).arg(&source);
         run(&mut git);
     }
@@ -50,13 +50,13 @@ fn build_before() -> PathBuf {
     target.join("debug/tenure")
 }
 
-/// Who leads, as anybody without a key is told.
+/// The leader, as an asker without a key hears it.
 fn leads(fleet: &Fleet) -> Option<(String, u64)> {
     let led = fleet.told(&[])?;
     Some((led["id"].as_str()?.to_owned(), led["fence"].as_u64()?))
 }
 
-/// The leader is replaced by one that waits.
+/// Hands the leadership over to a waiting candidate.
 fn hand_over(
     fleet: &mut Fleet,
     from: &str,
@@ -72,7 +72,7 @@ fn hand_over(
 }
 
 #[test]
-fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
+fn old_cluster_is_upgraded_and_sealed() {
     let (before, mut fleet) = (build_before(), Fleet::new());
     let now = std::mem::replace(&mut fleet.machine.tenure, before);
     std::fs::write(fleet.path("open"), "accept-unsealed\n").unwrap();
@@ -80,7 +80,7 @@ fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
     fleet.start_runner_unsealed("old");
     let first = leads(&fleet).expect("a leader");
 
-    // This version speaks as the one before.
+    // The upgraded nodes have the wire of the old version.
     for node in NODES {
         fleet.machine.tenure.clone_from(&now);
         fleet.restart_node(node, &[]);
@@ -90,7 +90,7 @@ fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
     fleet.start_waiting("new", &[]);
     hand_over(&mut fleet, "old", "new", leads);
 
-    // Sealed for those who have keys, and what is not sealed accepted.
+    // Datagrams to key holders are sealed, and unsealed ones accepted.
     let key = fleet.key("prod.key");
     let billing = fleet.issue(&key, "billing.key");
     let second = leads(&fleet).unwrap();
@@ -104,7 +104,7 @@ fn a_cluster_of_the_version_before_is_upgraded_and_then_given_keys() {
     fleet.start_waiting("sealed", &[&billing, "open"]);
     hand_over(&mut fleet, "new", "sealed", leads);
 
-    // It says when the next step is safe: a minute after the last that was not sealed.
+    // The next step is safe a minute after the last unsealed datagram.
     let sealed = |fleet: &Fleet| {
         let led = fleet.told(&["--key-file", "billing.key"])?;
         Some((led["id"].as_str()?.to_owned(), led["fence"].as_u64()?))

@@ -1,5 +1,5 @@
-//! Four voters in namespaces that are cut into two halves: in `majority` neither half can elect, in
-//! `available` each has its leader, and after the heal there is one.
+//! Four voters in namespaces, cut into two halves: in `majority` neither half can elect, in
+//! `available` each has its leader, and after the heal one leader is left.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use tenure_testkit::processes::wait::eventually;
-use tenure_testkit::processes::{Host, Machine, Namespaces, Network, Running};
+use tenure_testkit::processes::{Host, Machine, Namespaces, Network, RunningCommand};
 
 /// A lease of 3.5 s.
 const TIMES: [&str; 8] = [
@@ -26,20 +26,20 @@ const TIMES: [&str; 8] = [
     "--listen",
 ];
 
-/// Marks every moment at which it works, by the clock of the machine, in hundredths of a second.
+/// Marks every moment of work, by the clock of the machine, in hundredths of a second.
 const WORK: &str = "while :; do echo \"${TENURE_FENCE-0} $(sed 's/ .*//;s/[.]//' /proc/uptime)\" \
                     >>\"$0\"; sleep 0.05; done";
 
-/// Marks are at most so far apart while somebody works, in hundredths of a second: the machine may
-/// have much to do.
+/// The longest span between marks of a working process, in hundredths of a second, on a busy
+/// machine.
 const WORKING: u64 = 100;
 
-/// How long what must not happen is waited for: longer than an election takes.
+/// Time to watch for a forbidden event: longer than an election takes.
 const LONG: Duration = Duration::from_secs(10);
 
 struct Halves {
-    // Ended before what they run in is gone.
-    _voters: Vec<Running>,
+    // Voters end before their namespaces are removed.
+    _voters: Vec<RunningCommand>,
     namespaces: Namespaces,
     machine: Machine,
 }
@@ -73,7 +73,7 @@ impl Halves {
         Self { _voters: voters, namespaces, machine }
     }
 
-    /// When each worked, by host and fence: its first and its last mark.
+    /// The first and last mark of each worker, by host and fence.
     fn terms(&self) -> BTreeMap<(&'static str, u64), (u64, u64)> {
         let mut terms = BTreeMap::new();
         for host in Self::hosts().map(Host::name) {
@@ -82,7 +82,7 @@ impl Halves {
                 let mark = line.split_once(' ').and_then(|(fence, at)| {
                     Some((fence.parse::<u64>().ok()?, at.parse::<u64>().ok()?))
                 });
-                // One that was killed may have left half a line.
+                // A killed process may have left half a line.
                 let Some((fence, at)) = mark else { continue };
                 terms.entry((host, fence)).or_insert((at, at)).1 = at;
             }
@@ -90,7 +90,7 @@ impl Halves {
         terms
     }
 
-    /// Who works now.
+    /// The hosts with a working process.
     fn working(&self) -> Vec<&'static str> {
         let now = uptime();
         let terms = self.terms().into_iter();
@@ -111,7 +111,7 @@ impl Halves {
         eventually(what, || wanted(&self.working()).then_some(()));
     }
 
-    /// Looks for a while.
+    /// Checks `wanted` for a while.
     fn always(&self, what: &str, wanted: impl Fn(&[&'static str]) -> bool) {
         for _ in 0..LONG.as_millis() / 200 {
             let working = self.working();
@@ -126,7 +126,7 @@ fn uptime() -> u64 {
     text.split(' ').next().unwrap().replace('.', "").parse().unwrap()
 }
 
-/// Whether each half has one that works.
+/// Whether each half has one working process.
 fn one_each(working: &[&'static str]) -> bool {
     let left = working.iter().filter(|host| ["a", "b"].contains(host)).count();
     (left, working.len() - left) == (1, 1)
@@ -176,7 +176,7 @@ fn main() -> ExitCode {
         trial("each_half_has_a_leader_where_leaders_may_overlap", available),
     ];
     let mut arguments = Arguments::from_args();
-    // The namespaces of a process are of one name.
+    // The namespaces of all tests have the same names.
     arguments.test_threads = Some(1);
     libtest_mimic::run(&arguments, trials).exit_code()
 }

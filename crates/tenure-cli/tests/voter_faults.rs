@@ -1,8 +1,8 @@
 //! Two CMDs never run at once among regional voters in `majority`: real processes of the command
 //! `tenure`, real faults ([`tenure_testkit::processes`]).
 //!
-//! Three runners on loopback, each of them a voter. Each kind of fault once; with `TESTS_LONG` 200
-//! rounds with a drawn seed. `TESTS_SEED` repeats them.
+//! Three runners on loopback are voters, under each kind of fault once. `TESTS_LONG` plays 200
+//! rounds with a drawn seed; `TESTS_SEED` repeats them.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! The rounds of `voter_faults` with a network namespace for each voter, and with cuts between
-//! them: all of a voter, some of the others, one way. Voters behind one DNS name, and many voters.
+//! them: of all links of a voter, of some, of one direction. Also voters behind one DNS name, and
+//! many voters.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
@@ -31,12 +32,12 @@ fn main() -> ExitCode {
                 });
                 Ok(())
             }),
-            Trial::test("voters_behind_one_name_find_each_other", || {
-                dns::voters_behind_one_name_find_each_other();
+            Trial::test("voters_share_a_dns_name", || {
+                dns::voters_share_a_dns_name();
                 Ok(())
             }),
             Trial::test("twenty_five_voters_elect_and_replace_a_leader", || {
-                many::twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed();
+                many::many_voters_replace_killed_leader();
                 Ok(())
             }),
         ];

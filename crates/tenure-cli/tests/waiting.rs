@@ -1,4 +1,4 @@
-//! What `tenure run` says while it waits, with real nodes, some of them missing.
+//! The reports of a waiting `tenure run`, with real nodes, some of them missing.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -18,7 +18,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tenure_testkit::processes::{Cluster, wait};
 
-/// Three members, of which a test starts what it likes.
+/// Three members; each test starts some of them.
 struct Stage(Cluster);
 
 impl Deref for Stage {
@@ -37,24 +37,22 @@ impl DerefMut for Stage {
 
 impl Stage {
     fn new() -> Self {
-        // A member that says nothing for 2 s is silent: a busy one is not.
+        // Only a member without an answer for 2 s counts as silent, not a busy one.
         let settings = "cluster = \"t\"\nelection = \"e\"\nlease = \"60s\"\nround-trip = \"100ms\"";
         Self(Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings))
     }
 
-    /// Starts a node without a state directory.
     fn node(&mut self, name: &str, more: &[&str]) {
         self.start(name, &[&["node", "--name", name, "--memory"], more].concat());
         self.says(name, " on 127.0.0.1:");
     }
 
-    /// Starts a node with a state directory.
     fn keeping(&mut self, name: &str, more: &[&str]) {
         self.0.node(name, more);
         self.says(name, " on 127.0.0.1:");
     }
 
-    /// Three nodes begin a cluster.
+    /// Three nodes found a cluster.
     fn found(&mut self) {
         for node in ["a", "b", "c"] {
             self.node(node, &["--new"]);
@@ -74,7 +72,7 @@ impl Stage {
         self.0.candidate(id, more, &["sleep", "1000"]);
     }
 
-    /// What a command says and its exit code; at the control socket of a process if one is named.
+    /// Output and exit code of a command, at the control socket of `process` if given.
     fn tenure(&self, words: &[&str], process: Option<&str>) -> (Option<i32>, String) {
         let answer = match process {
             Some(name) => self.tell(name, words),
@@ -83,14 +81,14 @@ impl Stage {
         (answer.code, answer.out + &answer.err)
     }
 
-    /// For what `name` said that it waits, one after the other.
+    /// The waiting reasons that `name` has reported, in order.
     fn waits(&self, name: &str) -> Vec<String> {
         let log = self.log(name);
         let waits = log.lines().filter_map(|line| line.split_once(" waits: "));
         waits.map(|(_, why)| why.to_owned()).collect()
     }
 
-    /// It is not safe to restart another node than `name`, and this is why.
+    /// Checks that restarting a node other than `name` is unsafe, for this reason.
     fn is_unsafe(&self, name: &str, why: &str) {
         let command = self.command(&["node", "wait-safe", "--name", name]);
         let asked = self.machine.spawn("wait-safe", command);
@@ -101,7 +99,7 @@ impl Stage {
 }
 
 #[test]
-fn without_any_node_it_says_who_is_missing_and_once() {
+fn runner_names_missing_nodes_once() {
     let mut stage = Stage::new();
     stage.candidate("one", &[]);
     stage.says("one", "tenure: one waits: no quorum: nothing heard of a, b, c\n");
@@ -110,7 +108,7 @@ fn without_any_node_it_says_who_is_missing_and_once() {
     let missing = ["a", "b", "c"];
     assert_eq!(*waiting, json!({"waiting": "no-quorum", "text": text, "missing": missing}));
 
-    // Its socket says who it is: no name is needed.
+    // The socket names the runner, so the command needs no name.
     let (code, said) = stage.tenure(&["node", "status"], Some("one"));
     let members = stage.members();
     let told = format!(
@@ -119,7 +117,7 @@ fn without_any_node_it_says_who_is_missing_and_once() {
     );
     assert_eq!((code, said), (Some(0), told));
 
-    // With one of three it is missing no more, and with two it leads.
+    // The first of three nodes is no longer missing; with the second the runner leads.
     stage.node("a", &["--new"]);
     stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c\n");
     stage.node("c", &["--new"]);
@@ -129,7 +127,7 @@ fn without_any_node_it_says_who_is_missing_and_once() {
 }
 
 #[test]
-fn programs_are_told_the_same() {
+fn programs_get_the_same_facts() {
     let mut stage = Stage::new();
     stage.node("b", &["--new"]);
     stage.candidate("one", &["--json"]);
@@ -140,18 +138,18 @@ fn programs_are_told_the_same() {
     assert!(line["boottime_ns"].is_u64(), "{line}");
 }
 
-/// A leader that cannot renew stops CMD in time, and gives up. Nobody confirms that, so for the
-/// rest of its lease it asks for nothing new: it says so, and whom it does not hear.
+/// A leader that cannot renew stops CMD in time, and gives up. No node confirms that, so for the
+/// rest of its lease it makes no request, and reports that with the silent members.
 #[test]
-fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
+fn runner_names_obstacle_after_loss() {
     let mut stage = Stage::new();
-    // CMD is stopped 12 s before the end of the lease, and for so long it gives up.
+    // CMD stops 12 s before the end of the lease, and for that long the runner gives up.
     stage.set("60s", "20s");
-    // Who is not there is silent soon.
+    // Missing members count as silent soon.
     stage.set("100ms", "10ms");
     stage.leader_without_quorum(&["--grace", "12s"]);
     stage.says("one", "CMD was ended");
-    let text = "no quorum has confirmed that this one gave up: at most for ";
+    let text = "no quorum has confirmed that this candidate gave up: at most for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
     let waiting = wait::eventually("whom it does not hear", || {
         let waiting = stage.status("one")["waiting"].clone();
@@ -170,7 +168,7 @@ fn after_a_leadership_was_lost_it_says_what_holds_up_the_next() {
 }
 
 #[test]
-fn a_node_that_listens_elsewhere_says_so() {
+fn node_names_its_other_address() {
     let mut stage = Stage::new();
     stage.node("a", &["--new", "--listen", "127.0.0.1:0"]);
     stage.node("b", &["--new"]);
@@ -183,7 +181,7 @@ fn a_node_that_listens_elsewhere_says_so() {
 }
 
 #[test]
-fn a_transfer_to_the_leader_changes_nothing() {
+fn transfer_to_leader_changes_nothing() {
     let mut stage = Stage::new();
     stage.found();
     stage.candidate("one", &[]);
@@ -195,15 +193,15 @@ fn a_transfer_to_the_leader_changes_nothing() {
 }
 
 /// A verification promised that nobody else leads for some seconds: until then a hand-over is not
-/// done, and says so, or waits.
+/// done, and the command reports that, or waits.
 #[test]
-fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
+fn transfer_reports_or_awaits_a_promise() {
     for wait in [false, true] {
         let mut stage = Stage::new();
         // Grantors forget a silent candidate after 15 s.
         stage.set("round-trip", "refresh = \"5s\"\nround-trip");
         stage.found();
-        // A minute while it is only said; some seconds while it is waited for.
+        // A minute where the promise is only reported; some seconds where it is awaited.
         let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
         stage.candidate("one", &promise);
         stage.says("one", "one leads e");
@@ -226,7 +224,7 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
         let (code, said) = stage.tenure(&["transfer", "--to", "two", "--wait", "50s"], Some("one"));
         assert_eq!(code, Some(0), "{said}");
         let warning = said.strip_prefix("one handed over to two (e)\n").expect(&said);
-        // On a busy machine CMD may not have ended when that is looked at.
+        // On a busy machine CMD may not have ended yet.
         let why =
             ["one has stepped down, and promised that nobody else leads for ", "CMD, process "];
         let why = why.map(|why| format!(" yet: {why}"));
@@ -235,9 +233,10 @@ fn a_transfer_says_how_long_a_promise_holds_it_up_or_waits() {
     }
 }
 
-/// Two of three nodes are gone: it is given up when its lease has ended, and who asks hears why.
+/// Two of three nodes are gone: the resignation ends with the lease, and the command gets the
+/// reason.
 #[test]
-fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
+fn unconfirmed_resignation_names_its_wait() {
     let mut stage = Stage::new();
     stage.set("60s", "20s");
     stage.leader_without_quorum(&[]);
@@ -246,11 +245,11 @@ fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
         "{said}"
     );
-    let why = "no quorum has confirmed that this one gave up: at most for ";
+    let why = "no quorum has confirmed that this candidate gave up: at most for ";
     let told = said.contains(&format!(" yet: {why}"))
         && said.contains("; nothing heard of b, c; this waits");
-    // On a busy machine CMD may not have ended when that is looked at, or a moment before.
-    let early = [" yet: CMD, process ", " yet: others have not confirmed it"];
+    // On a busy machine CMD may not have ended at that look, or a moment before.
+    let early = [" yet: CMD, process ", " yet: the other nodes have not confirmed the resignation"];
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");
     assert_eq!(code, Some(0));
     let waits = stage.waits("one");
@@ -258,7 +257,8 @@ fn a_resignation_that_nobody_confirms_says_what_it_waits_for() {
     assert!(told, "{waits:?}");
 }
 
-/// One has handed over to two, and a promise holds that up: nobody is told that one leads.
+/// `one` has handed over to `two`, and a promise holds that up: no answer names `one` as the
+/// leader.
 fn held_up_is_said(stage: &Stage) {
     let promised = "one has stepped down, and promised that nobody else leads for ";
     for ask in ["leader", "verify"] {
@@ -282,16 +282,16 @@ fn held_up_is_said(stage: &Stage) {
     assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
 }
 
-/// Nothing that it grants would be remembered. Nobody asks it for anything, and it says so.
+/// The node could not remember any grant. No request comes, and the node still reports the loss.
 #[test]
-fn a_lost_directory_is_told_while_the_node_runs() {
+fn running_node_reports_lost_directory() {
     let mut stage = Stage::new();
     stage.keeping("a", &["--new"]);
     let state = stage.path("state-a");
     stage.node("b", &["--new"]);
     stage.node("c", &["--new"]);
     stage.says("a", "granting leases");
-    // The node may write into it meanwhile.
+    // The node may write into the directory meanwhile.
     wait::eventually("the directory is gone", || {
         let _ = fs::remove_dir_all(&state);
         (!state.exists()).then_some(())
@@ -326,9 +326,9 @@ fn a_lost_directory_is_told_while_the_node_runs() {
     assert_eq!((&b["state"], &b["fix"]), (&json!("serving"), &Value::Null), "{told}");
 }
 
-/// Who waits is known for a moment after it has ended.
+/// Grantors know an ended candidate for a moment longer.
 #[test]
-fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
+fn transfer_to_ended_candidate_claims_nothing() {
     let mut stage = Stage::new();
     stage.found();
     stage.candidate("one", &[]);
@@ -338,16 +338,17 @@ fn a_transfer_to_one_that_has_ended_does_not_say_that_it_leads() {
     stage.kill("two");
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
     let gave_way = "one gave way to two (e); two has not been seen to lead\n";
-    // On a machine that stood still it is forgotten already.
+    // On a machine that stood still the candidate is forgotten already.
     let forgotten = said.contains("knows two as waiting");
     assert!(said.starts_with(gave_way) || forgotten, "{code:?} {said}");
 }
 
-/// It comes back before it has heard which fence the other one had, so it asks twice to lead.
+/// The leader comes back before it has heard the fence of the other candidate, so it asks twice to
+/// lead.
 #[test]
-fn a_leader_that_comes_back_at_once_is_named_at_once() {
+fn returning_leader_is_named_at_once() {
     let mut stage = Stage::new();
-    // A renewal, which would say so, comes after minutes.
+    // A renewal, which would name it, comes after minutes.
     stage.set("60s", "600s");
     stage.found();
     stage.candidate("one", &[]);
@@ -367,20 +368,20 @@ fn a_leader_that_comes_back_at_once_is_named_at_once() {
 }
 
 #[test]
-fn one_that_is_stopped_is_told_as_silent() {
+fn stopped_runner_is_reported_as_silent() {
     let mut stage = Stage::new();
     stage.candidate("one", &[]);
     stage.says("one", "campaigns");
     stage["one"].signal(Signal::STOP);
     let command = stage.command(&["resign", "--control", "one.sock"]);
     let resign = stage.machine.spawn("resign", command);
-    resign.line("one.sock yet: that process says nothing: it is stopped", 1);
+    resign.line("one.sock yet: the process does not answer: it is stopped", 1);
     stage["one"].signal(Signal::CONT);
     assert_eq!(resign.ended(), Some(6));
 }
 
 #[test]
-fn in_json_what_is_waited_for_and_warnings_are_lines_too() {
+fn json_has_waits_and_warnings() {
     let mut stage = Stage::new();
     let command = stage.command(&["node", "wait-safe", "--json", "--round-trip", "10ms"]);
     let line = stage.machine.spawn("wait-safe", command).line("\"safe\"", 1);

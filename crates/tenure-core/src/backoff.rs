@@ -2,13 +2,12 @@
 
 use core::time::Duration;
 
-/// Pauses that double, from the first to the longest. The later half of each is by chance, so that
-/// those who failed together do not come back together.
+/// Pauses that double, from the first to the longest. The later half of each pause is random, so
+/// that nodes that failed together do not return together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Backoff {
-    /// Half of the pause after the first failure, and of which all others are multiples.
+    /// Half of the pause after the first failure.
     pub first: Duration,
-    /// The longest pause.
     pub longest: Duration,
 }
 

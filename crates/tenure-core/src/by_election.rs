@@ -1,4 +1,4 @@
-//! A map for thousands of elections, which finds an entry without a look at the names of others.
+//! A map for thousands of elections that finds an entry without comparing other names.
 
 use alloc::collections::BTreeMap;
 use core::hash::{Hash, Hasher};
@@ -7,9 +7,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::name::ElectionName;
 
-/// A `T` for each election, in the order of a hash of the names. A search compares hashes, which
-/// are in the nodes of the tree, and not names, which are elsewhere in memory. Names with the same
-/// hash are in their own order, so they cost as much as in a map by name.
+/// A `T` for each election, ordered by a hash of its name. A search compares hashes, which lie in
+/// the nodes of the tree, instead of names, which lie elsewhere in memory. Names with equal hashes
+/// are ordered by name.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ByElection<T>(BTreeMap<Key, T>);
 
@@ -40,7 +40,6 @@ impl<T> ByElection<T> {
         self.0.get_mut(&Key::of(election))
     }
 
-    /// The entry of the election, which is `begin` if there was none.
     pub(crate) fn get_or_insert_with(
         &mut self,
         election: &ElectionName,

@@ -1,4 +1,4 @@
-//! Until when one leadership holds: what a driver keeps for its handles.
+//! The claim of a leadership, which a driver keeps for its handles.
 
 use crate::time::Time;
 
@@ -35,15 +35,16 @@ impl Claim {
         Self { until }
     }
 
-    /// The first instant at which it does not hold; [`Time::ZERO`] once it was lowered.
+    /// The first instant at which the claim does not hold; [`Time::ZERO`] once the claim was
+    /// lowered.
     #[inline]
     #[must_use]
     pub const fn until(self) -> Time {
         self.until
     }
 
-    /// Whether the claim holds at `now`. Read a shared claim after the clock: a sample from before
-    /// would say that a claim still held that was lowered in between.
+    /// Whether the claim holds at `now`. Read a shared claim after the clock: a claim read before
+    /// may have been lowered in between.
     #[inline]
     #[must_use]
     pub fn holds(self, now: Time) -> bool {

@@ -1,4 +1,4 @@
-//! Which clocks a core is given: time since boot alone, or wall time read together with it.
+//! The clocks of a core: time since boot alone, or wall time read together with it.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,11 +17,11 @@ pub trait Clocks {
 /// The clocks that a core is given with each input: [`Time`] if time since boot is enough for it,
 /// [`BothClocks`] if it compares wall time with other machines.
 pub trait Now: Copy + fmt::Debug + Send + 'static {
-    /// Reads what the core needs, once, after the input arrived. Never goes back from one call to
-    /// the next in [`since_boot`](Self::since_boot); in wall time it may.
+    /// Reads the clocks that the core needs, once, after the input arrived. Time
+    /// [`since_boot`](Self::since_boot) never goes back between calls; wall time may.
     fn sample(clocks: &impl Clocks) -> Self;
 
-    /// The part that leases are timed on.
+    /// Time since boot, on which leases are timed.
     fn since_boot(self) -> Time;
 }
 
@@ -39,34 +39,32 @@ impl Now for Time {
 
 /// Time since boot and wall time, read together.
 ///
-/// A process can be stopped between two reads, so that they are not of one instant. How far they
-/// may be apart is part of the reading: wall time was read no earlier than `boot` and no later
-/// than `apart` after it.
+/// A process can be stopped between two reads, so the reads are not of one instant. The reading
+/// bounds the span between them: wall time was read no earlier than `boot` and no later than
+/// `apart` after it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BothClocks {
-    /// Time since boot.
     pub boot: Time,
-    /// Wall time.
     pub wall: WallTime,
-    /// The longest that `wall` was read after `boot`.
+    /// Longest span from the read of `boot` to the read of `wall`.
     pub apart: Duration,
 }
 
-/// Two reads that are no further apart than this are taken at once.
+/// Two reads no further apart than this count as simultaneous.
 const TOGETHER: Duration = Duration::from_micros(50);
-/// How often they are read again for the sake of that.
+/// Most attempts to read both clocks that close together.
 const TRIES: u32 = 4;
 
 impl BothClocks {
-    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set: a
-    /// claim that ends then has to end.
+    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
+    /// end of a claim until `wall`.
     #[must_use]
     pub fn earliest(self, wall: WallTime) -> Time {
         self.boot.after(wall.since(self.wall)).before(self.wall.since(wall))
     }
 
     /// The latest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
-    /// end of the wait for the claim of another that ends then.
+    /// end of the wait for another node's claim until `wall`.
     #[must_use]
     pub fn latest(self, wall: WallTime) -> Time {
         self.earliest(wall).after(self.apart)
@@ -105,7 +103,7 @@ mod tests {
 
     const EPOCH: u64 = 1_800_000_000_000_000_000;
 
-    /// Each read takes as long as the next number says.
+    /// Clocks whose reads take these spans, one after the other.
     struct Slow<'a> {
         now: Cell<u64>,
         reads: Cell<usize>,
@@ -152,7 +150,7 @@ mod tests {
             let takes = core::array::from_fn::<u64, 9, _>(|read| pause(read as u32));
             let both = slow(&takes);
             for end in [0, 900, 1_000, 500_000, 7_000_000] {
-                // Both clocks of this process show the same but for the origin of the wall clock.
+                // The two clocks of this process differ only in the origin of the wall clock.
                 let wall = WallTime::from_nanos(EPOCH + end);
                 let boot = Time::from_nanos(end);
                 assert!(both.earliest(wall) <= boot, "{pauses:b}: {both:?}");

@@ -10,29 +10,24 @@ use crate::name::{NodeName, Value};
 pub enum Command<Extra> {
     /// Contend until elected, lost or resigned. Each election has at most one campaign in a node.
     Campaign {
-        /// The value that others see when the candidate leads.
         value: Value,
-        /// The higher goes first among those who wait, where the protocol can do so.
+        /// Rank among waiting candidates, the highest first, where the protocol has priorities.
         priority: u8,
     },
-    /// Stop contending or leading, now. Repeating it does nothing.
+    /// Stop contending or leading, now. A repetition does nothing.
     Resign,
     /// Hand over to this candidate if it waits; keep leading if it does not. Ignored where the
     /// protocol cannot do so.
     Transfer {
-        /// The name of the candidate.
         to: NodeName,
-        /// Only find out whether it waits, and keep leading.
+        /// Report whether the candidate waits, and keep leading.
         probe: bool,
     },
-    /// Follow who leads.
     Observe {
-        /// How often to ask, where others do not report changes by themselves.
+        /// Interval between queries, where other nodes do not report changes by themselves.
         every: Duration,
     },
-    /// No longer follow who leads.
     Unobserve,
-    /// A request that only this protocol offers.
     Extra(Extra),
 }
 

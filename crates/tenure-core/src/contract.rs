@@ -1,9 +1,9 @@
 //! The contract between a core and its driver.
 //!
 //! A **core** is a state machine for one protocol. A **driver** feeds it from the outside
-//! system and carries out what it answers. The driver's duties, in the order of the loop:
+//! system and carries out its effects. The driver's duties, in the order of the loop:
 //!
-//! 1. Hand in [`Input::Start`] first, once, with what the state directory held.
+//! 1. Hand in [`Input::Start`] first, once, with the contents of the state directory.
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
 //! 3. *After* that, read the clocks once: [`Now::sample`]. Time since boot never goes back from
 //!    call to call. Reading it before waiting would let a core act on a time that has passed.
@@ -40,11 +40,11 @@ use crate::time::{Deadline, Time};
 /// The types of the inputs and effects of a protocol. They are apart from the machine, so that each
 /// part of a machine can name them without naming the whole.
 pub trait Words: Clone + Eq + Hash + Debug {
-    /// Everything a new process begins with: identity, what was on disk, a seed.
+    /// The begin of a new process: identity, contents of its disk, a seed.
     type Start: Clone + Eq + Hash + Debug + Send;
     /// The sender of a message, as far as the transport and the message itself show.
     type Sender: Clone + Eq + Hash + Debug + Display + Send;
-    /// Where a message goes.
+    /// The destination of a message.
     type Address: Clone + Eq + Hash + Debug + Display + Send;
     /// A message between participants, or to and from a store.
     type Message: Clone + Eq + Hash + Debug + Display + Send;
@@ -60,18 +60,18 @@ pub trait Words: Clone + Eq + Hash + Debug {
 pub trait Protocol: Clone + Eq + Hash + Debug {
     /// The types of inputs and effects.
     type Words: Words;
-    /// Which clocks it is given.
+    /// The clocks that the core is given.
     type Now: Now;
 
-    /// The only door through which anything changes. The call cannot fail: stale, duplicate, late
-    /// and hostile input is normal, and is answered by an event that the driver counts.
+    /// The only door through which state changes. The call cannot fail: stale, duplicate, late and
+    /// hostile input is normal, and causes an event that the driver counts.
     fn handle(&mut self, now: Self::Now, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
 
-    /// When [`Input::Timeout`] is due next. Ask again after every `handle`.
+    /// The next deadline of [`Input::Timeout`]. Ask again after every `handle`.
     fn deadline(&self) -> Option<Deadline>;
 
-    /// When that is, without what it is for: always the instant of [`deadline`](Self::deadline).
-    /// Drivers ask before each thing that they handle.
+    /// The instant of [`deadline`](Self::deadline), without its purpose. Drivers ask before each
+    /// input.
     fn due(&self) -> Option<Time> {
         self.deadline().map(|deadline| deadline.at)
     }
@@ -81,37 +81,31 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
         self.due().is_none_or(|due| now < due)
     }
 
-    /// Whether this process leads `election` at `now`. Right even after a long pause, because
-    /// it compares clocks at the moment of the question.
+    /// Whether this process leads `election` at `now`. The answer is right even after a long pause,
+    /// because the core compares clocks at the moment of the question.
     fn standing(&self, election: &ElectionName, now: Time) -> Standing;
 }
 
 /// An input of a core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<W: Words> {
-    /// The process has started. Comes first and once.
+    /// The process has started: the first input, handed in once.
     Start(W::Start),
-    /// A message arrived.
     Message {
-        /// The sender of the message.
         from: W::Sender,
-        /// The message.
         message: W::Message,
     },
-    /// The deadline has passed, or not: coming early does no harm.
+    /// The deadline has passed. An early timeout does no harm.
     Timeout,
-    /// The application asks for something.
     Command {
-        /// The election it is about.
         election: ElectionName,
-        /// The request.
         command: W::Command,
     },
-    /// The record of this flush is durable; or, with [`Ticket::NONE`], what was lost according to
-    /// a [`Failed`](Self::Failed) with it, and no flush since, is found again.
+    /// The record of this flush is durable. With [`Ticket::NONE`]: the state directory would find
+    /// records again, after a [`Failed`](Self::Failed) with that ticket and without a flush since.
     Flushed(Ticket),
-    /// The record of this flush, or the last persist when there is no ticket, was not written; or,
-    /// with [`Ticket::NONE`], nothing that is written now would be found again.
+    /// The record of this flush was not written; without a ticket, the record of the last persist.
+    /// With [`Ticket::NONE`]: the state directory would not find records that are written now.
     Failed(Option<Ticket>),
 }
 
@@ -120,50 +114,43 @@ pub enum Input<W: Words> {
 pub enum Effect<W: Words> {
     /// The claim to lead `election` holds until `until` from now on.
     Raise {
-        /// The election.
         election: ElectionName,
-        /// The first instant at which the claim does not hold; [`Time::MAX`] if it has no end.
+        /// The first instant at which the claim does not hold; [`Time::MAX`] for a claim without an
+        /// end.
         until: Time,
-        /// The fence of the leadership, where the protocol can order leaders.
+        /// Fence of the leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
-    /// There is no claim to lead `election` any more. Comes before anything that lets another
-    /// process lead it.
-    Lower {
-        /// The election.
-        election: ElectionName,
-    },
-    /// Write this so that it survives the process; nothing after it may become visible before.
+    /// The claim to lead `election` is over. This effect comes before every effect that lets
+    /// another process lead.
+    Lower { election: ElectionName },
+    /// Write this record so that it survives the process; no later effect may become visible
+    /// before.
     Persist(W::Record),
-    /// Write this so that it survives the machine, without holding up what follows.
+    /// Write this record so that it survives the machine, without delaying later effects.
     Flush(Ticket, W::Record),
-    /// Send a message, which may be lost, delayed, repeated and reordered.
-    Send {
-        /// The addressee.
-        to: W::Address,
-        /// The message.
-        message: W::Message,
-    },
-    /// Tell the application, or count.
+    /// Send a message, which the network may lose, delay, repeat and reorder.
+    Send { to: W::Address, message: W::Message },
+    /// Report an event to the application, or count it.
     Emit {
-        /// The election it is about, when it is about one.
+        /// `None` for an event of the whole node.
         election: Option<ElectionName>,
-        /// The event.
         event: W::Event,
     },
 }
 
-/// Names one [`Effect::Flush`] until it is answered.
+/// Identifies an [`Effect::Flush`] until its answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// The ticket of no flush. [`Input::Failed`] with it says that records would be lost, found
-    /// while nothing was being written; [`Input::Flushed`] says that this is over.
+    /// The ticket of no flush. [`Input::Failed`] with this ticket reports that records would be
+    /// lost, noticed while no write was under way; [`Input::Flushed`] reports the end of that
+    /// state.
     pub const NONE: Self = Self(0);
 }
 
-/// The effects of one call, in the order in which they are to be carried out.
+/// The effects of one call, in the order in which the driver carries them out.
 pub type Effects<W> = Vec<Effect<W>>;
 
 impl<W: Words> Display for Input<W> {

@@ -8,29 +8,29 @@ use crate::time::Time;
 
 /// At most one due time for each election, with the earliest at hand.
 ///
-/// There is no search by name: each election has its [`Booking`]. Elections that are due at the
-/// same time come in the order in which they were put down.
+/// There is no search by name: each election has its [`Booking`]. Elections due at the same time
+/// come up in the order of their bookings.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Deadlines {
-    /// The earliest. Where there is one election, as mostly, no deadline of it is allocated.
+    /// The earliest deadline. A node with one election, the common case, allocates nothing for
+    /// deadlines.
     earliest: Option<Due>,
-    /// All others.
     later: BTreeMap<Place, ElectionName>,
     last: u64,
 }
 
 type Due = (Place, ElectionName);
 
-/// When, and a number that is given once.
+/// Due time, and a number that no other place has.
 type Place = (Time, u64);
 
-/// The place of the deadline of one election in [`Deadlines`]. If a booking is lost, its election
-/// comes up once more; a booking that is out of date does no harm.
+/// The place of an election's deadline in [`Deadlines`]. After the loss of a booking its election
+/// comes up once more; a stale booking does no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Booking(Option<Place>);
 
 impl Deadlines {
-    /// Sets the deadline of `election` to `at`, or to none. [`Time::MAX`] never comes.
+    /// Sets the deadline of `election` to `at`, or clears it. [`Time::MAX`] never comes.
     pub(crate) fn set(&mut self, booking: &mut Booking, election: &ElectionName, at: Option<Time>) {
         let at = at.filter(|at| *at < Time::MAX);
         let mut name = None;
@@ -55,7 +55,7 @@ impl Deadlines {
             || self.later.contains_key(&place)
     }
 
-    /// The earliest deadline afterwards is not at hand before [`promote`](Self::promote).
+    /// Removes a deadline; call [`promote`](Self::promote) afterwards to find the earliest one.
     fn remove(&mut self, place: Place) -> Option<ElectionName> {
         match self.earliest.take_if(|(first, _)| *first == place) {
             Some((_, name)) => Some(name),
@@ -81,18 +81,16 @@ impl Deadlines {
         }
     }
 
-    /// The earliest due time.
     pub(crate) fn first(&self) -> Option<Time> {
         self.earliest.as_ref().map(|((at, _), _)| *at)
     }
 
-    /// The same, and whose it is.
     pub(crate) fn next(&self) -> Option<(Time, &ElectionName)> {
         self.earliest.as_ref().map(|((at, _), election)| (*at, election))
     }
 
-    /// Takes everything that is due at `now` off the queue, the earliest first. Deadlines that are
-    /// set meanwhile wait for the next call, so that no call goes on for ever.
+    /// Takes all elections due at `now` off the queue, the earliest first. Deadlines set meanwhile
+    /// wait for the next call, so that every call ends.
     pub(crate) fn take_due(&mut self, now: Time) -> Vec<ElectionName> {
         let mut due = Vec::new();
         while self.first().is_some_and(|at| at <= now)
@@ -141,8 +139,8 @@ mod tests {
         assert_eq!(deadlines, Deadlines { last: deadlines.last, ..Deadlines::default() });
     }
 
-    /// Against a list that is searched: what is put down, moved, taken back and taken off in any
-    /// order comes up as it should.
+    /// Compares with a list that is searched: deadlines set, moved, cleared and taken in any order
+    /// come up alike.
     #[test]
     fn earliest_deadline_is_at_hand() {
         let names = ["a", "b", "c", "d"].map(|name| ElectionName::new(name).unwrap());

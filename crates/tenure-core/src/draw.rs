@@ -7,7 +7,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::time::nanos;
 
-/// A source of draws that are pure functions of a seed and of what they are for.
+/// A source of draws that are pure functions of a seed and of their purpose.
 ///
 /// The same (seed, subject, purpose, attempt) gives the same number in every run and on every
 /// machine, so that a simulated run can be replayed from its seed.
@@ -23,7 +23,7 @@ impl Draw {
         Self { seed }
     }
 
-    /// A uniform 64-bit number for this subject, mostly an election, purpose and attempt.
+    /// A uniform 64-bit number for this subject (mostly an election), purpose and attempt.
     #[must_use]
     pub fn number(&self, subject: &str, purpose: &'static str, attempt: u64) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.seed, attempt);

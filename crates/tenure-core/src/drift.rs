@@ -14,7 +14,7 @@ const BILLION: u32 = 1_000_000_000;
 /// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
 /// `(1 + ρ)s`.
 ///
-/// Kept in parts per billion so that all arithmetic is exact. Every rounding goes against the
+/// `Drift` keeps parts per billion so that all arithmetic is exact. Every rounding goes against the
 /// party that claims something.
 ///
 /// ```
@@ -31,10 +31,10 @@ pub struct Drift(u32);
 impl Drift {
     /// ρ = 10⁻³. Linux slews a clock by up to 5·10⁻⁴ under NTP, so the paper's 10⁻⁵ is too small.
     pub const DEFAULT: Self = Self(1_000_000);
-    /// Perfect clocks. For examples on paper; no machine has them.
+    /// Perfect clocks, for examples on paper.
     pub const ZERO: Self = Self(0);
 
-    /// ρ as parts per billion; below one, or [`DriftError`].
+    /// Takes ρ in parts per billion, below one; else [`DriftError`].
     pub const fn from_parts_per_billion(parts: u32) -> Result<Self, DriftError> {
         if parts < BILLION { Ok(Self(parts)) } else { Err(DriftError::NotBelowOne) }
     }
@@ -45,13 +45,13 @@ impl Drift {
         self.0
     }
 
-    /// `⌊(1 − ρ)·span⌋`: what a claimant may count on, measured on its own clock.
+    /// `⌊(1 − ρ)·span⌋`: the span on which a claimant may count, on its own clock.
     #[must_use]
     pub fn shrink(self, span: Duration) -> Duration {
         scale(span, BILLION - self.0, BILLION, Rounding::Down)
     }
 
-    /// `⌈(1 + ρ)·span⌉`: what a grantor must hold, measured on its own clock.
+    /// `⌈(1 + ρ)·span⌉`: the span for which a grantor must hold a grant, on its own clock.
     #[must_use]
     pub fn stretch(self, span: Duration) -> Duration {
         scale(span, BILLION + self.0, BILLION, Rounding::Up)
@@ -100,10 +100,8 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
 /// Why a ρ was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DriftError {
-    /// ρ ≥ 1 would let a clock stand still or run backwards.
     #[error("the drift bound must be below 1: a clock off by its own rate cannot time a lease")]
     NotBelowOne,
-    /// Not a decimal fraction such as `0.001`, with at most nine digits after the point.
     #[error(
         "the drift bound is a decimal fraction such as 0.001, at most nine digits after the point"
     )]
@@ -183,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn prints_what_it_parses(parts in 0_u32..BILLION) {
+        fn parsed_text_prints_back(parts in 0_u32..BILLION) {
             let rho = Drift::from_parts_per_billion(parts).unwrap();
             prop_assert_eq!(rho.to_string().parse::<Drift>(), Ok(rho));
         }

@@ -9,103 +9,87 @@ use crate::name::NodeName;
 use crate::view::View;
 use crate::waiting::Waiting;
 
-/// An event. `Own` has the events of one protocol.
+/// An event of an election. `Own` has the events of one protocol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Event<Own> {
     /// This process leads the election. The claim was raised just before.
     Elected {
-        /// The name of this leader for others: [`LeaderView::id`](crate::LeaderView::id).
+        /// Name of this leader for others: [`LeaderView::id`](crate::LeaderView::id).
         id: Arc<str>,
-        /// The fence of the leadership, where the protocol can order leaders.
+        /// Fence of the leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
     /// The leadership holds a lease of full length: long work may begin.
     Settled,
-    /// The reason why the campaign waits has changed.
     Waiting(Waiting),
     /// The leadership or the campaign is over. [`Released`](Self::Released) follows.
     Ended(End),
-    /// Others know that it is over, or the lease has run out.
+    /// Other nodes know of the end, or the lease has run out.
     Released,
-    /// A transfer to this candidate, which waits, can begin.
+    /// A transfer to this waiting candidate can begin.
     SuccessorWaits {
-        /// The name of the successor.
         to: NodeName,
     },
     /// A transfer did not take place; the leadership goes on.
     TransferFailed {
-        /// To whom.
         to: NodeName,
-        /// Why.
         why: TransferFailure,
     },
-    /// The leader. Boxed, as the other events are small and moved at every step.
+    /// The leader. Boxed, since the other events are small and moved at every step.
     View(Box<View>),
-    /// States between the last view and the next one may have been missed.
+    /// The observer may have missed states between the last view and the next one.
     Gap,
-    /// This process cannot observe the election.
     NotObserved {
-        /// The reason, and a way out.
+        /// The reason, and a remedy.
         why: Arc<str>,
     },
-    /// An event that only this protocol has.
     Own(Own),
 }
 
-/// Why a leadership or a campaign is over.
+/// The reason why a leadership or a campaign is over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum End {
-    /// The leadership was lost, or given up.
     Lost(Loss),
     /// The campaign was withdrawn before it won.
     Withdrawn,
     /// The campaign can never be won.
     Refused {
-        /// The reason, and a way out.
+        /// The reason, and a remedy.
         why: Arc<str>,
     },
 }
 
-/// Why a leadership is over.
+/// The reason why a leadership is over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Loss {
     /// The lease was not renewed in time: the network, its grantors or this process stalled.
     #[error("the lease ran out before it was renewed")]
     Expired,
-    /// The leader resigned.
-    #[error("it was resigned")]
+    #[error("the leader resigned")]
     Resigned,
-    /// The leader handed over to a named candidate.
-    #[error("it was handed over")]
+    #[error("the leader handed over")]
     Transferred,
-    /// Another program ended the leadership in the store: its key or its lease was deleted, or
-    /// permission to them was revoked.
     #[error(
-        "somebody else deleted its key or its lease in the store, or revoked permission to them"
+        "another program deleted the key or the lease in the store, or revoked permission to them"
     )]
     Revoked,
-    /// The store went back in its history (a backup was restored), or is another one than
-    /// before. Fences of before and after may not be in order.
+    /// Fences from before and after may be out of order.
     #[error("the store is not the one it was: restored from a backup, replaced, or changed")]
     Reset,
-    /// Another leader goes before this one, where leaders may overlap.
     #[error("another leader goes before this one")]
     Superseded,
-    /// The basis of the leadership was given to another process.
-    #[error("it was assigned to another process")]
+    #[error("the partition was assigned to another process")]
     Reassigned,
-    /// The node was closed or its thread ended.
     #[error("the node has been closed")]
     Closed,
 }
 
-/// Why a transfer did not take place.
+/// The reason why a transfer did not take place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TransferFailure {
     /// The candidate is not known to wait.
     NotWaiting,
-    /// This process does not lead, or no longer.
     NotLeading,
     /// A later transfer took its place.
     Replaced,

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 /// A number that grows with each leadership of an election.
 ///
-/// A resource keeps the highest fence it has seen and refuses work that carries
-/// a lower one. A later leadership always has a higher fence; that a fence is the highest one
-/// says nothing about whether its leader is still in office.
+/// A resource keeps the highest fence that it has seen and refuses work with a lower one. A later
+/// leadership always has a higher fence. The highest fence does not show whether its leader is
+/// still in office.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Fence(u64);
 
 impl Fence {
-    /// Below every fence that is ever handed out.
+    /// Below every fence of a leadership.
     pub const NONE: Self = Self(0);
 
     /// The fence with this number.

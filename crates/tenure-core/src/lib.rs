@@ -1,18 +1,19 @@
 //! Leader election protocols as pure state machines.
 //!
-//! Nothing here does I/O, reads a clock or draws a random number: a core is fed with inputs and the
-//! time at which they were seen, and answers with effects that a driver carries out. The crate
-//! never links `std`; a build for a bare-metal target proves it.
+//! A core neither does I/O, nor reads a clock, nor draws a random number: a driver hands it inputs
+//! and the time at which they were seen, and carries out the effects that the core answers. The
+//! crate never links `std`; a build for a bare-metal target proves that.
 //!
-//! - [`contract`]: what every core promises and what its driver owes it. Start here.
+//! - [`contract`]: the promises of every core, and the duties of its driver. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
 //! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.
 //! - [`allcall`]: leased leaders on a broadcast bus, one in each part of a partition.
 //! - [`voter`]: leaders by random draw, over HTTP between the voters themselves.
-//! - [`nele`]: leaders that emerge from who owns the partitions of a shared ledger.
+//! - [`nele`]: leaders that emerge from the owners of a shared ledger's partitions.
 //! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 extern crate alloc;
 

@@ -9,35 +9,15 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Why a name was refused.
+/// The reason why a name was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NameError {
-    /// Nothing was given.
     #[error("{what} is empty")]
-    Empty {
-        /// The kind of the name.
-        what: &'static str,
-    },
-    /// More bytes than a message has room for.
+    Empty { what: &'static str },
     #[error("{what} has {bytes} bytes; at most {max} are allowed")]
-    TooLong {
-        /// The kind of the name.
-        what: &'static str,
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        max: usize,
-    },
-    /// A character outside the rule for this kind of name.
+    TooLong { what: &'static str, bytes: usize, max: usize },
     #[error("{what} may hold {rule}; {found:?} is not one of them")]
-    Character {
-        /// The kind of the name.
-        what: &'static str,
-        /// The first offending character.
-        found: char,
-        /// The allowed characters, in words.
-        rule: &'static str,
-    },
+    Character { what: &'static str, found: char, rule: &'static str },
 }
 
 fn check(
@@ -74,12 +54,12 @@ fn is_printable(c: char) -> bool {
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $what:literal, $bytes:expr, $allowed:ident, $rule:literal) => {
         $(#[$doc])*
-        // Nothing is allocated for the empty text.
+        // The empty text allocates nothing.
         #[derive(Clone)]
         pub struct $name(Option<Arc<str>>);
 
         impl $name {
-            /// The most bytes it may have.
+            /// The most bytes that the text may have.
             pub const MAX_BYTES: usize = *$bytes.end();
 
             /// Checks `text` against the rule for this kind of name.
@@ -94,13 +74,13 @@ macro_rules! text {
                 self.0.as_deref().unwrap_or_default()
             }
 
-            /// Whether one is a clone of the other.
+            /// Whether both share one allocation.
             fn is_clone(&self, other: &Self) -> bool {
                 self.as_str().as_ptr() == other.as_str().as_ptr()
             }
         }
 
-        // Most names that meet are clones of one, or of one length and differ at the end.
+        // Most names that are compared are clones, or have one length and differ at the end.
         impl PartialEq for $name {
             #[inline]
             fn eq(&self, other: &Self) -> bool {
@@ -194,7 +174,7 @@ macro_rules! text {
 }
 
 text! {
-    /// The name of an election: what the candidates contend for.
+    /// The name of an election, for which candidates contend.
     ///
     /// 1 to 64 bytes: letters, digits and `. _ - / : @`.
     ElectionName, "an election's name", 1..=64, is_path, "letters, digits and . _ - / : @"
@@ -208,21 +188,20 @@ text! {
 }
 
 text! {
-    /// The name of a cluster: keeps two clusters that meet by accident apart.
+    /// The name of a cluster: keeps two clusters apart that meet by accident.
     ///
     /// 1 to 32 bytes: letters, digits and `. _ -`.
     ClusterName, "the name of a cluster or group", 1..=32, is_label, "letters, digits and . _ -"
 }
 
 text! {
-    /// The value that others see of a candidate when it leads, such as its address.
+    /// The value that a leader shows to others, such as its address.
     ///
     /// At most 128 bytes without control characters; may be empty.
     Value, "a candidate's value", 0..=128, is_printable, "no control characters"
 }
 
 impl Default for Value {
-    /// The empty one.
     fn default() -> Self {
         Self(None)
     }

@@ -1,4 +1,4 @@
-//! Whether one leads, asked at the moment of acting.
+//! Whether a process leads, asked at the moment of acting.
 
 use crate::fence::Fence;
 use crate::time::Time;
@@ -8,12 +8,10 @@ use crate::time::Time;
 pub enum Standing {
     /// This process leads until `until` on its own clock, unless it renews before.
     Leading {
-        /// The first instant at which the claim no longer holds.
         until: Time,
-        /// The fence of this leadership, where the protocol can order leaders.
+        /// Fence of this leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
-    /// This process does not lead.
     NotLeading,
 }
 

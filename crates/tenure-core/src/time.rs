@@ -7,17 +7,18 @@ use serde::{Deserialize, Serialize};
 
 /// Nanoseconds of this process's `CLOCK_BOOTTIME`.
 ///
-/// A `Time` has a meaning only on the clock it was read from. Where one travels, as the
-/// `Start` of a request does, its receiver may compare it with others of the same sender and
-/// may send it back, and nothing else (Nerio, section 3).
+/// A `Time` has a meaning only on the clock that showed it. The receiver of a foreign `Time`, such
+/// as the `Start` of a request, may compare it with others of the same sender and may send it back,
+/// and nothing else (Nerio, section 3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
 /// Nanoseconds of wall time since 1970-01-01 00:00 UTC, up to the year 2554.
 ///
-/// Machines compare it, so it is worth what their clocks are worth. A core turns an instant of
-/// wall time into a [`Time`] when it hears of it ([`BothClocks::earliest`](crate::BothClocks::earliest),
-/// [`BothClocks::latest`](crate::BothClocks::latest)), and waits for that one: a step of the wall clock moves nothing.
+/// Machines compare wall times, so a `WallTime` is as good as their clocks. A core turns a received
+/// wall time into a [`Time`] at once ([`BothClocks::earliest`](crate::BothClocks::earliest),
+/// [`BothClocks::latest`](crate::BothClocks::latest)) and waits for that `Time`: a step of the wall
+/// clock moves nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct WallTime(u64);
 
@@ -92,14 +93,14 @@ pub(crate) fn nanos(span: Duration) -> u64 {
 /// When a core wants to be called again with [`Input::Timeout`](crate::Input::Timeout), and why.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Deadline {
-    /// The earliest instant at which there is something to do.
+    /// The earliest instant at which the core has something to do.
     pub at: Time,
-    /// The purpose of the deadline, for traces and for people who ask why a process woke up.
+    /// Purpose of the deadline, for traces and for people who ask why a process woke up.
     pub why: &'static str,
 }
 
 impl Deadline {
-    /// The earlier of two, the first if they are at the same time.
+    /// The earlier of two deadlines, the first on a tie.
     pub(crate) fn first(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) => Some(if other.at < one.at { other } else { one }),

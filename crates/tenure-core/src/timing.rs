@@ -6,40 +6,37 @@ use core::time::Duration;
 use crate::bounds::{self, Bounds, Fault, OutOfRange, SettingsError};
 use crate::drift::Drift;
 
-/// The times of every protocol with leases. Each field has its bounds and its default from the
-/// protocol.
+/// The times of every protocol with leases. The protocol sets the bounds and the default of each
+/// field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LeaseTiming {
-    /// The length of a lease, in real time.
+    /// Length of a lease, in real time.
     pub lease: Duration,
     /// ρ, the bound on the rate error of clocks.
     pub drift: Drift,
-    /// How long before the end of its lease a leader's work is asked to stop.
+    /// Span before the end of the lease at which the leader's work is asked to stop.
     pub grace: Duration,
-    /// How long before that end its work is ended by force; at most `grace`.
+    /// Span before that end at which the work is ended by force; at most `grace`.
     pub kill_margin: Duration,
 }
 
 /// The bounds of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseBounds {
-    /// The shortest lease.
     pub shortest: Duration,
-    /// The longest.
     pub longest: Duration,
-    /// A lease is a multiple of this.
+    /// Leases are multiples of this span.
     pub step: Duration,
-    /// The largest ρ.
     pub drift: Drift,
-    /// How many round trips must fit beside grace and kill margin, and how long one takes.
+    /// Count and length of the round trips that must fit beside grace and kill margin.
     pub round_trips: (u32, Duration),
 }
 
 impl LeaseTiming {
-    /// Whether these times work together. `usable` says how much of a lease is left on the leader's
-    /// clock when its first renewal is due; it grows with the lease. The rest must exceed the
-    /// grace, the kill margin and the round trips of `bounds` together: a renewal that gets lost
-    /// once is repeated before the work is asked to stop.
+    /// Checks whether these times work together. `usable` gives the rest of a lease on the leader's
+    /// clock when its first renewal is due; the rest grows with the lease. The rest must exceed
+    /// grace, kill margin and the round trips of `bounds` together: a renewal that gets lost once
+    /// is repeated before the work is asked to stop.
     pub fn check(
         &self,
         bounds: &LeaseBounds,
@@ -64,7 +61,6 @@ impl LeaseTiming {
     }
 }
 
-/// The shortest lease that fits, if any does.
 fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Option<Duration> {
     let steps = |span: Duration| span.as_nanos().div_ceil(bounds.step.as_nanos().max(1));
     let lease = |steps: u128| bounds.step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX));
@@ -87,10 +83,8 @@ fn shortest_lease(bounds: &LeaseBounds, fits: impl Fn(Duration) -> bool) -> Opti
 /// Times that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TimingError {
-    /// A setting beyond its bounds.
     #[error(transparent)]
     OutOfRange(#[from] Box<OutOfRange>),
-    /// Too little time between the first renewal and the moment at which the work is stopped.
     #[error(transparent)]
     TooShort(Box<TooShort>),
 }
@@ -118,30 +112,23 @@ impl SettingsError for TimingError {
      {kill_margin:?}{beside} = {needed:?}; {}", Advice(*enough)
 )]
 pub struct TooShort {
-    /// The lease.
     pub lease: Duration,
-    /// The rest of the lease when its first renewal is due.
+    /// Rest of the lease on the leader's clock when its first renewal is due.
     pub usable: Duration,
-    /// ρ.
     pub drift: Drift,
-    /// The grace.
     pub grace: Duration,
-    /// The kill margin.
     pub kill_margin: Duration,
-    /// The times that must fit into the rest.
     pub beside: RoundTrips,
-    /// The sum that `usable` must exceed.
+    /// Sum that `usable` must exceed.
     pub needed: Duration,
-    /// The shortest lease that would do, if one does.
+    /// Shortest lease that would do, if any would.
     pub enough: Option<Duration>,
 }
 
-/// So many round trips.
+/// A number of round trips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoundTrips {
-    /// How many.
     pub count: u32,
-    /// How long one takes.
     pub round_trip: Duration,
 }
 

@@ -10,8 +10,8 @@ use crate::name::Value;
 
 /// The value that a leader shows to others, such as its address: any bytes of any length.
 ///
-/// Candidates of other programs may share an election, and their store lets them say what they
-/// like. A clone shares the bytes.
+/// Candidates of other programs may share an election, and their store accepts any bytes. A clone
+/// shares the bytes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct LeaderValue(Arc<[u8]>);
 
@@ -22,8 +22,9 @@ impl LeaderValue {
         &self.0
     }
 
-    /// As text; what is not UTF-8 is replaced by U+FFFD. May hold control characters: where they
-    /// could do harm, as on a terminal, use its `Display`, which escapes them.
+    /// The value as text, with U+FFFD in place of bytes that are not UTF-8. The text may hold
+    /// control characters: where these could do harm, as on a terminal, use `Display`, which
+    /// escapes them.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)

@@ -12,20 +12,18 @@ use crate::value::LeaderValue;
 /// The leader, as an observer knows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum View {
-    /// There is a leader.
     Leader(LeaderView),
-    /// Several lead, as they may where leaders can overlap.
+    /// Several leaders, where leaders may overlap.
     Leaders {
-        /// The one that this side follows.
+        /// The leader that this side follows.
         followed: LeaderView,
-        /// The others, at least one.
         others: Vec<LeaderView>,
     },
-    /// There is no leader, and that is known.
+    /// The election certainly has no leader.
     Vacant,
     /// No participant that knows has answered in time, or the answers do not agree.
     Unknown {
-        /// Since when, on the clock of leases.
+        /// Time on the clock of leases.
         since: Time,
     },
 }
@@ -33,28 +31,25 @@ pub enum View {
 /// A leader as an observer knows it. Fields that its protocol does not have are `None`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderView {
-    /// The name of the leader: that of its node, or of its lease.
+    /// Name of its node, or of its lease.
     pub id: Arc<str>,
-    /// The value that it shows to others.
     pub value: LeaderValue,
-    /// The fence of its leadership, when it is known.
     pub fence: Option<Fence>,
-    /// The leader leads until then at least unless it gives up, on the clock of leases.
+    /// Earliest end of the leadership unless the leader gives up, on the clock of leases.
     pub until: Option<Time>,
-    /// 128 random bits that tell one incarnation of a process from the next of the same name
-    /// (Nerio).
+    /// 128 random bits that distinguish incarnations with the same name (Nerio).
     pub incarnation: Option<u128>,
-    /// Where it is reached by the protocol itself (Nerio).
+    /// Address of the leader for the protocol itself (Nerio).
     pub address: Option<SocketAddr>,
-    /// The leader has given up and leads no more. Until about then no other process does, because a
-    /// verification promised that (Nerio).
+    /// The leader has stepped down. A verification promised that no other process leads before
+    /// about this time (Nerio).
     pub leaving: Option<Time>,
-    /// When it was heard last, where leaders can overlap.
+    /// Time of the last word from the leader, where leaders can overlap.
     pub heard: Option<Time>,
 }
 
 impl View {
-    /// The leader, if one is known: of several, the one that this side follows.
+    /// The leader, if known; of several leaders, the followed one.
     #[must_use]
     pub const fn leader(&self) -> Option<&LeaderView> {
         match self {
@@ -72,7 +67,7 @@ impl View {
         }
     }
 
-    /// Whether an application sees no difference: a lease that goes on is no change.
+    /// Whether an application sees no difference: a renewed lease is no change.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let alike = |one: &[LeaderView], other: &[LeaderView]| {
@@ -93,7 +88,7 @@ impl View {
 }
 
 impl LeaderView {
-    /// A leader of which only this is known.
+    /// A leader of which only name and value are known.
     #[must_use]
     pub const fn new(id: Arc<str>, value: LeaderValue) -> Self {
         Self {

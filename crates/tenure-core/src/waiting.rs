@@ -1,8 +1,8 @@
 //! The reason why a campaign waits: the same words for every protocol.
 //!
-//! A core says what it knows from the answers it gets, as an event and only when it changes. A
-//! driver adds what only it knows, such as an endpoint that cannot be reached. Both say it in the
-//! names that operators know: of grantors, candidates and endpoints.
+//! A core reports a reason from the answers that it gets, as an event and only when the reason
+//! changes. A driver adds reasons of its own, such as an endpoint that cannot be reached. Both use
+//! the names that operators know: of grantors, candidates and endpoints.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,88 +12,74 @@ use core::time::Duration;
 
 use crate::time::Time;
 
-/// Why a campaign has not been won yet.
+/// The reason why a campaign has not been won yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Waiting {
     /// No participant that could answer has been reached.
-    Connecting {
-        /// The addresses that were tried, and their outcomes.
-        obstacles: Vec<Obstacle>,
-    },
+    Connecting { obstacles: Vec<Obstacle> },
     /// The participants that answer are no quorum.
     NoQuorum {
-        /// Nothing is heard of these.
+        /// Silent participants.
         missing: Vec<Arc<str>>,
     },
     /// Grantors that lost their memory grant nothing until every lease that they may have given has
     /// ended.
     OldLeases {
-        /// The grantors that wait.
         at: Vec<Arc<str>>,
-        /// Then enough of them grant again, on this node's clock.
+        /// Time at which enough of them grant again, on this node's clock.
         until: Time,
-        /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
     /// Grantors that lost their memory, or never had one, read the fences of the others.
     Fences {
-        /// The grantors that read fences.
         at: Vec<Arc<str>>,
-        /// Whether a member remembers the cluster: then it is not new.
+        /// Whether a member remembers the cluster, which then is not new.
         known: bool,
-        /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
     },
     /// Another candidate leads, or is before this one.
     Behind {
-        /// The name by which others know it: its own, or with a store the name of its key.
+        /// Public name of that candidate, or with a store the name of its key.
         who: Arc<str>,
-        /// Whether it is known to lead.
         leading: bool,
     },
-    /// A key that no candidate made stands before this one's, and does not go by itself.
+    /// A key that no candidate made stands before this candidate's key, and does not go by itself.
     Foreign {
-        /// The key.
         key: Arc<str>,
-        /// The mark by which it is known, and what to do.
+        /// Sign by which the key was recognized as foreign, and a remedy.
         why: Arc<str>,
     },
-    /// Too many refuse, for reasons that time alone does not mend.
-    Refused {
-        /// The refusals, each with its source.
-        obstacles: Vec<Obstacle>,
-        /// Nothing is heard of these.
-        missing: Vec<Arc<str>>,
-    },
+    /// Too many participants refuse, for reasons that time alone does not mend.
+    Refused { obstacles: Vec<Obstacle>, missing: Vec<Arc<str>> },
     /// The last leader has stepped down, and promised a verification that no other process leads
-    /// before a time.
+    /// before `until`.
     Promised {
-        /// The last leader: another candidate, or this one.
+        /// Another candidate, or this one.
         who: Arc<str>,
-        /// Then the promise is over, on this node's clock.
+        /// End of the promise, on this node's clock.
         until: Time,
     },
-    /// This candidate has stepped down from what it led before, and no quorum has confirmed that.
+    /// This candidate has stepped down from an earlier leadership, and no quorum has confirmed
+    /// that.
     GivingUp {
-        /// Nothing is heard of these.
         missing: Vec<Arc<str>>,
-        /// Then the lease has run out everywhere, on this node's clock.
+        /// End of the lease at every participant, on this node's clock.
         until: Time,
     },
-    /// This candidate listens whether there is a leader of which it has not heard, because it has
-    /// just joined or was cut off.
+    /// This candidate listens for a leader that it may not know of, because it has just joined or
+    /// was cut off.
     Listening {
-        /// Then it may stand, on this node's clock.
+        /// Time from which this candidate may stand, on this node's clock.
         until: Time,
     },
-    /// The seat is vacant, and the participants that can elect do.
+    /// The seat is vacant, and the participants draw a leader.
     Drawing,
     /// Another process uses this candidate's name.
     NameInUse {
-        /// The source of the report.
+        /// Participants that report the other process.
         by: Vec<Arc<str>>,
-        /// Where the other process is.
+        /// Address of the other process.
         other: SocketAddr,
     },
 }
@@ -101,11 +87,11 @@ pub enum Waiting {
 /// An obstacle at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obstacle {
-    /// Where: a grantor, an endpoint, or a store.
+    /// A grantor, an endpoint, or a store.
     pub by: Arc<str>,
-    /// The kind, for programs: a word of lower case and hyphens.
+    /// Kind for programs: a word of lower case and hyphens.
     pub label: &'static str,
-    /// The reason, for people.
+    /// Reason for people.
     pub why: Arc<str>,
 }
 
@@ -121,7 +107,7 @@ impl Obstacle {
 }
 
 impl Waiting {
-    /// The kind, for programs: a word of lower case and hyphens.
+    /// The kind of the reason for programs: a word of lower case and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {
@@ -140,8 +126,8 @@ impl Waiting {
         }
     }
 
-    /// Whether it says the same as `other`. An end that is computed anew from each answer, and
-    /// moves by less than `slack`, is the same.
+    /// Whether `other` says the same. An end that each answer computes anew, and that moves by less
+    /// than `slack`, counts as the same.
     #[must_use]
     pub fn is_as(&self, other: &Self, slack: Duration) -> bool {
         let moved = |until: &Time, before: &Time| until.since(*before).max(before.since(*until));
@@ -160,13 +146,13 @@ impl Waiting {
             (Self::Listening { until }, Self::Listening { until: before }) => {
                 moved(until, before) < slack
             }
-            // The grantors notice one after the other.
+            // The grantors notice the shared name one after the other.
             (Self::NameInUse { other, .. }, Self::NameInUse { other: known, .. }) => other == known,
             _ => self == other,
         }
     }
 
-    /// The same for people, with the time that is left at `now`: one line without an end.
+    /// The reason as a line for people, with the time left at `now`.
     #[must_use]
     pub fn told(&self, now: Time) -> impl fmt::Display {
         Sentence { waiting: self, now: Some(now) }
@@ -192,7 +178,7 @@ impl fmt::Display for Obstacle {
 
 struct Sentence<'a> {
     waiting: &'a Waiting,
-    /// Without it an end is an instant.
+    /// Without `now`, ends are printed as instants.
     now: Option<Time>,
 }
 
@@ -241,15 +227,15 @@ impl fmt::Display for Sentence<'_> {
                 self.until(*until, f)
             }
             Waiting::GivingUp { missing, until } => {
-                f.write_str("no quorum has confirmed that this one gave up: at most ")?;
+                f.write_str("no quorum has confirmed that this candidate gave up: at most ")?;
                 self.until(*until, f)?;
                 also(missing, f)
             }
             Waiting::Listening { until } => {
-                f.write_str("listening whether somebody leads, ")?;
+                f.write_str("listening for a leader, ")?;
                 self.until(*until, f)
             }
-            Waiting::Drawing => f.write_str("nobody leads: it is being drawn who does"),
+            Waiting::Drawing => f.write_str("the seat is vacant, and the voters draw a leader"),
             Waiting::NameInUse { by, other } => {
                 let verb = if by.len() == 1 { "says" } else { "say" };
                 write!(
@@ -264,7 +250,7 @@ impl fmt::Display for Sentence<'_> {
 }
 
 impl Sentence<'_> {
-    /// How much longer, rounded up.
+    /// Prints the time left, rounded up.
     fn until(&self, until: Time, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(now) = self.now else { return write!(f, "until {until}") };
         let tenths = until.since(now).as_millis().div_ceil(100);
@@ -366,14 +352,14 @@ mod tests {
                     missing: names(&["b", "c"]),
                     until: Time::from_nanos(4_000_000_000),
                 },
-                "no quorum has confirmed that this one gave up: at most for 2.0s more; nothing \
-                 heard of b, c",
+                "no quorum has confirmed that this candidate gave up: at most for 2.0s more; \
+                 nothing heard of b, c",
             ),
             (
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },
-                "listening whether somebody leads, for 3.3s more",
+                "listening for a leader, for 3.3s more",
             ),
-            (Waiting::Drawing, "nobody leads: it is being drawn who does"),
+            (Waiting::Drawing, "the seat is vacant, and the voters draw a leader"),
             (
                 name_in_use(&["a"]),
                 "another process, at 127.0.0.1:7, uses this name, says a: end one of them, or give \

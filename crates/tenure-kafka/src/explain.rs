@@ -128,7 +128,8 @@ fn remedy(code: Code) -> Option<(&'static str, &'static str)> {
         Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve => ("", CHECK_BROKERS),
         Code::MessageTimedOut => (
             "",
-            "see that they run, and that as many copies are in sync as min.insync.replicas asks for",
+            "see that they run, and that as many copies are in sync as min.insync.replicas asks \
+             for",
         ),
         Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition => {
             ("the topic is not there", "create it, or give --create-topic")

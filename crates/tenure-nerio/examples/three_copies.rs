@@ -23,7 +23,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Failure> {
     let set = |name| std::env::var(name).map_err(|_| format!("set {name}"));
-    // The variables of the command `tenure`, so that `tenure leader` needs no others.
+    // The program reads the variables of the command `tenure`, so that `tenure leader` needs no
+    // others.
     let mut config = Config::new("tenure".parse()?, members(&set("TENURE_MEMBERS")?)?)
         .with_lease(duration(&set("TENURE_LEASE")?)?);
     config.grace = duration(&set("TENURE_GRACE")?)?;
@@ -35,7 +36,7 @@ pub(crate) async fn main() -> Result<(), Failure> {
         .start()?;
     let election = node.election("service")?;
 
-    // Any copy says who leads.
+    // Any copy can name the leader.
     let asked = election.clone();
     let leader = async move || match asked.leader(Duration::from_secs(1)).await.leader() {
         Some(leader) => leader.id.to_string(),
@@ -59,7 +60,7 @@ pub(crate) async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keys in a file that other users neither read nor write.
+/// Reads keys from a file that other users neither read nor write.
 fn keys(path: &str) -> Result<Keys, Failure> {
     let wrong = |what: &str| format!("the key file {path} {what}");
     let file = SecretFile::read(path.as_ref()).map_err(|what| wrong(&what))?;

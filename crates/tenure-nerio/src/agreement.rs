@@ -1,8 +1,8 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
-//! when it has said so again after a while, and no datagram of it that agrees came in between.
-//! Strangers cause notices, and change nothing.
+//! after two differing datagrams, some time apart, without an agreeing datagram in between.
+//! Datagrams of strangers cause notices, and change nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,18 +15,18 @@ use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use crate::log;
 use crate::notice::Notice;
 
-/// How long a member must have said nothing else before it counts as differing.
+/// Time between two differing datagrams after which a member counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
-    /// Since when each member has said that it differs.
-    differing: BTreeMap<usize, Differs>,
+    /// Members with another configuration, and their first and last such datagrams.
+    differing: BTreeMap<usize, Difference>,
     hopeless: bool,
 }
 
 #[derive(Debug)]
-struct Differs {
+struct Difference {
     since: Time,
     last: Time,
 }
@@ -63,7 +63,7 @@ impl Agreement {
         let ours = config.digest();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         let Some(member) = member else { return notices };
-        self.differing.entry(member).or_insert(Differs { since: now, last: now }).last = now;
+        self.differing.entry(member).or_insert(Difference { since: now, last: now }).last = now;
         if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
             self.hopeless = true;
             notices.extend(self.disagreement(config));
@@ -71,7 +71,6 @@ impl Agreement {
         notices
     }
 
-    /// The notice that no quorum agrees, as long as none does.
     pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
         let names = self.lasting().iter().map(|member| config.members[member].name.clone());
         let differing = names.collect();
@@ -91,7 +90,7 @@ impl Agreement {
     }
 
     fn lasting(&self) -> MemberSet {
-        let lasting = |differs: &Differs| differs.last.since(differs.since) >= LASTING;
+        let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
         members.map(|(member, _)| *member).collect()
     }

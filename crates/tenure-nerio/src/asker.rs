@@ -1,4 +1,4 @@
-//! A socket from which grantors are asked, a question at a time.
+//! A socket for questions to grantors, one question at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,9 +18,9 @@ use crate::places::{LookUp, Reach};
 use crate::seal::{Authority, OpenDatagram, SEALED_MAX, Seal};
 use crate::transport::{self, Families};
 
-/// The sender's name in questions.
+/// Name of the sender in questions.
 pub(crate) const NAME: &str = "survey";
-/// How often a question is sent before its grantor counts as silent.
+/// Tries after which a grantor counts as silent.
 pub(crate) const TRIES: u32 = 5;
 
 /// Outcome of a question that not every version knows.
@@ -32,7 +32,6 @@ pub(crate) enum Outcome<T> {
     ElseOnly,
 }
 
-/// Asks from a socket of its own.
 pub(crate) struct Asker {
     socket: UdpSocket,
     families: Families,
@@ -40,12 +39,11 @@ pub(crate) struct Asker {
     config: Checked,
     inc: Inc,
     patience: Duration,
-    /// Members that answered with another digest.
     differing: BTreeSet<NodeName>,
-    /// Addresses of each member that was asked, or why its name gives none.
+    /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
     seal: Option<Seal>,
-    /// Other members are asked at the same time; once a quorum has answered, a look-up is given up.
+    /// Other members are asked at the same time: a look-up is given up once a quorum has answered.
     beside: Option<Enough>,
 }
 
@@ -83,12 +81,10 @@ impl Asker {
         })
     }
 
-    /// Names are given up when a quorum has answered.
     pub(crate) fn beside(&mut self, enough: Enough) {
         self.beside = Some(enough);
     }
 
-    /// The incarnation that asks: answers name it.
     pub(crate) const fn inc(&self) -> Inc {
         self.inc
     }
@@ -141,7 +137,7 @@ impl Asker {
         datagram
     }
 
-    /// Where `member` is: its name is looked up when it is asked first.
+    /// The addresses of `member`, whose name is looked up with the first question.
     async fn find(&mut self, member: &Member) -> Vec<SocketAddr> {
         if !self.found.contains_key(&member.name) {
             let found = match (member.address.literal(), member.address.name()) {
@@ -169,9 +165,9 @@ impl Asker {
         found.unwrap_or_else(|| Err("no answer from the name server yet".to_owned()))
     }
 
-    /// Asks a question that members of earlier versions do not know, and returns which incarnation
-    /// answered. From the second try on the datagram also asks what every version knows, whether
-    /// there is `election`, or any: so an old member differs from a silent one.
+    /// Asks a question that members of earlier versions do not know, and returns the incarnation
+    /// that answered. From the second try on the datagram also asks a question that every version
+    /// knows, for `election` or any other: so an old member differs from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -209,7 +205,6 @@ impl Asker {
         Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
-    /// Sends a datagram, sealed if there are keys.
     async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
         let Some(seal) = &mut self.seal else {
             return self.socket.send_to(datagram, self.families.outward(to)).await.map(drop);
@@ -261,7 +256,7 @@ impl Asker {
             if let Some(seal) = self.seal.as_mut().filter(|_| sealed_by.is_none()) {
                 seal.heard_unsealed(clock::now(), from, &who.name);
             }
-            // Another node does not speak for it.
+            // Another node cannot answer for the member.
             if who.name != to.name || sealed_by.is_some_and(|inc| inc != who.inc) {
                 continue;
             }
@@ -312,12 +307,11 @@ impl Asker {
         state.await
     }
 
-    /// Whether `member` answered with another digest.
     pub(crate) fn differs(&self, member: &NodeName) -> bool {
         self.differing.contains(member)
     }
 
-    /// Why the name of `member` gives no address, if it was asked and that is so.
+    /// The reason why the name of `member` gives no address, after a failed look-up.
     pub(crate) fn unresolved(&self, member: &NodeName) -> Option<&str> {
         self.found.get(member)?.as_ref().err().map(String::as_str)
     }

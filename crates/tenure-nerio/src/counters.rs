@@ -2,28 +2,23 @@
 
 use std::collections::BTreeMap;
 
-/// Totals since the start of a node, by what and why. Both are bounded sets of fixed words.
+/// Totals since the start of a node, by kind and reason. Both are bounded sets of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Datagrams received.
     pub received: u64,
-    /// Datagrams sent.
     pub sent: u64,
-    /// Datagrams that could not be sent.
     pub unsent: u64,
-    /// Messages handled.
     pub messages: u64,
     /// Datagrams or messages dropped unread, by reason.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Messages read that had no effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Times this node was elected, and times a leadership of it expired.
+    /// Leaderships that this node has won.
     pub elected: u64,
-    /// Times a leadership of this node ran out without having been given up.
+    /// Leaderships of this node whose lease ran out.
     pub expired: u64,
-    /// Failed writes to the state directory.
     pub write_failures: u64,
-    /// Why the last of them failed, until everything is written again.
+    /// Error of the last failed write, until everything is written again.
     pub write_error: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Nerio on datagrams and a state directory, carried by the loop that all protocols share.
+//! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -36,7 +36,7 @@ use crate::storage::{FlushAnswers, Records};
 use crate::transport::Transport;
 use crate::verifications::{Proof, Proofs};
 
-/// How long a node that closes waits for its releases to arrive.
+/// Longest wait of a closing node for the arrival of its releases.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Transport and storage of a node, and notices about both.
@@ -49,23 +49,22 @@ pub(crate) struct Wire<T> {
     repeats: Repeats,
     places: Places,
     outbox: Outbox,
-    /// The number by which datagrams call this node, if it is a member.
+    /// Number by which datagrams call this node; 0 if it is no member.
     number: u8,
     proofs: Proofs,
     agreement: Agreement,
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
-    /// The notice that this node receives elsewhere than the members list says.
+    /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
     inc: Inc,
-    /// The quorum timestamp of the leadership that begins.
+    /// Quorum timestamp of the leadership that begins.
     stamped: Option<QuorumTimestamp>,
     counters: Counters,
-    /// Room for one datagram, and one byte more by which a longer one is known.
+    /// Room for one datagram, and one more byte to recognize a longer one.
     buffer: Vec<u8>,
 }
 
-/// Input from outside.
 pub(crate) enum Incoming {
     /// A datagram in the buffer.
     Datagram {
@@ -73,9 +72,7 @@ pub(crate) enum Incoming {
         from: SocketAddr,
     },
     Flushed((Ticket, Result<(), WriteError>)),
-    /// The name of a member was looked up.
     LookUpResult(LookUpResult),
-    /// A datagram could not be received.
     Nothing,
 }
 
@@ -126,14 +123,12 @@ impl<T: Transport> Wire<T> {
         this
     }
 
-    /// Sealing must know where members may be.
     fn members_moved(&mut self) {
         if let Some(seal) = &mut self.transport.seal {
             seal.members_are(self.places.addresses());
         }
     }
 
-    /// A look-up has ended.
     fn on_looked(&mut self, now: Time, looked: LookUpResult) {
         let member = looked.member();
         let (notices, moved) = self.places.on_looked(looked);
@@ -143,8 +138,8 @@ impl<T: Transport> Wire<T> {
         for notice in notices {
             self.notice(notice);
         }
-        // A grantor asks every address, with a question that every member answers, whether another
-        // process is there.
+        // A grantor asks every address of such a member a question that all members answer, to
+        // detect a second process there.
         if self.number == 0 {
             return;
         }
@@ -153,8 +148,8 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// A member asks all others a question that every member answers, to hear which keys they use:
-    /// of their own accord members say nothing to each other for days.
+    /// Asks all other members a question that every member answers, to learn which keys they use:
+    /// without a reason members send each other nothing for days.
     fn ask_members(&mut self, now: Time) {
         if self.number == 0 {
             return;
@@ -215,7 +210,7 @@ impl<T: Transport> Wire<T> {
             self.notice_if(notice);
             self.notice_if(twice);
         }
-        // A name may lead to another member than the one that is meant.
+        // A name may lead to another member than the intended one.
         let recipient = recipient(datagram);
         if ![0, self.number].contains(&recipient) {
             return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
@@ -229,7 +224,6 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Hands a message in that its sender may send.
     fn on_message(
         &mut self,
         now: Time,
@@ -285,8 +279,8 @@ impl<T: Transport> Wire<T> {
         Ok(Some(authority))
     }
 
-    /// Tells a sender that means another member which member this is, once for each datagram with a
-    /// question.
+    /// Answers a sender that addresses another member with this member's name, once for each
+    /// datagram with a question.
     fn on_other_recipient(
         &mut self,
         recipient: u8,
@@ -306,12 +300,11 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// The member that datagrams call so.
     fn numbered(&self, number: u8) -> Option<usize> {
         (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
     }
 
-    /// Notes a sender without a key, which is not read, for `Node::keyring`.
+    /// Notes a sender without a key, whose datagram is not read, for `Node::keyring`.
     fn on_unopened(
         &mut self,
         now: Time,
@@ -336,7 +329,7 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Tells a peer of another configuration so, once for each datagram with a question.
+    /// Answers a peer of another configuration, once for each datagram with a question.
     fn on_mismatch(
         &mut self,
         now: Time,
@@ -347,8 +340,8 @@ impl<T: Transport> Wire<T> {
         let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
         let member = self.places.member(&who, address, shown.as_ref());
         let peer = who.name;
-        // Where keys are being given, what is not sealed may come from anywhere, and a hello that
-        // this would cause is longer.
+        // While the cluster gets its keys, an unsealed datagram may come from any address, and the
+        // hello that an answer would cause is longer than the datagram.
         let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
         if !is_empty && !may_be_anybody {
             let Self { outbox, transport, places, counters, .. } = self;
@@ -359,7 +352,7 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Each failure is at debug in the log; that the disk fails is said once.
+    /// Logs each failure at debug; the failing disk is reported once.
     fn write_failed(&mut self, error: &WriteError) {
         tracing::debug!(%error, "a record could not be written");
         self.counters.write_failures += 1;
@@ -391,7 +384,7 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Says it, unless that was said already.
+    /// Sends the notice, unless it was sent already.
     fn notice(&mut self, notice: Notice) {
         let now = clock::now();
         self.lasting.take(now, &notice);
@@ -424,14 +417,15 @@ impl<T: Transport> Backend for Wire<T> {
         }
     }
 
-    /// A socket that is never empty keeps the disk waiting no longer than one datagram.
+    /// Takes an input if there is one. A socket that is never empty delays the disk by at most one
+    /// datagram.
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),
             1 => return self.places.try_looked().map(Incoming::LookUpResult),
             _ => {}
         }
-        // No task is woken by this: the next wait asks again.
+        // The call wakes no task: the next wait asks again.
         let mut context = Context::from_waker(Waker::noop());
         match self.transport.poll_receive(&mut context, &mut self.buffer) {
             Poll::Ready(received) => Some(datagram(received)),
@@ -530,7 +524,7 @@ impl<T: Transport> Backend for Wire<T> {
                 self.proofs.answered(&election, question, &Proof::DoesNotLead { by });
             }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
-            // A campaign that is not won yet waits, and says for what.
+            // A campaign that is not won yet reports its reasons for waiting instead.
             OwnEvent::Obstacle { .. } if !machine.campaigns.won(&election) => {}
             event => self.notice(Notice::Protocol { election: Some(election), event }),
         }
@@ -538,8 +532,8 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn elected(&mut self, _: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         self.counters.elected += 1;
-        // The application first: what follows asks for the lease of full length, and the first one
-        // lasts long enough for that to wait until others have had the processor.
+        // The application goes first: the next effect asks for the lease of full length, and the
+        // first lease lasts long enough to let other threads have the processor before.
         self.outbox.give_way();
         match self.stamped.take() {
             Some(timestamp) => Arc::new(Source::new(self.inc, timestamp)),
@@ -549,7 +543,7 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
-        // The application has its answer in the cell; others wait for the release.
+        // The cell has answered the application; other nodes wait for the release.
         self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
     }
 

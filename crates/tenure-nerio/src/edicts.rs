@@ -1,4 +1,4 @@
-//! Edicts: orders of a leader that carry when they were created.
+//! Edicts: orders of a leader that carry the time of their creation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Node {
 
 impl Edicts {
     /// Creates an edict: samples the clock last and checks that this node still leads then.
-    /// Edicts are ordered by their timestamps as they were created in real time, across leaders
-    /// too; a recipient checks with an [`EdictGate`](crate::EdictGate).
+    /// Timestamps order edicts as they were created in real time, across leaders, too; a recipient
+    /// checks with an [`EdictGate`](crate::EdictGate).
     ///
     /// Ask [`Leader::is_current`] once more before sending.
     pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {

@@ -1,22 +1,20 @@
-//! When a question to all members has been answered by enough of them.
+//! The moment at which enough members have answered a question to all.
 
 use std::time::Duration;
 
 use tenure_core::nerio::{Checked, MemberSet};
 use tokio::sync::watch;
 
-/// Names are still looked up for this long when a quorum has answered: a silent name server takes
-/// several seconds.
+/// Time for look-ups after a quorum has answered: a silent name server takes several seconds.
 const MORE: Duration = Duration::from_millis(500);
 
-/// Members that have answered so far.
 pub(crate) struct Answers<'a> {
     config: &'a Checked,
     from: MemberSet,
     enough: watch::Sender<bool>,
 }
 
-/// Learns that a quorum has answered, if anybody waits for one.
+/// Signals that a quorum has answered, to callers that wait for one.
 #[derive(Clone)]
 pub(crate) struct Enough(watch::Receiver<bool>);
 
@@ -29,7 +27,6 @@ impl<'a> Answers<'a> {
         Enough(self.enough.subscribe())
     }
 
-    /// The member at this place of the list has answered.
     pub(crate) fn from(&mut self, nth: usize) {
         self.from = self.from.with(nth);
         self.enough.send_replace(self.config.quorums.is_quorum(self.from));

@@ -1,4 +1,4 @@
-//! Why a node did not start, and why what only Nerio has did not happen.
+//! Errors of the start of a node, and of requests that only Nerio has.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,19 +9,15 @@ use tenure_core::{ClusterName, ElectionName, NodeName, View};
 use crate::state::MemoryError;
 use crate::transport::UdpError;
 
-/// Why a node did not start.
+/// The reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
-    /// No socket.
     #[error(transparent)]
     Transport(#[from] UdpError),
-    /// No state directory.
     #[error(transparent)]
     State(#[from] MemoryError),
     #[error("grantor {name} is not in the members list ({members})")]
     NotAMember { name: NodeName, members: String },
-    /// A candidate must not be mistaken for a grantor.
     #[error(
         "member {name} must grant leases: give it a storage, or give this candidate another name"
     )]
@@ -33,12 +29,11 @@ pub enum StartError {
          allows to grant: give {name} that key"
     )]
     NotAMembersKey { name: NodeName, application: NodeName },
-    /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
 }
 
-/// Why no edict was created (section 7).
+/// The reason why no edict was created (section 7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no edict: the leadership is over")]
 pub struct NotLeading;
@@ -48,11 +43,9 @@ pub struct NotLeading;
 #[error("no edicts: this node did not win that leadership")]
 pub struct NotWonHere;
 
-/// Why a leader could not be verified.
+/// The reason why a leader could not be verified.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum VerifyError {
-    /// The one who was asked says that it does not lead.
     #[error("{by} says that it does not lead {election}")]
     DoesNotLead { election: ElectionName, by: NodeName },
     #[error("no answer within {waited:?}")]
@@ -61,34 +54,28 @@ pub enum VerifyError {
     Closed,
 }
 
-/// Why keys did not take the place of those that a node has.
+/// The reason why new keys did not take the place of the present ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RekeyError {
-    /// They are of another cluster, of another application, or for another kind of participant.
     #[error("the key belongs to another cluster or application")]
     Others,
-    /// They accept what is not sealed, where it could not have been started without keys.
+    /// The keys accept unsealed datagrams, and the node could not have been started without keys.
     #[error(
         "the keys set accept-unsealed, which this process, as it receives on {address}, must have \
          been allowed at its start"
     )]
     Unsealed { address: SocketAddr },
-    /// The node was started without keys, or was closed.
     #[error("the node has no keys, or has been closed")]
     NoKeys,
 }
 
-/// Why no leader was found (section 10.4).
+/// The reason why no leader was found (section 10.4).
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum FindError {
-    /// The election has no leader, and this node could not win in time.
     #[error("{election} has no leader after {waited:?}: {}", last.as_ref().map_or_else(
         || "no grantor answered".to_owned(), ToString::to_string))]
     NoLeader { election: ElectionName, waited: Duration, last: Option<View> },
-    /// The campaign failed.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
 }

@@ -1,4 +1,4 @@
-//! How the recipient of edicts refuses a leader that has been superseded.
+//! A gate with which a recipient of edicts refuses superseded leaders.
 
 use std::cmp::Ordering;
 
@@ -16,19 +16,16 @@ pub struct EdictGate {
     newest: Option<EdictTimestamp>,
 }
 
-/// Why an edict was refused.
+/// The reason why an edict was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum EdictRefused {
-    /// An edict created later was admitted before, or this very one was.
     #[error("edict {offered} is not later than edict {newest}, which the gate has admitted")]
     Older { offered: Box<EdictTimestamp>, newest: Box<EdictTimestamp> },
-    /// The two cannot be ordered; it says why and what to look for.
     #[error("edict {offered} cannot be ordered with {newest}")]
     Incomparable {
         offered: Box<EdictTimestamp>,
         newest: Box<EdictTimestamp>,
-        /// Why the two timestamps have no order.
+        /// Reason for the missing order.
         source: Incomparable,
     },
 }

@@ -13,8 +13,8 @@ use crate::notice::Notice;
 use crate::places::Places;
 use crate::seal::{Authority, DropReason, is_sealed};
 
-/// Between two that are worth a look at the log; of what others may forge only one in that time
-/// costs more than its check.
+/// Least time between two notices worth a line in the log: of datagrams that others may forge, only
+/// one in that time costs more than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Troubles with the key of a peer.
@@ -27,10 +27,7 @@ pub enum KeyTrouble {
     /// The peer has a key, and this node has none.
     Sealed,
     /// The peer sent a message that its key does not allow.
-    Rights {
-        /// Application, elections and rights of the key.
-        grant: Arc<Grant>,
-    },
+    Rights { grant: Arc<Grant> },
 }
 
 impl fmt::Display for KeyTrouble {
@@ -58,14 +55,13 @@ impl fmt::Display for KeyTrouble {
     }
 }
 
-/// Times of the last notices: about members, and about others.
 #[derive(Debug, Default)]
 pub(crate) struct KeyTroubles {
     told: [Option<Time>; 2],
 }
 
 impl KeyTroubles {
-    /// About a datagram that could not be opened, of one that calls itself so.
+    /// The notice about a datagram that could not be opened, of a sender with this name.
     pub(crate) fn unopened(
         &mut self,
         now: Time,
@@ -82,7 +78,7 @@ impl KeyTroubles {
         self.tell(now, address, places, || (name(), why))
     }
 
-    /// About a datagram of another version, at a node without a key.
+    /// The notice about a datagram of another version, at a node without a key.
     pub(crate) fn version(
         &mut self,
         now: Time,
@@ -94,7 +90,6 @@ impl KeyTroubles {
         sealed.then(|| self.tell(now, address, places, || (None, KeyTrouble::Sealed)))?
     }
 
-    /// About a message that its sender may not send.
     pub(crate) fn rights(
         &mut self,
         now: Time,

@@ -1,5 +1,5 @@
-//! Troubles that datagrams showed and an operator must mend, for later questions: each notice is
-//! logged once.
+//! Troubles that datagrams showed and an operator must mend, kept for later questions; the log has
+//! each notice once.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,10 +9,9 @@ use tenure_core::Time;
 
 use crate::notice::{KeyTrouble, Notice};
 
-/// A trouble counts as lasting for this long at least after the last datagram that showed it.
+/// Least time for which a trouble lasts after the last datagram that showed it.
 const LATELY: Duration = Duration::from_secs(60);
-/// The most strangers that are kept: their datagrams can be forged, and members have places of
-/// their own.
+/// Most strangers kept: their datagrams can be forged, and members have places of their own.
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
@@ -40,12 +39,12 @@ enum Kind {
 }
 
 impl LastingTroubles {
-    /// A leader may take as long as the longest lease to be heard again.
+    /// Keeps troubles for at least `delta_max`: the next datagram of a leader may take as long as
+    /// the longest lease.
     pub(crate) fn new(delta_max: Duration) -> Self {
         Self { lately: LATELY.max(delta_max), heard: BTreeMap::new() }
     }
 
-    /// Takes each notice, also one that was logged already.
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
             Notice::Mismatch { address, is_member, .. } => {
@@ -70,8 +69,8 @@ impl LastingTroubles {
         }
     }
 
-    /// A datagram from `address` fits this configuration and member; `sealed` says whether it was
-    /// sealed as it should be. A node whose key is not accepted may also send unsealed.
+    /// A datagram from `address` fits this configuration and member, and was sealed as it should be
+    /// if `sealed`. A node whose key is not accepted may also send unsealed datagrams.
     pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
         for kind in [Kind::Configuration, Kind::Exchanged] {
             self.heard.remove(&(kind, address));
@@ -81,12 +80,11 @@ impl LastingTroubles {
         }
     }
 
-    /// This node has other keys: troubles with the keys of others may be over.
+    /// This node has other keys, so troubles with the keys of others may be over.
     pub(crate) fn keys_changed(&mut self) {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// All troubles that last.
     pub(crate) fn now(&mut self, now: Time) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);

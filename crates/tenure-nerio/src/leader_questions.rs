@@ -1,4 +1,4 @@
-//! Questions of a node to others, beside who leads.
+//! Questions of a node to others, beside the question for the leader.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -48,9 +48,9 @@ impl Node {
         answered.unwrap_or(Err(VerifyError::NoAnswer { waited: patience }))
     }
 
-    /// Finds somebody to turn to (section 10.4): the leader if there is one, else this node if
-    /// it can win, else one that appears within `patience`, else an error that says what was
-    /// known. Dropping the future withdraws the candidacy.
+    /// Finds a leader (section 10.4): the present one, else this node if it can win, else one that
+    /// appears within `patience`, else an error with the last view. Dropping the future withdraws
+    /// the candidacy.
     pub async fn find(
         &self,
         election: &ElectionName,
@@ -109,16 +109,14 @@ impl Node {
 /// A leader that answered for itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verified {
-    /// The name of the leader.
     pub leader: NodeName,
-    /// The leader leads until this instant at least, on this machine's `CLOCK_BOOTTIME`.
+    /// Earliest end of the leadership, on this machine's `CLOCK_BOOTTIME`.
     pub until: Time,
-    /// The fence of its leadership.
     pub fence: Option<Fence>,
 }
 
 impl Verified {
-    /// Whether what it answered still holds, computed now.
+    /// Whether the answer still holds, computed now.
     #[must_use]
     pub fn holds(&self) -> bool {
         clock::now() < self.until

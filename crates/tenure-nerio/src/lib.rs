@@ -7,8 +7,7 @@
 //!
 //! # A tour
 //!
-//! Three members that grant leases, and two candidates, all in one process for the example's
-//! sake:
+//! Three members that grant leases, and two candidates, all in one process for the example:
 //!
 //! ```
 //! use std::time::Duration;
@@ -36,25 +35,25 @@
 //! let one = Node::builder(config.clone(), "one".parse()?).start()?;
 //! let two = Node::builder(config.clone(), "two".parse()?).start()?;
 //!
-//! // A quorum says that nobody leads yet.
+//! // A quorum reports a vacancy.
 //! let mut observer = one.election("billing")?.observe();
 //! assert_eq!(observer.next().await, Some(Change::View(View::Vacant)));
 //!
-//! // One leads, the other waits.
+//! // The node `one` leads, and `two` waits.
 //! let leadership = one.election("billing")?.campaign("10.0.0.7:8080").await?;
 //! let election = two.election("billing")?;
 //! let waiting = tokio::spawn(async move { election.campaign("10.0.0.8:8080").await });
 //!
-//! // Before each act: does it still hold? And for the resource: a fence.
+//! // Before each act ask whether the leadership still holds. A fence guards the resource.
 //! assert!(leadership.is_current() && leadership.remaining() > Some(Duration::ZERO));
 //! let mut gate = FenceGate::default();
 //! gate.admit(leadership.fence())?;
-//! // With Nerio also edicts, which are in order with those of the same leader, too.
+//! // Nerio also has edicts, which are in order with those of the same leader, too.
 //! let mut edict_gate = EdictGate::new();
 //! let edict = one.edicts(&leadership)?.create()?;
 //! edict_gate.admit(&edict)?;
 //!
-//! // A leader's own word, which it keeps whatever happens to it.
+//! // The leader itself verifies its leadership, and keeps its promise whatever happens.
 //! let billing = leadership.election();
 //! let asked = two.verify(billing, one.address(), Duration::from_secs(5)).await?;
 //! assert_eq!(asked.leader.as_str(), "one");
@@ -68,13 +67,13 @@
 //! edict_gate.admit(&two.edicts(&successor)?.create()?)?;
 //! assert!(gate.admit(fence).is_err() && edict_gate.admit(&edict).is_err());
 //!
-//! // Work that is dropped before the lease ends; resigned only after it has ended. The work asks
-//! // through a handle of its own.
+//! // The work is dropped before the lease ends; the leader resigns only after the work has ended.
+//! // The work asks through a handle of its own.
 //! let leader = successor.leader();
 //! let done = successor.run(async move { leader.is_current() }).await;
 //! assert_eq!(done, Ok(true));
 //!
-//! // All of that again and again, until the process is to end.
+//! // Campaign and work again and again, until the process is to end.
 //! let (shut, shutdown) = tokio::sync::oneshot::channel();
 //! let mut shut = Some(shut);
 //! let billing = one.election("billing")?;
@@ -90,8 +89,10 @@
 //! # }
 //! ```
 //!
-//! The protocol itself, its guarantees and what it does *not* guarantee: [`tenure_core::nerio`].
-//! The memory of a grantor: [`state`]. Keys of datagrams: [`keys`].
+//! [`tenure_core::nerio`] has the protocol itself, its guarantees and their limits, [`state`] the
+//! memory of a grantor, and [`keys`] the keys of datagrams.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod agreement;
 mod asker;

@@ -6,11 +6,11 @@ use tenure_core::{ElectionName, NodeName, Time};
 
 use crate::notice::Notice;
 
-/// Logs `notice`, unless it was logged already. Returns whether it was logged now.
+/// Logs `notice` unless it was logged already; true if it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
     let text = notice.to_string();
-    // All grantors report the same two processes in turn, and a silent name server fails in several
-    // ways: neither is news.
+    // Neither is news: all grantors report the same two processes in turn, and a silent name server
+    // fails in several ways.
     let same = matches!(
         notice,
         Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }
@@ -44,12 +44,12 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
 const UNRESOLVED: &str = "unresolved";
 const OF_A_MEMBER: &str = "mismatch of a member";
 
-/// This member has this configuration again: when it differs once more, that is news.
+/// Notes that this member has this configuration again, so that another difference is news.
 pub(crate) fn mismatch_is_over(repeats: &mut Repeats, member: &NodeName) {
     repeats.forget(OF_A_MEMBER, member.as_str());
 }
 
-/// Kind and subject of a notice that comes again with each datagram.
+/// Kind and subject of a notice that every datagram repeats.
 ///
 /// Forged datagrams can name any sender. Members have room of their own, so no flood of others
 /// silences a notice about a member.
@@ -70,7 +70,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         Notice::MemberTwice { member, .. } => Some(("member twice", member.to_string())),
         Notice::Key { address, .. } => Some(("key", address.to_string())),
         Notice::Protocol { election, event } => lasting_event(election.as_ref(), event),
-        // The driver says each of these once.
+        // The driver emits each of these once.
         Notice::DiskFailed { .. }
         | Notice::DiskHangs { .. }
         | Notice::ListensElsewhere { .. }
@@ -82,7 +82,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     }
 }
 
-/// The events of the core that come again with each datagram, and about what they are.
+/// Kind and subject of a core event that every datagram repeats.
 fn lasting_event(
     election: Option<&ElectionName>,
     event: &OwnEvent,
@@ -95,7 +95,7 @@ fn lasting_event(
         }
         OwnEvent::NameShared { other, .. } => Some(("shared", format!("{} {other}", election?))),
         OwnEvent::OldMemory { member, by } => Some(("old memory", format!("{member} {by}"))),
-        // The core says each of these once.
+        // The core emits each of these once.
         OwnEvent::Stamped { .. }
         | OwnEvent::Held { .. }
         | OwnEvent::Verified { .. }
@@ -135,7 +135,7 @@ mod tests {
         notice(repeats, Time::from_nanos(seconds * 1_000_000_000), &mismatch)
     }
 
-    /// Three grantors answer each request of one whose name another process uses.
+    /// Three grantors report the other process for each request.
     #[test]
     fn shared_name_is_logged_once() {
         let mut repeats = Repeats::default();
@@ -154,7 +154,7 @@ mod tests {
         assert!(says(&mut repeats, 600, "b", "10.0.0.7:1"), "it lasts");
     }
 
-    /// However many addresses send something of another configuration.
+    /// Any number of addresses send datagrams of another configuration.
     #[test]
     fn flood_silences_no_member() {
         let mut repeats = Repeats::default();

@@ -1,4 +1,4 @@
-//! A node: one participant, and how it starts.
+//! A node: a participant, and its start.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,9 +24,9 @@ use crate::transport::{Transport, Udp, UdpError};
 
 /// A participant of a Nerio cluster. Clones are the same participant.
 ///
-/// When the last clone and the last handle that came from it are gone, the node gives up
-/// whatever it holds and ends. [`close`](Self::close) does so at once and waits until others
-/// know; a process that ends without it lets its leases run out.
+/// When the last clone and the last handle of the node are gone, the node gives up every claim and
+/// ends. [`close`](Self::close) does so at once and waits until others know; a process that ends
+/// without it lets its leases run out.
 #[derive(Clone)]
 pub struct Node {
     shared: Arc<Shared>,
@@ -37,14 +37,13 @@ struct Shared {
     who: Who,
     address: SocketAddr,
     driver: Arc<Hold<AtMostOne, Ask>>,
-    /// The keys of its start.
     keys: Option<Keys>,
     /// Whether later keys may accept unsealed datagrams.
     unsealed: bool,
     notices: Notices<Notice>,
 }
 
-/// Starts a [`Node`].
+/// The settings with which a [`Node`] starts.
 #[must_use]
 pub struct Builder {
     config: Checked,
@@ -85,8 +84,8 @@ impl Node {
         Builder { config, name, listen: None, any_address: false, keys: None, storage: None }
     }
 
-    /// The election `name`. There is at most one leader of it at any instant, as long as clocks
-    /// drift at most ρ and state directories are neither copied nor restored.
+    /// The election `name`. At most one leader exists at any instant, as long as clocks drift at
+    /// most ρ and state directories are neither copied nor restored.
     pub fn election(&self, name: &str) -> Result<Election<AtMostOne>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -103,33 +102,33 @@ impl Node {
         &self.shared.who.name
     }
 
-    /// The name of this node, and the incarnation.
+    /// The name and the incarnation of this node.
     #[must_use]
     pub fn who(&self) -> &Who {
         &self.shared.who
     }
 
-    /// Where it receives.
+    /// The address at which the node receives.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// The configuration it runs with.
+    /// The configuration of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.shared.config
     }
 
-    /// Notices for an operator. The first listener hears all since the start, later ones those from
-    /// now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all since the start, later ones those
+    /// from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
     }
 
     /// The address at which this node asks that member; other nodes may use another of its
-    /// addresses. `None` if there is no such member, or no address was found. Cancel safe.
+    /// addresses. `None` without such a member, or without an address. Cancel safe.
     pub async fn place(&self, member: NodeName) -> Option<SocketAddr> {
         self.shared.driver.ask(|reply| Ask::Place { member, reply }).await.flatten()
     }
@@ -145,23 +144,23 @@ impl Node {
         self.shared.driver.ask(Ask::Service).await.flatten()
     }
 
-    /// Notices of all troubles that last: addresses of members, and datagrams that do not fit,
-    /// until a minute after the last one, or the longest lease if that is more. `None` once the
-    /// node is closed. Cancel safe.
+    /// Notices of all lasting troubles: addresses of members, and datagrams that do not fit, until
+    /// a minute after the last one, or the longest lease if that is more. `None` once the node is
+    /// closed. Cancel safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
     }
 
-    /// [`Notice::NoQuorumAgrees`] as long as that is so: for listeners that have missed notices.
+    /// [`Notice::NoQuorumAgrees`], as long as it is true: for listeners that have missed notices.
     /// Cancel safe.
     pub async fn disagreement(&self) -> Option<Notice> {
         self.shared.driver.ask(Ask::Disagreement).await.flatten()
     }
 
-    /// Gives up whatever it holds, and waits until a quorum knows or half a second has passed. Then
-    /// its address and its state directory are free for the next start; only a write that hangs for
-    /// longer than a second keeps the directory locked.
-    /// Every handle of this node says from then on that it does not lead.
+    /// Gives up every claim, and waits until a quorum knows or half a second has passed. Then the
+    /// address and the state directory are free for the next start; only a write that hangs for
+    /// longer than a second keeps the directory locked. Every handle of this node reports from then
+    /// on that it does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -169,15 +168,15 @@ impl Node {
         self.shared.driver.close().await;
     }
 
-    /// The keys that this node uses and accepts, and the nodes that have shown one since the start;
-    /// `None` if the node has no keys, or is closed. Each call makes a member ask all others, so
-    /// that the next call knows their answers. Cancel safe.
+    /// The keys that this node uses and accepts, and the nodes that have shown a key since the
+    /// start; `None` if the node has no keys, or is closed. Each call makes a member ask all
+    /// others, so that the next call knows their answers. Cancel safe.
     pub async fn keyring(&self) -> Option<Keyring> {
         self.shared.driver.ask(Ask::Keyring).await.flatten()
     }
 
     /// Uses the first of `keys` from now on and accepts the other one, without an interruption for
-    /// those who use one of both. The keys must be of the kind and of the cluster of those at the
+    /// nodes that use either. The keys must be of the kind and of the cluster of those at the
     /// start, and [accept unsealed datagrams](Keys::accept_unsealed) only where the node could have
     /// been started without keys: otherwise nothing changes, and the error says why. A node that
     /// was started without keys, or is closed, returns an error, too. Cancel safe.
@@ -219,31 +218,31 @@ impl Builder {
         self
     }
 
-    /// Receives on `address` instead of [where it would](address_to_bind). Others must still reach
-    /// a grantor at its host and port in the list. An IPv4 or IPv6 address reaches members of its
+    /// Receives on `address` instead of the [default](address_to_bind). Others must still reach a
+    /// grantor at its host and port in the list. An IPv4 or IPv6 address reaches members of its
     /// family only, and `[::]` reaches both.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
         self
     }
 
-    /// Seals every datagram, and reads none that is not: the cluster's key where it grants, an
-    /// application's elsewhere. With keys, addresses need not be on loopback. Neither is so with
-    /// keys that [accept what is not sealed](Keys::accept_unsealed).
+    /// Seals every datagram, and reads only sealed ones. A grantor needs the cluster's key, other
+    /// nodes may have an application's. With keys, addresses need not be on loopback. Keys that
+    /// [accept unsealed datagrams](Keys::accept_unsealed) have neither effect.
     pub fn keys(mut self, keys: Keys) -> Self {
         self.keys = Some(keys);
         self
     }
 
-    /// Allows addresses other than loopback without keys, or with some that [accept what is not
-    /// sealed](Keys::accept_unsealed), at the start and [later](Node::rekey), so that nothing is
-    /// authenticated: only where everybody who can send to it is trusted.
+    /// Allows addresses other than loopback without keys, or with keys that [accept unsealed
+    /// datagrams](Keys::accept_unsealed), at the start and [later](Node::rekey). Nothing is
+    /// authenticated then: use this only where every host that reaches the node is trusted.
     pub fn insecure_any_address(mut self) -> Self {
         self.any_address = true;
         self
     }
 
-    /// Starts it on UDP. Blocks for as long as opening a socket and a state directory takes.
+    /// Starts the node on UDP. Blocks while a socket and a state directory are opened.
     pub fn start(self) -> Result<Node, StartError> {
         let address = self.address()?;
         let sealed = self.keys.as_ref().is_some_and(|keys| !keys.accepts_unsealed());
@@ -254,8 +253,8 @@ impl Builder {
         self.start_on(transport.speaking_from(own))
     }
 
-    /// Starts it on a transport of the caller's. Keys that [accept what is not
-    /// sealed](Keys::accept_unsealed) are refused where it is not on loopback, unless
+    /// Starts the node on a transport of the caller's. Keys that [accept unsealed
+    /// datagrams](Keys::accept_unsealed) are refused where the transport is not on loopback, unless
     /// [that is allowed](Self::insecure_any_address).
     pub fn start_on(self, transport: impl Transport) -> Result<Node, StartError> {
         self.address()?;
@@ -303,7 +302,6 @@ impl Builder {
         Ok(Node { shared: Arc::new(shared) })
     }
 
-    /// Whether there are the keys for what it is to do.
     fn check_keys(&self) -> Result<(), StartError> {
         let Some(keys) = &self.keys else { return Ok(()) };
         let ours = &self.config.cluster;
@@ -321,7 +319,7 @@ impl Builder {
         }
     }
 
-    /// Where to receive, and whether name and role fit together.
+    /// The address to receive on; an error if name and role do not fit together.
     fn address(&self) -> Result<SocketAddr, StartError> {
         let name = self.name.clone();
         let member = self.config.members.iter().find(|member| member.name == name);

@@ -10,23 +10,23 @@ use crate::asker;
 pub use crate::key_trouble::KeyTrouble;
 use crate::state::{Grants, Memory};
 
-/// The part of its memory that a grantor lost, which therefore waits for old leases; and why.
+/// The part of a grantor's memory that was lost, and the cause. The grantor waits for old leases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forgot {
-    /// Its grants: they are of another boot of its machine, or of another time namespace.
+    /// The grants: they are of another boot of the machine, or of another time namespace.
     OtherBoot,
-    /// Its grants: their table is of a memory before this one, which was lost.
+    /// The grants: their table is of an earlier memory, which was lost.
     OtherMemory,
-    /// Its grants, if it had any: there is no table of them, as before the first grant.
+    /// The grants, if there were any: there is no table of them, as before the first grant.
     NoTable,
-    /// Its grants: their table is damaged, as [`Notice::GrantsDamaged`] says.
+    /// The grants: their table is damaged, as [`Notice::GrantsDamaged`] says.
     Damaged,
-    /// Everything: its state directory was lost, or it has none.
+    /// Everything: the state directory was lost, or the grantor has none.
     Everything,
 }
 
 impl Forgot {
-    /// The part that is lost with this memory.
+    /// The part that a start on this memory has lost.
     pub(crate) const fn of(memory: &Memory) -> Self {
         match memory {
             Memory::Kept { grants: Grants::OtherBoot, .. } => Self::OtherBoot,
@@ -46,8 +46,8 @@ impl fmt::Display for Forgot {
             }
             Self::OtherMemory => "its grants are of a memory before this one, which was lost",
             Self::NoTable => {
-                "there is no table of its grants: it had granted nothing yet, or somebody removed \
-                 it"
+                "there is no table of its grants: it had granted nothing yet, or an operator \
+                 removed it"
             }
             Self::Damaged => "the table of its grants is damaged",
             Self::Everything => {
@@ -65,43 +65,32 @@ pub enum Notice {
     /// drift bound. This node believes no message of that peer. Reported of an address once in ten
     /// minutes.
     Mismatch {
-        /// Name of the peer.
         peer: NodeName,
-        /// Address of the peer.
         address: SocketAddr,
         /// Whether the peer is a member, as far as this node can tell.
         is_member: bool,
         /// Digest of the peer's configuration.
         theirs: u64,
-        /// Digest of this node's configuration.
         ours: u64,
     },
     /// The key of a peer does not fit. Any process can send such datagrams in the name of any
     /// address.
     Key {
-        /// Member with that address, or the name that the peer gives itself; `None` of others.
+        /// Member with that address, or the name that the peer gives itself; `None` for others.
         peer: Option<NodeName>,
-        /// Address of the sender.
         address: SocketAddr,
         /// Whether a member may have that address.
         is_member: bool,
-        /// Trouble with the key.
         why: KeyTrouble,
     },
-    /// So many members run with another configuration that no quorum of this node's is left. The
-    /// node goes on asking. Reported again after a quorum agreed for a while.
-    NoQuorumAgrees {
-        /// Members with another configuration.
-        differing: Vec<NodeName>,
-        /// Number of all members.
-        members: usize,
-    },
+    /// Members with another configuration leave this node no quorum. The node goes on asking.
+    /// Reported again after a quorum agreed for a while.
+    NoQuorumAgrees { differing: Vec<NodeName>, members: usize },
     /// A quorum of members may run with this node's configuration again.
     QuorumMayAgree,
     /// This grantor receives at another address than the members list says. Behind a relay that is
     /// right; without a relay no node reaches this grantor.
     ListensElsewhere {
-        /// Address at which this grantor receives.
         here: SocketAddr,
         /// Host and port of this grantor in the list.
         member: HostPort,
@@ -109,53 +98,33 @@ pub enum Notice {
     /// The name of a member's host gives no address. The node looks the name up again after 1 to
     /// 10 s.
     Unresolved {
-        /// Name of the member.
         member: NodeName,
         /// Host and port of the member in the list.
         host: String,
-        /// Error of the resolver.
         error: String,
         /// Whether the name gave an address before, which the node still tries.
         known: bool,
     },
     /// The name of a member's host gives other addresses than before, or gives some again.
-    Resolved {
-        /// Name of the member.
-        member: NodeName,
-        /// Host and port of the member in the list.
-        host: String,
-        /// Addresses of the member now.
-        addresses: Vec<SocketAddr>,
-    },
-    /// Two members are at one address, so one of them is not found: a member takes no message that
-    /// is meant for another member.
-    AtOneAddress {
-        /// Names of the two.
-        members: [NodeName; 2],
-        /// Address of both.
-        address: SocketAddr,
-    },
-    /// A member was heard at the address of another member: members are not the same here and
-    /// there, or a process was started under another name.
+    Resolved { member: NodeName, host: String, addresses: Vec<SocketAddr> },
+    /// Two members are at one address, so one of them is not found: a member takes no message for
+    /// another member.
+    AtOneAddress { members: [NodeName; 2], address: SocketAddr },
+    /// A member was heard at the address of another member: the members lists differ, or a process
+    /// was started under another name.
     Exchanged {
-        /// Name of the member, as the member says, or shows with a key.
         member: NodeName,
-        /// Host and port of the member in the list.
         host: String,
         /// Address at which the member was heard.
         address: SocketAddr,
-        /// Member that has this address in the list.
+        /// Member with this address in the list.
         of: NodeName,
     },
-    /// A message that is meant for another member came here.
+    /// A message for another member came here.
     ForAnother {
-        /// Name of the sender.
         peer: NodeName,
-        /// Address of the sender.
         address: SocketAddr,
-        /// Member for which the message is meant.
         member: NodeName,
-        /// Host and port of that member in the list.
         host: String,
         /// Member that this node is.
         own: NodeName,
@@ -163,26 +132,18 @@ pub enum Notice {
     /// Without keys: a process with the name of a member was heard at an address that the member
     /// does not have here. The node takes that process for a stranger.
     Moved {
-        /// Name of the member.
         member: NodeName,
-        /// Host and port of the member in the list.
         host: String,
         /// Address at which the process was heard.
         address: SocketAddr,
     },
     /// Two processes are one member at the same time. This node does not know whether they have
     /// copies of one memory, or a memory each.
-    MemberTwice {
-        /// Name of the member.
-        member: NodeName,
-        /// Addresses of the two.
-        addresses: [SocketAddr; 2],
-    },
+    MemberTwice { member: NodeName, addresses: [SocketAddr; 2] },
     /// This grantor lost memory, and grants nothing until every lease has ended.
     Quarantined {
         /// End of the wait on `CLOCK_BOOTTIME`.
         until: Time,
-        /// Memory that this grantor lost.
         forgot: Forgot,
     },
     /// The table of this grantor's grants is damaged: the grantor does not believe the table, waits
@@ -201,20 +162,15 @@ pub enum Notice {
     /// [`DiskMended`](OwnEvent::DiskMended), or [`DiskFailed`](Self::DiskFailed) when the flush
     /// fails.
     DiskHangs {
-        /// Path, and how long the flush lasts, in words.
+        /// Path, and duration of the flush, in words.
         error: String,
     },
-    /// The core reports this event. The driver knows more of three events, and reports
+    /// An event of the core. The driver knows more about three events, and reports
     /// [`Quarantined`](Self::Quarantined), [`DiskFailed`](Self::DiskFailed) and
-    /// [`DiskHangs`](Self::DiskHangs) instead. Before a candidate leads the driver reports no
-    /// [`Obstacle`](OwnEvent::Obstacle): [`Campaign::waiting`](tenure::Campaign::waiting) says why
-    /// the candidate has no quorum.
-    Protocol {
-        /// The election, if the event is about an election.
-        election: Option<ElectionName>,
-        /// The event, as the core has it.
-        event: OwnEvent,
-    },
+    /// [`DiskHangs`](Self::DiskHangs) instead. Before a candidate leads, the driver reports no
+    /// [`Obstacle`](OwnEvent::Obstacle): [`Campaign::waiting`](tenure::Campaign::waiting) gives the
+    /// reason why the candidate has no quorum.
+    Protocol { election: Option<ElectionName>, event: OwnEvent },
 }
 
 impl fmt::Display for Notice {
@@ -223,7 +179,7 @@ impl fmt::Display for Notice {
             Self::Key { peer: Some(peer), address, why, .. } => {
                 write!(f, "{peer} at {address} {why}")
             }
-            Self::Key { peer: None, address, why, .. } => write!(f, "somebody at {address} {why}"),
+            Self::Key { peer: None, address, why, .. } => write!(f, "a process at {address} {why}"),
             Self::Mismatch { peer, address, theirs, ours, .. } => {
                 mismatch(peer, *address, *theirs, *ours, f)
             }
@@ -262,7 +218,6 @@ impl fmt::Display for Notice {
     }
 }
 
-/// The words of notices about addresses of members.
 fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match notice {
         Notice::ListensElsewhere { here, member } => write!(
@@ -367,9 +322,9 @@ mod tests {
 
     use super::*;
 
-    /// A process that only asks has a name that no member has.
+    /// A process that only asks has a name of no member.
     #[test]
-    fn another_configuration_of_a_question_is_told_as_that() {
+    fn question_reveals_other_configuration() {
         let mismatch = |peer: &str| Notice::Mismatch {
             peer: peer.parse().unwrap(),
             address: ([127, 0, 0, 1], 7).into(),
@@ -385,11 +340,11 @@ mod tests {
     /// Without a table a node that never granted looks like a node whose table was removed; every
     /// other memory has a single reason.
     #[test]
-    fn a_wait_names_the_one_reason_that_is_known() {
+    fn wait_names_the_known_reason() {
         let reserve = Fence::NONE;
         let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
         let missing = said(Grants::Missing);
-        for why in ["granted nothing yet", "somebody removed it"] {
+        for why in ["granted nothing yet", "an operator removed it"] {
             assert!(missing.contains(why), "{missing}");
         }
         let tear = crate::state::Tear::Length { bytes: 0 };

@@ -1,9 +1,10 @@
-//! Orders to resign or hand over from elsewhere, which the members pass on to a leader.
+//! Orders from elsewhere to resign or hand over, which the members pass on to a leader.
 //!
 //! An order names the fence of the leadership that is to end, so that it ends no later one, however
-//! often it arrives and whenever. The program of the leading node obeys, or goes on: it hears
+//! often and whenever it arrives. The program of the leading node obeys, or goes on: its node emits
 //! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was passed on may still be lost:
-//! ask who leads ([`lists::candidates`](crate::lists::candidates)) until that fence does not.
+//! ask for the leader ([`lists::candidates`](crate::lists::candidates)) until that fence does not
+//! lead.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
 use crate::keys::{Grant, Keys, Right};
 
-/// An order: one leadership is to end. Given again it is the same order, and is obeyed once.
+/// An order to end one leadership. Repetitions are the same order, which a leader obeys once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
     election: ElectionName,
@@ -28,25 +29,20 @@ pub struct Order {
     number: u64,
 }
 
-/// Answers of a member to an order.
+/// The answer of a member to an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answered {
-    /// The member passed the order on, or refused it.
     Did(Passed),
-    /// The member did not answer.
     Silent,
     /// The member answers only questions that all versions know: it runs an older version, or
     /// longer datagrams are lost.
     ElseOnly,
-    /// The member runs with another configuration.
     Differs,
 }
 
-/// Why no member obeys an order.
+/// The reason why no member obeys an order.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Refusal {
-    /// Without keys anybody could give orders in anybody's name.
     #[error(
         "the cluster has no keys, and {} is at {}, which other machines reach: without keys orders \
          are obeyed only where all members are on loopback", .member.name, .member.address
@@ -57,20 +53,18 @@ pub enum Refusal {
     NoRight { grant: Grant, right: Right, election: ElectionName },
 }
 
-/// Why an order was not given.
+/// The reason why an order was not given.
 #[derive(Debug, thiserror::Error)]
 pub enum GiveError {
-    /// No member would obey it.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// There is no socket to give it from.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl Order {
-    /// The leadership of `election` with this fence is to end, and `next` to lead then, or whoever
-    /// wins. Fails when the system gives no random numbers.
+    /// An order to end the leadership of `election` with this fence. `next` is to lead then;
+    /// without it any candidate that wins. Fails when the system gives no random numbers.
     pub fn new(
         election: ElectionName,
         fence: Fence,
@@ -81,7 +75,7 @@ impl Order {
         Ok(Self { election, fence, next, number })
     }
 
-    /// The leadership that is to end.
+    /// The fence of the leadership in question.
     #[must_use]
     pub const fn fence(&self) -> Fence {
         self.fence
@@ -93,7 +87,7 @@ fn is_loopback(host: &HostPort) -> bool {
     host.literal().is_some_and(|address| address.ip().is_loopback())
 }
 
-/// Whether `message` is to end a leadership from elsewhere.
+/// Whether `message` orders the end of a leadership from elsewhere.
 pub(crate) const fn is_order(message: &Message) -> bool {
     matches!(
         message,
@@ -107,7 +101,7 @@ pub(crate) fn obeys_unsealed(config: &Checked, address: SocketAddr) -> bool {
     address.ip().is_loopback() && config.members.iter().all(|member| is_loopback(&member.address))
 }
 
-/// Why nobody would obey an order in `election` that is given with these keys.
+/// Checks whether members obey an order in `election` with these keys.
 pub fn check(
     config: &Checked,
     keys: Option<&Keys>,
@@ -129,8 +123,8 @@ pub fn check(
     }
 }
 
-/// Gives `order` to every member, from sockets of its own on `from`: what each one said, in the
-/// order of their list. Takes a round trip, longer when somebody is silent. Cancel safe.
+/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each, in
+/// the order of the list. Takes a round trip, longer when a member is silent. Cancel safe.
 pub async fn give(
     config: &Checked,
     keys: Option<&Keys>,

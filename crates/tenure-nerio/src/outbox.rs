@@ -1,4 +1,4 @@
-//! Messages on their way out: those to one member or address share datagrams.
+//! Outgoing messages: those to one member or address share datagrams.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,25 +14,21 @@ use crate::counters::Counters;
 use crate::places::Places;
 use crate::transport::Transport;
 
-/// Buffers kept for reuse.
 const SPARE: usize = 64;
-/// Up to this many messages are answers for which a caller waits; more are renewals, and share
-/// datagrams with those that come next.
+/// Most messages for which a caller may wait; more are renewals, and share datagrams with the next
+/// ones.
 const HURRIED_MAX: usize = 4;
 
-/// Datagrams that are being filled: one for each member and each address, in the order in which
-/// they were begun, which is the order in which they leave.
+/// Unfinished datagrams: one for each member and each address, in the order in which they were
+/// begun and leave.
 pub(crate) struct Outbox {
     packer: Packer,
-    /// The number of each member in datagrams.
     numbers: Vec<u8>,
     filling: Vec<Datagram>,
-    /// Where in `filling` that of a recipient is.
+    /// Position in `filling` of each recipient's datagram.
     places: BTreeMap<To, usize>,
-    /// Empty buffers for reuse.
     spare: Vec<Vec<u8>>,
     repeats: Repeats,
-    /// Whether a thread was woken that goes first.
     gives_way: bool,
 }
 
@@ -58,7 +54,7 @@ impl Outbox {
         }
     }
 
-    /// Adds a message; sends the datagram before it if there is no room.
+    /// Adds a message; sends the previous datagram if there is no room.
     pub(crate) fn push(
         &mut self,
         to: To,
@@ -88,7 +84,8 @@ impl Outbox {
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
         *messages += 1;
-        // A confirmation ends a leadership that is over: the next one begins by the others.
+        // A confirmation ends a leadership that is over: the next one begins with the other
+        // messages.
         *is_urgent |= !matches!(message, Message::Candidate(ToCandidate::Released(_)));
     }
 
@@ -116,12 +113,11 @@ impl Outbox {
         }
     }
 
-    /// Lets threads that were woken before have the processor before the next datagram leaves.
+    /// Lets woken threads have the processor before the next datagram leaves.
     pub(crate) fn give_way(&mut self) {
         self.gives_way = true;
     }
 
-    /// Sends everything.
     pub(crate) fn flush(
         &mut self,
         transport: &mut impl Transport,
@@ -143,7 +139,7 @@ impl Outbox {
         }
     }
 
-    /// Tells the sender of a datagram of another configuration which one this node has.
+    /// Answers a datagram of another configuration with this node's.
     pub(crate) fn introduce(
         &mut self,
         to: SocketAddr,
@@ -166,8 +162,8 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
     }
 }
 
-/// Sends a datagram to where its recipient is now. A datagram for a member without an address is
-/// lost, as on any network: its sender repeats it.
+/// Sends a datagram to the present address of its recipient. A datagram for a member without an
+/// address is lost, as on any network: its sender repeats it.
 fn dispatch(
     to: To,
     datagram: &[u8],
@@ -189,7 +185,8 @@ fn dispatch(
         Ok(()) => counters.sent += 1,
         Err(error) => {
             counters.unsent += 1;
-            // A buffer that is full for a moment is in the counters; it is sent again.
+            // The counters show a buffer that is full for a moment; the sender repeats the
+            // datagram.
             if error.kind() == io::ErrorKind::WouldBlock {
                 return;
             }

@@ -1,4 +1,4 @@
-//! The way of datagrams, sealed where there are keys.
+//! The path of datagrams, sealed if there are keys.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,7 +10,6 @@ use tenure_core::Time;
 use crate::seal::{DropReason, OpenDatagram, Seal};
 use crate::transport::Transport;
 
-/// A transport, and what seals.
 pub(crate) struct Line<T> {
     transport: T,
     pub(crate) seal: Option<Box<Seal>>,
@@ -21,7 +20,7 @@ impl<T: Transport> Line<T> {
         Self { transport, seal: seal.map(Box::new) }
     }
 
-    /// Opens what came: nothing if it was part of a greeting.
+    /// Opens a received datagram; `None` for a part of a greeting.
     pub(crate) fn open<'a>(
         &mut self,
         now: Time,
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
     use crate::keys::Keys;
 
-    /// Counts what it is told not to believe.
+    /// Counts the datagrams that it must not believe.
     struct Counts(u32);
 
     impl Transport for Counts {
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_open_is_disbelieved() {
+    fn unopened_datagram_is_disbelieved() {
         let keys = format!("tenure-cluster-key-1 prod {}", "07".repeat(32));
         let seal = Seal::new(Keys::parse(&keys).unwrap()).unwrap();
         let mut line = Line::new(Counts(0), Some(seal));

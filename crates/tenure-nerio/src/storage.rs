@@ -1,4 +1,4 @@
-//! Where a grantor remembers, and how its records get there.
+//! The storage of a grantor, and the way of its records there.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -18,18 +18,18 @@ use tokio::sync::mpsc as channel;
 use crate::notice::Forgot;
 use crate::state::{self, Flusher, Grantor, Grants, MemoryError, StateDir, WriteError};
 
-/// Where a grantor remembers what it granted.
+/// The storage of a grantor's memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// In a state directory: a restart of the process costs nothing, a restart of the machine
-    /// one quarantine.
+    /// A state directory: a restart of the process costs nothing, a restart of the machine one
+    /// quarantine.
     Directory {
-        /// The directory, of this grantor alone.
+        /// Directory of this grantor alone.
         path: PathBuf,
         /// Whether this is the cluster's very first start.
         opening: Opening,
     },
-    /// Nowhere. Each restart waits out all leases and reads the fences from a full quorum of
+    /// No storage. Each restart waits out all leases and reads the fences from a full quorum of
     /// others; with three grantors two such restarts at once stop all elections for good.
     Memory {
         /// Whether this is the cluster's very first start: nothing was ever granted.
@@ -37,43 +37,39 @@ pub enum Storage {
     },
 }
 
-/// How often to look whether the state directory is still where the next start looks for it, as
-/// long as nothing is flushed.
+/// Pause between two checks that the next start would find the state directory, while nothing is
+/// flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// The same, while the grantor grants. A look before each grant took two fifths of the processor
-/// time of a grantor with 10,000 elections, and a directory that was taken away just after a look
-/// is lost as well. The next start waits for the promises of a lost directory; the grantor grants
-/// nothing once a look does not find it.
+/// Pause between two checks while the grantor grants. A check before each grant took two fifths of
+/// the processor time of a grantor with 10,000 elections, and a directory that is removed just
+/// after a check is lost as well. The next start waits for the promises of a lost directory; the
+/// grantor grants nothing once a check does not find it.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
-/// A look that began so long ago says nothing of now.
+/// Age after which a check proves nothing any more.
 const STALE: Duration = Duration::from_secs(2);
 
-/// How long to wait in the end for what is being flushed, so that the next start finds the
-/// directory unlocked.
+/// Longest wait for the last flush of a closing node, so that the next start finds the directory
+/// unlocked.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
-/// Open storage.
 pub(crate) struct Records {
     directory: Option<StateDir>,
     flushes: Option<FlushThread>,
     flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
-    /// The memories that a start has lost which waits for old leases.
+    /// Lost part of the memory, for which this start waits.
     pub(crate) forgot: Forgot,
-    /// The damage of the table of grants.
     pub(crate) damage: Option<String>,
-    /// The time of the last look for the directory.
     asked: Time,
-    /// A record was written since the last [`look`](Self::look).
+    /// Whether a record was written since the last [`look`](Self::look).
     written: bool,
 }
 
-/// The answers to flushes.
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
 impl Records {
-    /// Opens the storage of `grantor`, and tells what it remembers.
+    /// Opens the storage of `grantor`, and returns its memory.
     pub(crate) fn open(
         storage: &Storage,
         grantor: &Grantor,
@@ -109,7 +105,7 @@ impl Records {
         }
     }
 
-    /// No storage at all: for a node that is no grantor.
+    /// No storage, for a node that is no grantor.
     pub(crate) fn none() -> (Self, FlushAnswers) {
         let (flushed, answers) = channel::unbounded_channel();
         (Self::nowhere(flushed), answers)
@@ -127,7 +123,6 @@ impl Records {
         }
     }
 
-    /// Writes a record that must survive the process.
     pub(crate) fn persist(&mut self, record: &Record) -> Result<(), WriteError> {
         let Some(directory) = &mut self.directory else { return Ok(()) };
         self.written = true;
@@ -139,8 +134,8 @@ impl Records {
         directory.write(record)
     }
 
-    /// Has the directory looked for, if something was written and the last look is too old. Called
-    /// when the answers have left: who waits for one must not wait for the thread that looks.
+    /// Asks for a check of the directory, if a record was written and the last check is too old.
+    /// Called when the answers have left, as callers must not wait for the thread that checks.
     pub(crate) fn look(&mut self) {
         if std::mem::take(&mut self.written)
             && let Some(thread) = &self.flushes
@@ -149,7 +144,7 @@ impl Records {
         }
     }
 
-    /// The text about a flush that has not ended for so long.
+    /// The text about a flush that has lasted for `span`.
     pub(crate) fn hangs(&self, span: Duration) -> String {
         let place = match &self.directory {
             Some(directory) => directory.path().display().to_string(),
@@ -158,7 +153,6 @@ impl Records {
         format!("a write to {place} has not ended for {span:.1?}")
     }
 
-    /// Begins to write a record that must survive the machine.
     pub(crate) fn flush(&mut self, ticket: Ticket, record: Record) {
         if let (Some(directory), Record::Identity { instance, .. }) = (&mut self.directory, &record)
         {
@@ -169,8 +163,8 @@ impl Records {
             None => self.flushed.send((ticket, Ok(()))).is_ok(),
         };
         if !under_way {
-            // The thread is gone, so nothing gets written any more. The reader of the answers
-            // may be gone too, and then nobody asks.
+            // The thread is gone, so nothing is written any more. The send fails if the reader of
+            // the answers is gone, too; ignore it.
             let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }
@@ -189,28 +183,27 @@ impl Drop for Records {
 }
 
 /// The thread that flushes. The thread ends when `flushes` is dropped and the last flush is over,
-/// and lets go of the directory before `ended` is disconnected.
+/// and releases the directory before `ended` is disconnected.
 struct FlushThread {
     flushes: mpsc::Sender<Order>,
     looks: Arc<Looks>,
     ended: mpsc::Receiver<Infallible>,
 }
 
-/// Whether the next start would find the directory.
+/// The results of checks whether the next start would find the directory.
 #[derive(Default)]
 struct Looks {
-    /// A look is asked for: while the disk hangs looks would pile up.
+    /// Whether a check is under way: while the disk hangs, checks would pile up.
     asked: AtomicBool,
-    /// A record was written since the last look began.
+    /// Whether a record was written since the begin of the last check.
     written: AtomicBool,
-    /// The last look did not find the directory.
+    /// Whether the last check did not find the directory.
     lost: AtomicBool,
-    /// The start of the last look that has ended, in nanoseconds of `CLOCK_BOOTTIME`.
+    /// Begin of the last check that has ended, in nanoseconds of `CLOCK_BOOTTIME`.
     began: AtomicU64,
 }
 
 impl Looks {
-    /// Notes that a look has ended which began at `began`.
     fn ended(&self, began: Time, lost: bool) {
         self.lost.store(lost, Ordering::Relaxed);
         self.began.store(began.as_nanos(), Ordering::Relaxed);
@@ -221,7 +214,7 @@ impl Looks {
 
 enum Order {
     Flush(Ticket, Record),
-    /// Whether the next start would find the directory.
+    /// Check whether the next start would find the directory.
     Look,
 }
 
@@ -241,18 +234,18 @@ impl FlushThread {
         };
         let thread = thread::Builder::new().name("tenure-flush".to_owned());
         if let Err(error) = thread.spawn(work) {
-            // Orders are answered as not written: the channel is closed.
+            // Orders are answered as failed writes: the channel is closed.
             tracing::error!(%error, "no thread for flushes");
         }
         Self { flushes, looks, ended }
     }
 
-    /// Whether the last look found the directory, and is not too old. `asked` is when one was asked
-    /// for last.
+    /// Whether the last check found the directory, and is not too old. `asked` is the time of the
+    /// last request.
     fn finds(&self, now: Time, asked: Time) -> bool {
         let is_old = now.since(asked) >= CHECK_WHILE_WRITTEN;
         if is_old && self.looks.asked.load(Ordering::Acquire) {
-            // The disk is slow, and the look waits behind it.
+            // The disk is slow, and the check waits behind it.
             return false;
         }
         // This process may have been stopped for long.
@@ -260,13 +253,13 @@ impl FlushThread {
         now.since(began) < STALE && !self.looks.lost.load(Ordering::Relaxed)
     }
 
-    /// Asks for a look because something was written, unless one was asked for just before.
+    /// Asks for a check because a record was written, unless another one was requested just before.
     fn look(&self, now: Time, asked: &mut Time) {
         self.looks.written.store(true, Ordering::Relaxed);
         let is_old = now.since(*asked) >= CHECK_WHILE_WRITTEN;
         if is_old && !self.looks.asked.swap(true, Ordering::Acquire) {
             *asked = now;
-            // The send fails when the thread is gone, and then every flush says so.
+            // The send fails when the thread is gone, and then every flush fails, too; ignore it.
             let _ = self.flushes.send(Order::Look);
         }
     }
@@ -290,7 +283,7 @@ fn flush_all(
                 written = answer.is_ok();
                 found = true;
                 if matches!(answer, Err(WriteError::State(Lost { .. }))) {
-                    // As a look that does not find it.
+                    // Count this as a check that does not find the directory.
                     looks.lost.store(true, Ordering::Relaxed);
                 }
                 (ticket, answer)
@@ -303,7 +296,7 @@ fn flush_all(
                 if doubt && answer.is_err() {
                     flusher.distrust();
                 }
-                // The first one may have come while a file was given its name.
+                // The first check may have run while a file was given its name.
                 doubt = answer.is_err();
                 // While flushes fail, the core tries again by itself.
                 if !written || answer.is_ok() == found {
@@ -313,7 +306,7 @@ fn flush_all(
                 (Ticket::NONE, answer)
             }
             Err(RecvTimeoutError::Disconnected) => {
-                // The next start looks for nothing.
+                // Decide now: the next start does not check.
                 if flusher.check().is_err() {
                     flusher.distrust();
                 }
@@ -332,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    /// Nothing else may be written for as long as a grantor waits for old leases.
+    /// A grantor that waits for old leases may write nothing else for that long.
     #[test]
     fn lost_directory_is_reported_unasked() {
         let parent = tempfile::tempdir().unwrap();
@@ -365,7 +358,7 @@ mod tests {
     }
 
     /// The rest of a table looks like a table of fewer elections, and the next start would believe
-    /// it: the error itself asks for a look.
+    /// it: the error itself asks for a check.
     #[test]
     fn rest_of_table_is_removed() {
         let parent = tempfile::tempdir().unwrap();
@@ -406,7 +399,7 @@ mod tests {
         }
     }
 
-    /// Another process could have the directory as well.
+    /// Another process could hold the directory as well.
     #[test]
     fn missing_lock_stops_grants() {
         let parent = tempfile::tempdir().unwrap();

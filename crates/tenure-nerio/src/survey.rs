@@ -1,4 +1,4 @@
-//! Asking all grantors at once what they hold, for people and for rolling restarts.
+//! Questions to all grantors at once for their grants, for people and for rolling restarts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,32 +17,32 @@ use crate::asker::Asker;
 use crate::enough_answers::Answers;
 use crate::keys::Keys;
 
-/// How many elections a survey looks at. A member that names more counts as silent.
+/// Most elections of a survey. A member that names more counts as silent.
 pub(crate) const ELECTIONS_MAX: usize = 100_000;
 
-/// How long a survey waits for a name server that does not answer.
+/// Patience of a survey with a silent name server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameServers {
-    /// Until half a second after a quorum has answered, to say soon which names are missing.
+    /// Until half a second after a quorum has answered, to report soon which names are missing.
     Briefly,
-    /// Until the look-up is over, in 5 s at most: one that answers late does answer.
+    /// Until the look-up is over, in 5 s at most, as a late answer counts.
     Patiently,
 }
 
 /// Answers of the grantors of a cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Survey {
-    /// Each member, by name; `None` if it did not answer.
+    /// Service of each member; `None` for a member that did not answer.
     pub members: BTreeMap<NodeName, Option<Service>>,
-    /// Each election with a live grant somewhere, and what each member that answered holds of it.
+    /// Each election with a live grant, and the holder at each member that answered.
     pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
-    /// The longest lease that each member gives, or is going to, as far as an election shows it.
+    /// Longest lease that each member gives, or is going to, as far as an election shows it.
     pub longest: BTreeMap<NodeName, Duration>,
-    /// The members that were started with a longer one than before, which does not count yet.
+    /// Members that were started with a larger maximum than before, which does not count yet.
     pub raising: BTreeMap<NodeName, Raising>,
-    /// The members that run with another configuration. They count as silent.
+    /// Members with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
-    /// The members whose names give no address, with why. They count as silent.
+    /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
     config: Checked,
 }
@@ -50,17 +50,14 @@ pub struct Survey {
 /// Answers of the grantors of a cluster about an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// Each member, by name; `None` if it did not answer.
+    /// State of each member; `None` for a member that did not answer.
     pub states: BTreeMap<NodeName, Option<State>>,
-    /// The members that run with another configuration. They count as silent.
     pub differing: BTreeSet<NodeName>,
-    /// The members whose names give no address, with why. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
 }
 
-/// Why it is not safe to restart another grantor now.
+/// The reason why it is not safe to restart another grantor now.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
@@ -68,14 +65,10 @@ pub enum Unsafe {
     Unresolved { member: NodeName, host: String, error: String },
     #[error("{member} runs with another configuration")]
     Differs { member: NodeName },
-    /// A grantor does not grant yet, or cannot write down what it grants.
     #[error("{member} {}", Activity(*service))]
     NotServing { member: NodeName, service: Service },
-    /// A leader relies on fewer grantors than the cluster has.
     #[error("{member} has not granted the latest lease of {election} to {leader}")]
     NotRenewed { election: ElectionName, leader: NodeName, member: NodeName },
-    /// The same, and it never will: the leader asks for longer leases than this grantor gives, and
-    /// renews them.
     #[error(
         "{member} grants no lease longer than {}, and {leader}, which leads {election}, renews a \
          lease of {}: {member} never grants it",
@@ -88,7 +81,6 @@ pub enum Unsafe {
         longest: Duration,
         lease: Duration,
     },
-    /// The same, but nobody has seen the leader renew: it may be gone, and then the lease ends.
     #[error(
         "{member} grants no lease longer than {}, and {leader} leads {election} with a lease of \
          {}, which ends in {} unless {leader} renews it",
@@ -102,7 +94,6 @@ pub enum Unsafe {
         lease: Duration,
         remaining: Duration,
     },
-    /// The same, and it is going to: its lease-max was raised.
     #[error(
         "{member} grants no lease longer than {} for {} more, because its lease-max was raised and \
          longer leases that other grantors may have forgotten must end first, and {leader} leads \
@@ -116,8 +107,6 @@ pub enum Unsafe {
         raising: Raising,
         lease: Duration,
     },
-    /// So many grantors have lost their memory that none of them can read the fences from a quorum
-    /// of others.
     #[error(
         "{} lost the memory or never had one, and the other nodes are no quorum to read the fences \
          from: these nodes never grant again",
@@ -127,7 +116,7 @@ pub enum Unsafe {
 }
 
 impl Unsafe {
-    /// Whether it lasts until somebody does something about it.
+    /// Whether the obstacle lasts until an operator acts.
     #[must_use]
     pub const fn is_for_ever(&self) -> bool {
         matches!(self, Self::TooLong { .. } | Self::Lost { .. })
@@ -192,7 +181,7 @@ impl Unsafe {
         }
     }
 
-    /// Whether it is the same obstacle, though times may have passed.
+    /// Whether `other` is the same obstacle, though times may have passed.
     #[must_use]
     pub fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
@@ -247,7 +236,7 @@ impl fmt::Display for Activity {
     }
 }
 
-/// A span as people write it: whole units, or two digits behind the point.
+/// A span for people: whole units, or two digits behind the point.
 struct Span(Duration);
 
 impl fmt::Display for Span {
@@ -260,7 +249,7 @@ impl fmt::Display for Span {
 }
 
 impl Survey {
-    /// The obstacle that `member` is silent.
+    /// The obstacle of a silent `member`.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
         let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
@@ -273,11 +262,11 @@ impl Survey {
         }
     }
 
-    /// Why restarting another grantor now could cost a leadership; `None` if it could not:
-    /// every grantor serves, and every leader has its latest lease from all of them.
+    /// The reason why a restart of another grantor now could cost a leadership; `None` if every
+    /// grantor serves, and every leader has its latest lease from all of them.
     ///
-    /// `before` is the look before this one. Only two looks show that a leader renews, and without
-    /// that its lease is waited out, however long it is.
+    /// `before` is the survey before this one. Only two surveys show that a leader renews, and
+    /// without that its lease is waited out, however long it is.
     #[must_use]
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
@@ -326,8 +315,8 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are comparable within one life. A life with a higher fence than another leads,
-        // or is about to.
+        // Starts are comparable within one life. A life with a higher fence than another leads, or
+        // is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
@@ -359,8 +348,8 @@ impl Survey {
     }
 }
 
-/// Whether some member has granted to `holder` again between two looks. Two members are not
-/// compared: one may have missed what the other one granted long ago.
+/// Whether some member has granted to `holder` again between two surveys. Two members are not
+/// compared: one may have missed a grant of the other from long ago.
 fn has_renewed(
     holder: &Holder,
     before: &BTreeMap<NodeName, Option<Holder>>,
@@ -374,10 +363,10 @@ fn has_renewed(
     })
 }
 
-/// Asks every member for its elections and what it holds of each, from sockets of its own on
-/// `from`. Takes a few round trips for each election, longer when somebody is silent: who leaves
-/// one question unanswered is asked no more. The keys must allow to ask of all elections. Cancel
-/// safe.
+/// Asks every member for its elections and its grant in each, from sockets of its own on `from`.
+/// Takes a few round trips for each election, longer when a member is silent: the survey asks a
+/// member no more after one unanswered question. The keys must allow questions about all elections.
+/// Cancel safe.
 pub async fn survey(
     config: &Checked,
     keys: Option<&Keys>,
@@ -412,7 +401,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // The service may have changed since the names were asked for; the worse one counts.
+            // The service may have changed since the question for names; the worse one counts.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
@@ -426,10 +415,10 @@ pub async fn survey(
     Ok(Survey { members, elections, longest, raising, differing, unresolved, config })
 }
 
-/// Asks every member what it knows of one election, from sockets of its own on `from`. Takes a few
-/// round trips, longer when somebody is silent; waits [`Briefly`](NameServers::Briefly) for name
-/// servers. A member to which the system cannot send counts as silent; an error says that there is
-/// no socket. Cancel safe.
+/// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
+/// longer when a member is silent; waits [`Briefly`](NameServers::Briefly) for name servers. A
+/// member to which the system cannot send counts as silent; an error says that there is no socket.
+/// Cancel safe.
 pub async fn ask(
     config: &Checked,
     keys: Option<&Keys>,
@@ -453,17 +442,16 @@ pub async fn ask(
     Ok(Seen { states, differing: differing(&voices), unresolved: unresolved(&voices) })
 }
 
-/// A member, and from where it is asked.
 struct Voice {
     nth: usize,
     member: Member,
     asker: Asker,
 }
 
-/// How a member does, and what else it says; `None` of a silent one.
+/// The service of a member, and the rest of its answer; `None` for a silent one.
 type Reply<T> = io::Result<Option<(Service, T)>>;
 
-/// Asks all members at once, each by `ask`. In the order of their list.
+/// Asks all members at once, each by `ask`; returns the answers in the order of the list.
 async fn side_by_side<T: Send + 'static, A>(
     config: &Checked,
     keys: Option<&Keys>,
@@ -495,7 +483,6 @@ where
     Ok(all)
 }
 
-/// Asks one member for the elections that it knows of.
 async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     let mut names = BTreeSet::new();
     let mut after = None;
@@ -511,7 +498,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
         };
         let last = listed.names.last().cloned();
         names.extend(listed.names);
-        // A member that says there are more after those, and has none, is not asked again.
+        // Ask a member no more that announces more names, and has none.
         if !listed.more || last <= after {
             return Ok(Some((listed.service, names)));
         }
@@ -562,7 +549,7 @@ mod tests {
         name.parse().unwrap()
     }
 
-    /// Three members that serve, and what they hold of one election.
+    /// Three serving members, and their holders of one election.
     fn survey_of(grants: [Option<Holder>; 3]) -> Survey {
         let names = ["a", "b", "c"].map(name);
         let member = |name: &NodeName| {
@@ -581,7 +568,8 @@ mod tests {
         }
     }
 
-    /// A member that lags behind may do so because another one is silent or fails: those first.
+    /// A member that lags behind may do so because another one is silent or fails: those come
+    /// first.
     #[test]
     fn silent_members_come_before_late_leases() {
         let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
@@ -604,7 +592,7 @@ mod tests {
         assert!(said(&survey).is_some(), "a grantor without a grant is late, too");
     }
 
-    /// However little is left of a lease, its length is told as it is.
+    /// The text gives the length of a lease as it is, however little is left of it.
     #[test]
     fn short_maximum_never_grants() {
         let look = |starts: [u64; 2]| {
@@ -625,8 +613,8 @@ mod tests {
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
     }
 
-    /// A member that was restarted with a shorter lease-max remembers what it granted before, and
-    /// will not renew it.
+    /// A member restarted with a shorter lease-max remembers earlier grants, and will not renew
+    /// them.
     #[test]
     fn grants_before_shorter_maximum_expire() {
         let look = |start| {
@@ -664,7 +652,7 @@ mod tests {
         }
         let again = later.obstacle(Some(&now)).unwrap();
         assert!(!again.is_for_ever() && again.is_as(&why), "{again}");
-        // A grant that only one look saw, because the member was silent in the other, proves no
+        // A grant that only one survey saw, because the member was silent in the other, proves no
         // renewal.
         let mut less = longest(survey_of([None, Some(holder("p", 1)), None]));
         let election = "e".parse().unwrap();
@@ -703,7 +691,7 @@ mod tests {
         assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
     }
 
-    /// Each of two that lost their memory waits for the other one, for good.
+    /// Each of two members that lost their memory waits for the other one, for good.
     #[test]
     fn lost_quorum_never_grants_again() {
         let mut survey = survey_of([None, None, None]);
@@ -761,7 +749,7 @@ mod tests {
             }
             () = member => unreachable!("it answers for ever"),
         };
-        // A slow member may have the last ones still before it.
+        // A slow member may not have handled the last questions yet.
         let socket = socket.into_std().unwrap();
         while socket.recv_from(&mut [0; DATAGRAM_MAX]).is_ok() {
             questions += 1;
@@ -774,7 +762,7 @@ mod tests {
         Message::from(Listed { start, service: Service::Serving, names, more })
     }
 
-    /// A member that was silent once is not waited for again for each of its elections.
+    /// The survey does not wait for a silent member again for each of its elections.
     #[tokio::test]
     async fn silent_member_is_asked_once() {
         let (seen, questions) = look_at(|_, question| match question {
@@ -786,7 +774,7 @@ mod tests {
         .await;
         assert_eq!((seen.members[&name("a")], questions), (None, 1 + u64::from(TRIES)));
         assert_eq!(seen.obstacle(None).unwrap().to_string(), "a does not answer");
-        // The same of one that ends while its elections are listed.
+        // The same holds for a member that ends while its elections are listed.
         let (seen, _) = look_at(|nth, question| match question {
             Message::Grantor(ToGrantor::List(list)) if nth == 1 => {
                 Some(listed(list.start, &["e"], true))

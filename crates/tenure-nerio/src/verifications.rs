@@ -4,29 +4,27 @@ use tenure_core::nerio::{Question, Who};
 use tenure_core::{ElectionName, Fence, Time};
 use tokio::sync::mpsc;
 
-/// The answer to a verification.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
     Leads { who: Who, until: Time, fence: Option<Fence> },
     DoesNotLead { by: Who },
 }
 
-/// The channel to a caller that waits.
 type Reply = mpsc::UnboundedSender<Proof>;
 
-/// The most questions of one caller that are remembered. A caller asks again every two round trips
-/// at the soonest; an answer that is later than sixteen of them is no use.
+/// Most questions remembered for one caller. A caller asks again every two round trips at the
+/// soonest; an answer later than sixteen of them is of no use.
 const QUESTIONS_MAX: usize = 16;
 
-/// Callers that wait for an answer, each with its question.
+/// Waiting callers, each with its question.
 #[derive(Default)]
 pub(crate) struct Proofs {
     waiting: Vec<(ElectionName, Question, Reply)>,
 }
 
 impl Proofs {
-    /// Adds a question of a caller whether a leader leads. A caller may ask more than once, and
-    /// takes the first answer to any of its questions.
+    /// Adds a caller's question to a leader. A caller may ask more than once, and takes the first
+    /// answer to any of its questions.
     pub(crate) fn wait(&mut self, election: &ElectionName, question: Question, reply: Reply) {
         self.waiting.retain(|(.., reply)| !reply.is_closed());
         let own = |waits: &(ElectionName, Question, Reply)| waits.2.same_channel(&reply);
@@ -89,7 +87,7 @@ mod tests {
         assert_eq!(proofs.waiting.len(), 1, "those who have gone are forgotten");
     }
 
-    /// With long patience and a leader that is silent.
+    /// A caller with long patience asks a silent leader.
     #[test]
     fn last_questions_are_kept() {
         let billing: ElectionName = "billing".parse().unwrap();

@@ -1,12 +1,12 @@
-//! A process that may open no more files is told so. A test of its own: the limit is the process's.
+//! Errors of a process that may open no more files. A test of its own: the limit is the process's.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tenure_nerio::{Config, Member, Node, StartError};
 
-/// How many more files than now this process may have open. The limit is one of their numbers, and
-/// whoever started this process may have left some open with high ones.
+/// Number of further files that this process may open. The limit is a file number, and the caller
+/// of this process may have left files with high numbers open.
 fn leave(room: usize) {
     let is_free = |number: &u64| !std::path::Path::new(&format!("/proc/self/fd/{number}")).exists();
     let mut limit = getrlimit(Resource::Nofile);

@@ -18,7 +18,7 @@ fn open(path: &Path, opening: Opening) -> Result<(StateDir, Recovered), MemoryEr
     StateDir::open(path, opening, &grantor("orders", "a"))
 }
 
-/// The refusal, with the temporary directory in it written as `/T`.
+/// The text of the refusal, with `/T` in place of the temporary directory.
 fn refusal(parent: &TempDir, path: &Path, opening: Opening) -> String {
     match open(path, opening) {
         Err(error) => error.to_string().replace(parent.path().to_str().unwrap(), "/T"),
@@ -49,7 +49,7 @@ fn directory_is_private() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere() {
+fn missing_paths() {
     let parent = tempfile::tempdir().unwrap();
     let at = |name: &str| parent.path().join(name);
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_directory_of_another_grantor() {
 }
 
 #[test]
-fn a_directory_that_is_not_new() {
+fn old_directories() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let (state, recovered) = open(&path, Opening::Existing).unwrap();
@@ -177,7 +177,7 @@ fn a_directory_that_is_not_new() {
 }
 
 #[test]
-fn files_that_are_not_ours() {
+fn foreign_files() {
     let parent = tempfile::tempdir().unwrap();
     let path = used(&parent);
     let identity = path.join("identity");
@@ -268,7 +268,7 @@ fn pipe_does_not_hang() {
 }
 
 #[test]
-fn what_cannot_be_brought_about_here() {
+fn remaining_messages() {
     let source = || std::io::Error::from_raw_os_error(2);
     let boot =
         StateError::Boot { path: "/proc/sys/kernel/random/boot_id".into(), source: source() };

@@ -1,5 +1,5 @@
-//! The state directory under real processes: one at a time, killed at any moment, and refused
-//! room by the system.
+//! The state directory under real processes: one at a time, killed at any moment, and denied room
+//! by the system.
 //!
 //! The other process is this test binary again: it runs only [`as_child`], in the part that
 //! `TENURE_STATE_TEST` names.
@@ -58,10 +58,10 @@ fn grant(election: &str, number: u64) -> GrantRecord {
     }
 }
 
-/// Longer than a child takes for anything on a machine that is still of use.
+/// Longer than a child needs on any usable machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A child that is killed and waited for, whatever happens.
+/// A child that is killed and waited for in every case.
 struct Other {
     child: Child,
     lines: Receiver<String>,
@@ -79,7 +79,7 @@ impl Other {
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (said, lines) = mpsc::sync_channel(1_000);
-        // Until the child ends, or is not listened to any more.
+        // The thread ends with the child, or with the reader.
         thread::spawn(move || out.lines().try_for_each(|line| said.send(line.unwrap())));
         Self { child, lines }
     }
@@ -88,7 +88,7 @@ impl Other {
         Self::start(Command::new(env::current_exe().unwrap()), part, path)
     }
 
-    /// The next line the child meant for us; `None` when it has ended.
+    /// The child's next line for us; `None` when it has ended.
     fn line(&mut self) -> Option<String> {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
@@ -163,7 +163,7 @@ fn second_process_is_refused() {
     fs::remove_file(path.join("lock")).unwrap();
     assert_eq!(refusal(), text("another process"));
     other.kill();
-    // A stale pid is nobody's.
+    // A stale pid belongs to no process.
     fs::write(path.join("lock"), "4194305\n").unwrap();
     let (state, _) = open(&path, Opening::Existing).unwrap();
     assert_eq!(refusal(), text(&format!("this process ({}) already", std::process::id())));
@@ -219,8 +219,8 @@ fn write_for_ever(path: &Path, first: u64) {
     }
 }
 
-/// Every entry is the last one whose write had returned, or that of the one write that was going
-/// on; and the reserve is not below the last one that was durable.
+/// Every entry is that of the last returned write, or of the one write under way; and the reserve
+/// is not below the last durable one.
 #[test]
 fn killed_writer_forgets_nothing() {
     let parent = tempfile::tempdir().unwrap();
@@ -327,7 +327,7 @@ fn billing(number: u64) -> Record {
 }
 
 fn no_room(path: &Path) {
-    // The limit leaves an error then, and no signal.
+    // Without its signal, the limit causes an error.
     take_signals();
     let (mut state, recovered) = open(path, Opening::New).unwrap();
     state.write(&identity(&recovered)).unwrap();
@@ -337,7 +337,8 @@ fn no_room(path: &Path) {
     no_room_for_the_identity(state);
 }
 
-/// Not even the head of the table, and then no chunk behind it: a restart waits as before.
+/// There is no room even for the head of the table, and then none for the chunk behind it: a
+/// restart waits as before.
 fn no_room_for_the_first_grant(mut state: StateDir) -> StateDir {
     for room in [0, 100, 4096] {
         limit(Some(room));
@@ -365,7 +366,7 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
         assert_eq!(grants, Grants::SameBoot(vec![grant("billing", 1)]), "cut {cut}");
         state = restarted;
     }
-    // The next one goes there again, and not over the one that counts, which would be cut here.
+    // The next write goes there again, and not over the valid entry, which would be cut here.
     limit(Some(4096 + 30));
     refused(&mut state, &billing(2), "grants");
     limit(Some(4096 + 512 + 30));
@@ -377,7 +378,7 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
     state
 }
 
-/// The elections that are held go on without the one there is no room for.
+/// Held elections go on without the one for which there is no room.
 fn no_room_for_another_election(mut state: StateDir) -> StateDir {
     for number in 0..63 {
         state.write(&grant(&format!("other/{number:02}"), 4).into()).unwrap();

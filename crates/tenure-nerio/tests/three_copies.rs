@@ -1,4 +1,4 @@
-//! `examples/three_copies.rs` as it stands: three of it, killed, stopped and started again.
+//! `examples/three_copies.rs` unchanged: three copies, killed, stopped and started again.
 #![allow(clippy::unwrap_used, reason = "a test, though without #[test]")]
 #![allow(clippy::print_stdout, reason = "a test that fails shows what was done")]
 
@@ -21,7 +21,7 @@ use tenure_testkit::processes::{Members, wait};
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn main() -> ExitCode {
-    // A copy of the program.
+    // The process is a copy of the program.
     if std::env::var_os("HTTP").is_some() {
         return match example::main() {
             Ok(()) => ExitCode::SUCCESS,
@@ -94,7 +94,7 @@ impl Copies {
         answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
     }
 
-    /// The leader by all of these copies, once that is not `other`.
+    /// The leader that all these copies name, once it is not `other`.
     fn leader(&self, asked: &[&str], other: Option<&str>) -> &'static str {
         wait::eventually("all say who leads", || {
             let told: Vec<_> = asked.iter().map(|name| self.get(name, "/leader")).collect();
@@ -104,13 +104,13 @@ impl Copies {
         })
     }
 
-    /// The fences of what was done, in that order.
+    /// The fences of all acts, in order.
     fn fences(&self) -> Vec<u64> {
         let acts = fs::read_to_string(self.path("acts")).unwrap();
         acts.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
     }
 
-    /// The newest of them; 0 before the first.
+    /// The newest fence; 0 before the first.
     fn newest(&self) -> u64 {
         self.fences().into_iter().max().unwrap_or(0)
     }
@@ -168,7 +168,7 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     copies.acts_after(before);
 
     let fences = copies.fences();
-    // A process that is stopped between asking and acting does one act late, and no more.
+    // A process that is stopped between question and act does one late act, and no more.
     let is_late = |nth: &usize| fences[..*nth].iter().any(|before| *before > fences[*nth]);
     let mut late: Vec<u64> = (0..fences.len()).filter(is_late).map(|nth| fences[nth]).collect();
     late.sort_unstable();

@@ -1,6 +1,7 @@
-//! The worlds of all protocols, compiled into this crate: programs and tests that play them link to
-//! that, in builds that share what is generic (those with debug assertions), instead of compiling
-//! them again. Unit tests play few, and an optimized program compiles its own anyway.
+//! Compiles the worlds of all protocols into this crate, so that programs and tests that play them
+//! link to this code in builds with shared generics (those with debug assertions), instead of
+//! compiling it again. Unit tests play few worlds, and an optimized program compiles its own copy
+//! anyway.
 
 use crate::shrink::{SmallFailure, shrink};
 use crate::sweep::{CountsOf, Outcome, Sweep};

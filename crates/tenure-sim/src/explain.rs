@@ -1,5 +1,5 @@
-//! A failure as people read it: what is violated, in which world, after which faults; every event
-//! on one line; a picture; and the command that shows it again.
+//! A failure for people: the violation, the world, the faults before it, every event on one line, a
+//! picture, and the command that shows it again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -13,13 +13,12 @@ use crate::world::World;
 use crate::world::clock::TRUE_RATE;
 use crate::world::fault::{Fault, Kind};
 
-/// A world that ran again with everything written down.
+/// A recorded second run of a world.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The plan of the world, in one line.
     pub plan: String,
     pub violation: Option<Violation>,
-    /// A line for each event.
     pub lines: Vec<String>,
     pub timeline: Timeline,
     /// Faults and commands in order, with their true time.
@@ -27,7 +26,7 @@ pub struct Replay {
     pub events: u64,
 }
 
-/// Runs the world of `seed` again, with everything written down.
+/// Runs the world of `seed` again, recording everything.
 #[must_use]
 pub fn replay<S: Source>(source: &S, seed: u64, only: Option<BTreeSet<Fault>>) -> Replay {
     let plan = source.plan(seed);
@@ -70,7 +69,7 @@ fn lanes<S: Scenario>(plan: &PlanOf<S>) -> Vec<Lane> {
     lane.collect()
 }
 
-/// The command that shows the same again.
+/// The command that replays this world.
 #[must_use]
 pub fn command<S: Source>(source: &S, seed: u64, only: &BTreeSet<Fault>) -> String {
     let only: Vec<String> = only.iter().map(ToString::to_string).collect();
@@ -78,7 +77,7 @@ pub fn command<S: Source>(source: &S, seed: u64, only: &BTreeSet<Fault>) -> Stri
 }
 
 impl Replay {
-    /// All of it as text, with at most so many lines of the trace: its end.
+    /// The replay as text, with the last `most` lines of the trace.
     #[must_use]
     pub fn text(&self, most: usize) -> String {
         let mut text = format!("world: {}\n", self.plan);

@@ -51,8 +51,9 @@ pub mod violation;
 pub mod voter;
 pub mod world;
 
-/// Hands each protocol that has worlds to the macro `$then`: its module here and in the core, its
-/// name, and what it is. The command line, and the tests of all protocols, are made from it.
+/// Passes each protocol with worlds to the macro `$then`: its module here and in the core, its
+/// name, and a description. The command line and the tests of all protocols are made from this
+/// list.
 #[macro_export]
 macro_rules! protocols {
     ($then:ident) => {

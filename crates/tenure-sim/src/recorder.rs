@@ -1,8 +1,8 @@
-//! Record of a run for people: a line for each event, and shapes for a picture.
+//! A run for people: a line for each event, and shapes for a picture.
 
 use crate::timeline::{Arrow, Lane, Mark, Span, SpanKind, Timeline};
 
-/// Legend of the lines of a trace.
+/// The legend of a trace.
 pub const LEGEND: &str = "\
 legend: seconds of true time, node, then
   [local clock in seconds] input    what a core is given: a message with its sender, a timeout,
@@ -11,7 +11,6 @@ legend: seconds of true time, node, then
           lost                      the message above never arrives
   anything else                     what the world does to a node";
 
-/// Collects lines and shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     names: Vec<String>,
@@ -19,51 +18,50 @@ pub struct Recorder {
     arrows: Vec<Arrow>,
     spans: Vec<Span>,
     marks: Vec<Mark>,
-    /// Since when each node is out.
+    /// Time since which each node is out.
     out: Vec<Option<u64>>,
 }
 
 impl Recorder {
-    /// Nothing has happened yet.
+    /// An empty record.
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
         let out = vec![None; names.len()];
         Self { names, out, ..Self::default() }
     }
 
-    /// Adds a line about a node.
     pub fn line(&mut self, at: u64, node: usize, line: String) {
         let name = &self.names[node];
         self.lines.push(format!("{:>12.6} {name:<3} {line}", at as f64 / 1e9));
     }
 
-    /// A message leaves. The answer names it.
+    /// Records a message that leaves, and returns its number.
     pub fn sent(&mut self, from: usize, to: usize, sent: u64, label: String) -> usize {
         self.arrows.push(Arrow { from, sent, to, arrived: None, label });
         self.arrows.len() - 1
     }
 
-    /// A message arrives.
+    /// Records the arrival of a message.
     pub fn arrived(&mut self, arrow: usize, at: u64) {
         if let Some(arrow) = self.arrows.get_mut(arrow) {
             arrow.arrived.get_or_insert(at);
         }
     }
 
-    /// The process of a node ends.
+    /// Records the end of a node's process.
     pub fn out(&mut self, node: usize, at: u64) {
         self.out[node] = Some(at);
         self.marks.push(Mark { lane: node, at, label: "ends".to_owned() });
     }
 
-    /// A process runs there again.
+    /// Records the restart of a node's process.
     pub fn back(&mut self, node: usize, at: u64) {
         if let Some(from) = self.out[node].take() {
             self.span(node, SpanKind::Down, from, at);
         }
     }
 
-    /// A process stands still.
+    /// Records that a process stands still.
     pub fn stopped(&mut self, node: usize, at: u64, until: u64) {
         self.span(node, SpanKind::Paused, at, until);
     }
@@ -75,13 +73,12 @@ impl Recorder {
         self.spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 
-    /// The lines so far.
     #[must_use]
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
 
-    /// The shapes so far, up to the true time `end`, on the given lanes.
+    /// The shapes up to the true time `end`, on the given lanes.
     #[must_use]
     pub fn timeline(mut self, title: String, lanes: Vec<Lane>, end: u64) -> Timeline {
         for node in 0..self.out.len() {

@@ -1,8 +1,8 @@
-//! Draws: everything that is left to chance comes from one seed.
+//! Draws: every random choice comes from one seed.
 
 use std::ops::Range;
 
-/// The finaliser of SplitMix64: one draw for each number that goes in.
+/// The finaliser of SplitMix64: one draw for each number.
 #[must_use]
 pub const fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -16,13 +16,12 @@ pub const fn mix(number: u64) -> u64 {
 pub struct Rng(u64);
 
 impl Rng {
-    /// The stream of `seed` for one purpose; streams of different purposes are unrelated.
+    /// The stream of `seed` for one purpose; streams of different purposes are independent.
     #[must_use]
     pub const fn new(seed: u64, purpose: u64) -> Self {
         Self(mix(seed ^ mix(purpose)))
     }
 
-    /// The next draw.
     pub const fn next(&mut self) -> u64 {
         let draw = mix(self.0);
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -39,7 +38,7 @@ impl Rng {
         usize::try_from(self.within(0..bound as u64)).unwrap_or(0)
     }
 
-    /// A drawn element of `choices`, which must not be empty.
+    /// A random element of `choices`, which must not be empty.
     pub fn choose<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())].clone()
     }

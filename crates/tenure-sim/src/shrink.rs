@@ -1,4 +1,4 @@
-//! Making a failure small: the same violation with as little going wrong as possible.
+//! Makes a failure small: the same violation with as few faults as possible.
 
 use std::collections::BTreeSet;
 
@@ -6,31 +6,31 @@ use crate::sweep::{Source, run, world};
 use crate::violation::Violation;
 use crate::world::fault::{Fault, Kind};
 
-/// A failure, and what is needed for it.
+/// A failure, and the faults that it needs.
 #[derive(Clone, Debug)]
 pub struct SmallFailure {
-    /// Faults and commands of the smaller failure; nothing else happens in it.
+    /// Faults and commands of the smaller failure; it has no others.
     pub only: BTreeSet<Fault>,
     pub violation: Violation,
-    /// How many faults and commands there were before.
+    /// Number of faults and commands before.
     pub before: usize,
-    /// How many worlds were tried.
+    /// Number of tried worlds.
     pub tried: usize,
 }
 
 struct Shrinker<'a, S> {
     source: &'a S,
     seed: u64,
-    /// In the order in which they struck.
+    /// Faults in the order in which they struck.
     kept: Vec<Fault>,
     violation: Violation,
     tried: usize,
-    /// How many events may still be spent.
+    /// Remaining budget of events.
     events: u64,
 }
 
-/// Leaves out of the world of `seed` whatever is not needed for a violation of the same property,
-/// the earliest first; spends about so many events on it.
+/// Removes faults from the world of `seed` that a violation of the same property does not need, the
+/// earliest first, within about `events` events.
 #[must_use]
 pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u64) -> SmallFailure {
     let mut first = world::<S::Scenario>(source.plan(seed), None);
@@ -47,7 +47,7 @@ pub fn shrink<S: Source>(source: &S, seed: u64, violation: Violation, events: u6
 }
 
 impl<S: Source> Shrinker<'_, S> {
-    /// Leaves everything out that `drop` names, if the violation stays.
+    /// Removes the faults that `drop` names, if the violation stays.
     fn without(&mut self, drop: impl Fn(&Fault) -> bool) -> bool {
         let rest: Vec<Fault> = self.kept.iter().copied().filter(|fault| !drop(fault)).collect();
         rest.len() < self.kept.len() && self.holds(rest)
@@ -64,7 +64,7 @@ impl<S: Source> Shrinker<'_, S> {
         self.events = self.events.saturating_sub(world.events());
         match done {
             Err(violation) if violation.resembles(&self.violation) => {
-                // Faults that have not struck until then are not needed either.
+                // Faults that have not struck by then are not needed either.
                 let struck: BTreeSet<Fault> =
                     world.fate().struck().iter().map(|(_, fault)| *fault).collect();
                 self.kept = faults.into_iter().filter(|fault| struck.contains(fault)).collect();
@@ -75,7 +75,7 @@ impl<S: Source> Shrinker<'_, S> {
         }
     }
 
-    /// Leaves out ever smaller pieces, down to single faults, until none can be left out.
+    /// Removes ever smaller pieces, down to single faults, until none can be removed.
     fn halve(&mut self) {
         let mut size = self.kept.len().div_ceil(2);
         while size > 0 && self.events > 0 {

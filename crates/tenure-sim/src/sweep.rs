@@ -1,4 +1,4 @@
-//! Many worlds, over the cores of the machine.
+//! Runs many worlds on the cores of the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,30 +9,29 @@ use crate::violation::Violation;
 use crate::world::fault::{Fault, Kind};
 use crate::world::{System, World};
 
-/// Source of the worlds of one protocol.
+/// The source of a protocol's worlds.
 pub trait Source: Copy + Sync {
     type Scenario: Scenario;
 
     /// Name on the command line.
     const NAME: &'static str;
 
-    /// The plan of a seed.
     fn plan(&self, seed: u64) -> PlanOf<Self::Scenario>;
 
-    /// Other flags of the command that shows a world again.
+    /// Other flags of the command that replays a world.
     fn flags(&self) -> String {
         format!(" --protocol {}", Self::NAME)
     }
 
-    /// The same with clocks beyond their bound, if there are such worlds.
+    /// The same source with clocks beyond their bound, if it has such worlds.
     #[must_use]
     fn with_broken_clocks(self) -> Option<Self> {
         None
     }
 }
 
-/// Declares the worlds of a scenario for which a seed decides everything: the scenario, its name on
-/// the command line, and the function that draws a plan.
+/// Declares worlds that a seed determines: the scenario, its name on the command line, and the
+/// function that draws a plan.
 #[macro_export]
 macro_rules! worlds {
     ($(#[$of:meta])* $scenario:ty, $name:literal, $draw:path) => {
@@ -52,40 +51,38 @@ macro_rules! worlds {
     };
 }
 
-/// How much has happened in worlds of a source.
+/// Event counts in worlds of a source.
 pub type CountsOf<S> = Counts<<<S as Source>::Scenario as Scenario>::Counts>;
 
-/// A sweep: which worlds to run.
+/// A sweep over worlds.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep<S> {
-    /// The seed of the first world; the others follow.
+    /// Seed of the first world; the others follow.
     pub first: u64,
-    /// At most so many worlds.
+    /// Largest number of worlds.
     pub worlds: u64,
-    /// No world begins after so many events.
+    /// No world begins after this many events.
     pub events: u64,
     pub source: S,
-    /// On so many threads, one world at a time on each.
+    /// Number of threads, with one world at a time on each.
     pub threads: usize,
 }
 
-/// Outcome of a sweep, the same on any number of threads.
+/// The outcome of a sweep, the same on any number of threads.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome<C> {
-    /// Worlds that were run to their end.
+    /// Number of worlds that ran to their end.
     pub worlds: u64,
-    /// The seed after the last of them.
+    /// Seed after the last of them.
     pub next: u64,
-    /// Everything that happened in them.
     pub events: u64,
     pub counts: C,
-    /// How many of each kind of fault.
     pub faults: [u64; Kind::ALL.len()],
     /// The violation with the lowest seed.
     pub violation: Option<(u64, Violation)>,
 }
 
-/// A world that has come to its end.
+/// The result of a world.
 struct WorldOutcome<C> {
     events: u64,
     counts: C,
@@ -93,22 +90,21 @@ struct WorldOutcome<C> {
     violation: Option<Violation>,
 }
 
-/// How far the threads are.
+/// The progress of all threads.
 struct Progress<C> {
     found: Outcome<C>,
-    /// The seed of the next world that begins.
+    /// Seed of the next world.
     begins: u64,
-    /// Worlds that have ended before one with a lower seed.
+    /// Results of worlds that ended before one with a lower seed.
     early: BTreeMap<u64, WorldOutcome<C>>,
 }
 
-/// A world of a plan.
 #[must_use]
 pub fn world<S: Scenario>(plan: PlanOf<S>, only: Option<BTreeSet<Fault>>) -> World<Run<S>> {
     World::new(plan.conditions.clone(), Run::new(plan), only)
 }
 
-/// Runs a world to its end. A panic of a core is a violation, too.
+/// Runs a world to its end. A panic of a core also counts as a violation.
 pub fn run<G: System<Violation = Box<Violation>>>(world: &mut World<G>) -> Result<(), Violation> {
     match catch_unwind(AssertUnwindSafe(|| world.run())) {
         Ok(done) => done.map_err(|violation| *violation),
@@ -126,13 +122,13 @@ pub fn run<G: System<Violation = Box<Violation>>>(world: &mut World<G>) -> Resul
 }
 
 impl<S: Source> Sweep<S> {
-    /// Runs the worlds until they are done, or one of them shows a violation.
+    /// Runs the worlds until all are done, or one shows a violation.
     #[must_use]
     pub fn run(&self) -> Outcome<CountsOf<S>> {
         self.run_telling(|_| {})
     }
 
-    /// The same, and tells after each world what was found so far.
+    /// Like `run`, and passes the findings so far to `tell` after each world.
     #[must_use]
     pub fn run_telling(&self, tell: impl Fn(&Outcome<CountsOf<S>>) + Sync) -> Outcome<CountsOf<S>> {
         let found = Outcome { next: self.first, ..Outcome::default() };
@@ -146,7 +142,7 @@ impl<S: Source> Sweep<S> {
         progress.into_inner().map(|progress| progress.found).unwrap_or_default()
     }
 
-    /// Runs one more world; false if none is wanted any more.
+    /// Runs one more world; returns false when no further world is wanted.
     fn next(
         &self,
         progress: &Mutex<Progress<CountsOf<S>>>,
@@ -169,7 +165,7 @@ impl<S: Source> Sweep<S> {
         let Ok(mut progress) = progress.lock() else { return false };
         let Progress { found, early, .. } = &mut *progress;
         early.insert(seed, ran);
-        // Count worlds in the order of their seeds, so that no thread's speed decides which count.
+        // Count worlds in the order of their seeds, so that the speed of threads changes no result.
         while !self.is_over(found)
             && let Some(ran) = early.remove(&found.next)
         {
@@ -186,7 +182,7 @@ impl<S: Source> Sweep<S> {
         true
     }
 
-    /// Whether the worlds that have ended are enough.
+    /// Whether the finished worlds suffice.
     fn is_over(&self, found: &Outcome<CountsOf<S>>) -> bool {
         found.events >= self.events || found.violation.is_some()
     }

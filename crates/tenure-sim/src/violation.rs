@@ -1,4 +1,4 @@
-//! Something that must not be.
+//! A violation of a property.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use crate::scenario::plan::ELECTIONS;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     pub property: &'static str,
-    /// Where it is written.
+    /// The text that states the property.
     pub source: &'static str,
-    /// When, in true time.
+    /// True time of the violation.
     pub at: u64,
     pub said: String,
 }
 
 impl Violation {
-    /// Whether it is the same sentence about the same property, whatever its names and numbers.
+    /// Whether both violate the same property with the same words, apart from names and numbers.
     #[must_use]
     pub fn resembles(&self, other: &Self) -> bool {
         self.property == other.property && self.words().eq(other.words())
     }
 
-    /// The first words of what was seen, without names and numbers.
+    /// The first words of the evidence, without names and numbers.
     fn words(&self) -> impl Iterator<Item = &str> {
         let is_word = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
         let is_election = |word: &&str| ELECTIONS.contains(word);

@@ -1,5 +1,5 @@
-//! Made-up worlds of ALLCALL: the same seed gives the same bytes, the good core violates nothing,
-//! a bound that does not hold is noticed, and a failure is made small.
+//! Made-up worlds of ALLCALL: one seed gives the same bytes, the good core violates no property, a
+//! broken bound is noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 
@@ -21,7 +21,7 @@ fn same_seed_same_bytes() {
 fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 30 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
-    // A sweep in which little happens proves little.
+    // A sweep with few events proves little.
     let counts = &found.counts.common;
     let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
@@ -30,7 +30,7 @@ fn faults_within_the_model_violate_nothing() {
     assert!(each(counts.lost) > 1 && each(counts.views) > 20, "{found:?}");
     assert!(each(own.void) > 5 && each(own.unconfirmed) > 0 && each(counts.cuts) > 1, "{found:?}");
     assert!(own.beaten > 10 && counts.beside > 10 && own.far > 10 && own.off > 5, "{found:?}");
-    // There is no state directory, and nobody forges.
+    // These worlds have no state directory, and no forged messages.
     for kind in Fault::ALL.into_iter().filter(|kind| !matches!(kind, Fault::Write | Fault::Forged))
     {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
@@ -55,8 +55,8 @@ impl Source for Cuts {
     }
 }
 
-/// Each part has a leader, which the promise for connected nodes notices where it is asked; what it
-/// sees is made small, and its faults show it again.
+/// Each part has a leader, which breaks the promise for connected nodes; the failure is made small,
+/// and its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
     let sweep = suite::worlds(Cuts, 1, 60);
@@ -67,12 +67,12 @@ fn two_leaders_are_noticed() {
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds with several servers, none of which is ever apart: all are connected, nothing is lost,
-/// and a message takes less than H/2.
+/// Worlds with several servers that are never apart: all are connected, no message is lost, and
+/// each takes less than H/2.
 #[derive(Clone, Copy, Debug)]
-struct Routed;
+struct RoutedWorlds;
 
-impl Source for Routed {
+impl Source for RoutedWorlds {
     type Scenario = LeasedLeaders;
 
     const NAME: &'static str = "allcall";
@@ -91,10 +91,10 @@ impl Source for Routed {
 /// The first of 2,000 such worlds in which two participants that had listened together both led.
 #[test]
 fn connected_servers_have_one_leader() {
-    suite::assert_none(&suite::worlds(Routed, 1_921, 1));
+    suite::assert_none(&suite::worlds(RoutedWorlds, 1_921, 1));
 }
 
-/// Worlds that once showed something, each with a sentence.
+/// Worlds that once showed a fault, each with a sentence.
 #[test]
 fn found_worlds_stay_mended() {
     suite::found_worlds_stay_mended(Worlds, include_str!("found_allcall.txt"));

@@ -1,5 +1,5 @@
-//! Made-up worlds of elections on etcd: the same seed gives the same bytes, the good core violates
-//! nothing, clocks beyond the bound are noticed, and a failure is made small.
+//! Made-up worlds of elections on etcd: one seed gives the same bytes, the good core violates no
+//! property, clocks beyond the bound are noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 
@@ -17,7 +17,7 @@ fn same_seed_same_bytes() {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing() {
+fn thread_count_changes_nothing() {
     let all = suite::worlds(Worlds, 18, 12);
     let some = Sweep { events: 60_000, ..all };
     for sweep in [all, some] {
@@ -34,7 +34,7 @@ fn the_number_of_threads_changes_nothing() {
 fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 110 } else { 2_000 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
-    // A sweep in which little happens proves little.
+    // A sweep with few events proves little.
     let counts = &found.counts.common;
     let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
@@ -44,7 +44,7 @@ fn faults_within_the_model_violate_nothing() {
     assert!(each(counts.views) > 5 && each(own.foreign) > 2, "{found:?}");
     assert!(each(own.unsure) > 30 && each(own.refused) > 1, "{found:?}");
     assert!(own.late_keys > 3 && own.restored > 10 && counts.gaps > 3, "{found:?}");
-    // A connection delivers nothing twice, and there is no state directory.
+    // A connection delivers no message twice, and these worlds have no state directory.
     for kind in Kind::ALL
         .into_iter()
         .filter(|kind| !matches!(kind, Kind::Repeat | Kind::Write | Kind::Forged))
@@ -69,8 +69,8 @@ impl Source for FastServers {
     }
 }
 
-/// Clocks beyond the bound are outside the model, and it is seen that they are; what is seen is
-/// made small, and its faults show it again.
+/// Clocks beyond the bound are outside the model, and the checks notice them; the failure is made
+/// small, and its faults show it again.
 #[test]
 fn fast_servers_are_noticed() {
     let sweep = suite::worlds(FastServers, 1, 20);
@@ -80,7 +80,7 @@ fn fast_servers_are_noticed() {
     assert!(small.only.len() * 3 < small.before + 9, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds that once showed something, each with a sentence.
+/// Worlds that once showed a fault, each with a sentence.
 #[test]
 fn found_worlds_stay_mended() {
     suite::found_worlds_stay_mended(Worlds, include_str!("found_etcd.txt"));

@@ -1,5 +1,5 @@
-//! The larger ones of Nerio's smallest clusters: millions of states each, which take minutes where
-//! the machine is busy. All else about them is in `model`.
+//! The larger explorations of Nerio's smallest clusters: millions of states each, which take
+//! minutes on a busy machine. `model` has the rest.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,26 +14,26 @@ mod states;
 use states::{cases, holds};
 
 #[test]
-fn at_both_ends_of_the_drift() {
+fn drift_ends_hold() {
     holds(cases::drift);
 }
 
 #[test]
-fn with_a_reboot_of_a_grantor() {
+fn grantor_reboot_holds() {
     holds(cases::reboot);
 }
 
 #[test]
-fn with_a_lost_state_directory() {
+fn lost_directory_holds() {
     holds(cases::loss);
 }
 
 #[test]
-fn with_a_rebirth_of_a_candidate() {
+fn candidate_rebirth_holds() {
     holds(cases::rebirth);
 }
 
 #[test]
-fn with_a_release_that_comes_again() {
+fn repeated_release_holds() {
     holds(cases::late_release);
 }

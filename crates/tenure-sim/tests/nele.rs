@@ -1,4 +1,4 @@
-//! Made-up worlds of NELE: the same seed gives the same bytes, and the good core violates nothing.
+//! Made-up worlds of NELE: one seed gives the same bytes, and the good core violates no property.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 
@@ -18,7 +18,7 @@ fn same_seed_same_bytes() {
 fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 40 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
-    // A sweep in which little happens proves little.
+    // A sweep with few events proves little.
     let counts = &found.counts.common;
     let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
@@ -28,11 +28,11 @@ fn faults_within_the_model_violate_nothing() {
     assert!(each(own.assigned) > 5 && counts.beside > 10, "{found:?}");
 }
 
-/// Worlds of `at_least_one` that are judged as if only one of a group might lead.
+/// Worlds of `at_least_one`, judged as if only one process of a group might lead.
 #[derive(Clone, Copy, Debug)]
-struct Overlapping;
+struct OverlappingWorlds;
 
-impl Source for Overlapping {
+impl Source for OverlappingWorlds {
     type Scenario = Emergence;
 
     const NAME: &'static str = "nele";
@@ -45,15 +45,15 @@ impl Source for Overlapping {
 }
 
 /// A leader by news alone has no claim, which the judge of claims notices. The failure needs only a
-/// candidacy: shrinking leaves all else out, and the rest shows the failure again.
+/// candidacy: shrinking removes all else, and the rest shows the failure again.
 #[test]
 fn leaders_without_claims_are_noticed() {
-    let sweep = suite::worlds(Overlapping, 1, 100);
+    let sweep = suite::worlds(OverlappingWorlds, 1, 100);
     let small = suite::failures_are_made_small(&sweep, &["A claim is proven by the log"]);
     assert!(small.only.len() <= 2, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds that once showed something, each with a sentence.
+/// Worlds that once showed a fault, each with a sentence.
 #[test]
 fn found_worlds_stay_mended() {
     suite::found_worlds_stay_mended(Worlds, include_str!("found_nele.txt"));

@@ -1,5 +1,5 @@
-//! Made-up worlds of regional voters: the same seed gives the same bytes, the good core violates
-//! nothing, a bound that does not hold is noticed, and a failure is made small.
+//! Made-up worlds of regional voters: one seed gives the same bytes, the good core violates no
+//! property, a broken bound is noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 
@@ -21,7 +21,7 @@ fn same_seed_same_bytes() {
 fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 80 } else { 600 };
     let found = suite::assert_none(&suite::worlds(Worlds, 1, number));
-    // A sweep in which little happens proves little.
+    // A sweep with few events proves little.
     let counts = &found.counts.common;
     let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
@@ -39,11 +39,11 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// Worlds in which each part has a leader, judged as if only one of all might.
+/// Worlds in which each part has a leader, judged as if only one of all might lead.
 #[derive(Clone, Copy, Debug)]
-struct Overlapping;
+struct OverlappingWorlds;
 
-impl Source for Overlapping {
+impl Source for OverlappingWorlds {
     type Scenario = RegionalVoters;
 
     const NAME: &'static str = "voter";
@@ -59,18 +59,18 @@ impl Source for Overlapping {
     }
 }
 
-/// Each part has a leader, which the promise of one notices where it is asked; what it sees is made
-/// small, and its faults show it again.
+/// Each part has a leader, which breaks the promise of one leader; the failure is made small, and
+/// its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
-    let sweep = suite::worlds(Overlapping, 50, 200);
+    let sweep = suite::worlds(OverlappingWorlds, 50, 200);
     let small = suite::failures_are_made_small(&sweep, &["At most one leader"]);
     let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol voter --only "), "{command}");
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds that once showed something, each with a sentence.
+/// Worlds that once showed a fault, each with a sentence.
 #[test]
 fn found_worlds_stay_mended() {
     suite::found_worlds_stay_mended(Worlds, include_str!("found_voter.txt"));

@@ -1,4 +1,4 @@
-//! The made-up world itself: the same seed gives the same bytes, the good core violates nothing,
+//! The made-up world itself: one seed gives the same bytes, the good core violates no property,
 //! clocks beyond their bound are noticed, and a failure is made small.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
@@ -20,7 +20,7 @@ fn same_seed_same_bytes() {
 fn faults_within_the_model_violate_nothing() {
     let number = if cfg!(debug_assertions) { 60 } else { 300 };
     let found = suite::assert_none(&suite::worlds(Worlds::default(), 1, number));
-    // A sweep in which little happens proves little.
+    // A sweep with few events proves little.
     let counts = &found.counts.common;
     let own = &found.counts.own;
     let each = |number: u64| number / found.worlds;
@@ -42,9 +42,9 @@ fn fences_hold_beyond_the_bound() {
 
 /// Worlds whose clocks break their bound, judged as if all kept to it.
 #[derive(Clone, Copy, Debug)]
-struct Unbounded;
+struct UnboundedWorlds;
 
-impl Source for Unbounded {
+impl Source for UnboundedWorlds {
     type Scenario = QuorumLeases;
 
     const NAME: &'static str = "nerio";
@@ -58,7 +58,7 @@ impl Source for Unbounded {
 #[test]
 fn two_leaders_are_noticed() {
     let meant = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
-    let of = |seed: u64| suite::worlds(Unbounded, seed, 1);
+    let of = |seed: u64| suite::worlds(UnboundedWorlds, seed, 1);
     let overlaps = |seed: &u64| {
         let violation = of(*seed).run().violation;
         violation.is_some_and(|(_, violation)| meant.contains(&violation.property))
@@ -68,20 +68,19 @@ fn two_leaders_are_noticed() {
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds that once showed something, each with a sentence.
+/// Worlds that once showed a fault, each with a sentence.
 #[test]
 fn found_worlds_stay_mended() {
     suite::found_worlds_stay_mended(Worlds::default(), include_str!("found_nerio.txt"));
 }
 
-/// The properties of the worlds of a source.
 fn names<S: Source>(_: S) -> Vec<(&'static str, &'static str)> {
     <<S::Scenario as Scenario>::Checks as Checks<S::Scenario>>::names()
 }
 
 /// The page about simulation names every property of each protocol.
 #[test]
-fn the_page_is_complete() {
+fn page_names_every_property() {
     let page = include_str!("../../../docs/simulation.md");
     let mut properties = Vec::new();
     macro_rules! collect {

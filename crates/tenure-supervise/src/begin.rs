@@ -1,7 +1,7 @@
 //! The slow part of a start, on a thread of its own.
 //!
-//! Executing this binary and writing the until file wait for file systems, and a file system may
-//! not answer for hours. The supervisor has signals, control and a lease to look after.
+//! File systems delay executing this binary and writing the until file, and a file system may not
+//! answer for hours. Meanwhile the supervisor must serve signals, control requests and a lease.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,12 +22,12 @@ pub(crate) struct GuardStart {
     pub(crate) until_file: Option<UntilFile>,
 }
 
-/// Brings what [`begin`] came to.
+/// Receives the result of [`begin`].
 pub(crate) type Beginning = oneshot::Receiver<Result<GuardStart, SuperviseError>>;
 
-/// Writes the until file at `path`, if there is one, and spawns `guard`. Once nobody waits for that
-/// any more no guard is spawned and the file is removed; a guard that was being spawned already
-/// starts nothing, because its link has ended.
+/// Writes the until file at `path`, if there is one, and spawns `guard`. Once no caller waits for
+/// that any more, no guard is spawned and the file is removed; a guard that was being spawned
+/// already starts nothing, because its link has ended.
 pub(crate) fn begin(
     mut guard: Command,
     path: Option<PathBuf>,
@@ -48,8 +48,8 @@ pub(crate) fn begin(
                 Err(error) => Err(SuperviseError::setup("starting the guard process", error)),
             });
         done.send(begun).ok();
-        // With it goes our copy of the guard's end of the link: the side that hears the end of that
-        // finds out why.
+        // This drops our copy of the guard's end of the link: the side that sees the end of the
+        // link finds the reason.
         drop(guard);
     };
     thread::Builder::new().name("tenure-begin".to_owned()).spawn(work)?;

@@ -1,9 +1,9 @@
-//! The end of the lease as both supervisor and guard see it: one place, not a queue.
+//! The end of the lease for supervisor and guard: one place, not a queue.
 //!
-//! A guard that was stopped for a while must act on the newest deadline when it continues, and not
-//! on the oldest of those that were sent meanwhile, however many there were. So a deadline is
-//! written over the one before it, in a file that exists in memory only, and what goes over the
-//! link says no more than that there is something to read.
+//! A guard that was stopped for a while must act on the newest deadline when it continues, however
+//! many were sent meanwhile, and not on the oldest of them. So a deadline overwrites the one before
+//! it, in a file that exists in memory only, and the link only reports that there is a deadline to
+//! read.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,25 +12,24 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use tenure_core::Time;
 
-/// The instant in nanoseconds, and all its bits inverted: the kernel does not promise that a read
-/// beside a write sees all of it or nothing.
+/// Bytes of the instant in nanoseconds, and of its inverted bits: the kernel does not promise that
+/// a read beside a write sees all of it or nothing.
 const BYTES: usize = 16;
 
-/// How often a read that saw half a write is repeated. A write takes nanoseconds.
+/// Repetitions of a read that saw half a write. A write takes nanoseconds.
 const ATTEMPTS: u32 = 1_000;
 
-/// The handle of one side to the deadline.
 pub(crate) struct Deadline(OwnedFd);
 
 impl Deadline {
-    /// A new one, which nobody but the holders of its descriptor can reach.
+    /// A new deadline, which only holders of its descriptor can reach.
     pub(crate) fn create(until: Time) -> io::Result<Self> {
         let deadline = Self(memfd()?);
         deadline.set(until)?;
         Ok(deadline)
     }
 
-    /// Puts `until` in the place of the one before. Does not block: the room for it is there.
+    /// Replaces the deadline. Does not block: the file has room for it.
     pub(crate) fn set(&self, until: Time) -> io::Result<()> {
         let nanos = until.as_nanos();
         let mut bytes = [0; BYTES];
@@ -42,7 +41,7 @@ impl Deadline {
         }
     }
 
-    /// The newest one; `None` when there is none that makes sense.
+    /// The newest deadline; `None` if the file has none that makes sense.
     pub(crate) fn newest(&self) -> Option<Time> {
         (0..ATTEMPTS).find_map(|_| self.read())
     }
@@ -58,8 +57,8 @@ impl Deadline {
     }
 }
 
-/// Where programs in memory may not be executed, a file has to say that it never will be; kernels
-/// before 6.3 do not know how to say it.
+/// Where programs in memory may not be executed, the creator of a file must declare that it never
+/// will be; kernels before 6.3 do not know this flag.
 fn memfd() -> rustix::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC;
     match rustix::fs::memfd_create(c"tenure-deadline", flags | MemfdFlags::NOEXEC_SEAL) {

@@ -4,7 +4,7 @@
 //! process by now. A child keeps its id, and that of its group, until it is reaped, and only this
 //! process reaps its children. So children are signalled by id, with their groups, which reaches
 //! every member at once, however fast they fork. Descendants further down are signalled through a
-//! pidfd, after a look at who their parent is.
+//! pidfd, after a check of their parent.
 //!
 //! A group holds descendants only: they belong to sessions that began below this process, and a
 //! group is never in two sessions. Only this process's own group is left alone.
@@ -25,7 +25,7 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
-/// The living and unreaped processes below this one, as far as one look shows them.
+/// Living and unreaped processes below this one, as far as one look shows them.
 struct Tree {
     children: Vec<Pid>,
     deeper: Vec<Descendant>,
@@ -36,8 +36,8 @@ struct Descendant {
     parent: Pid,
 }
 
-/// Sends SIGTERM to everything below this process but `spared` children and what is below them,
-/// and SIGCONT, without which a stopped process would not see it.
+/// Sends SIGTERM to everything below this process but `spared` children and their descendants, and
+/// SIGCONT, without which a stopped process would not see it.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::look(spared)?;
     tree.signal(Signal::TERM);
@@ -45,10 +45,10 @@ pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends SIGKILL to everything below this process but `spared` children and what is below them.
-/// To be repeated until nothing is left.
+/// Sends SIGKILL to everything below this process but `spared` children and their descendants.
+/// Callers repeat this until nothing is left.
 pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
-    // The groups of the children first: that alone nearly always ends everything.
+    // Kill the groups of the children first: that alone nearly always ends everything.
     let children = children(spared)?;
     Tree { children, deeper: Vec::new() }.signal(Signal::KILL);
     Tree::look(spared)?.signal(Signal::KILL);
@@ -56,8 +56,8 @@ pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
 }
 
 /// Reaps the dead among the children that are not `spared`, hands each to `ended`, and returns
-/// whether any child is left. "None" is certain only when it is said twice in a row: a child
-/// that dies during the look can hide another.
+/// whether any child is left. An answer "none" is certain only twice in a row: a child that dies
+/// during the look can hide another.
 pub(crate) fn reap(
     spared: &dyn Fn(Pid) -> bool,
     ended: &mut dyn FnMut(Pid, Ended),
@@ -73,24 +73,23 @@ pub(crate) fn reap(
 pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     let Tree { mut children, deeper } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
-    // Where /proc hides the processes of other users (hidepid), they are told from none by that
-    // they may not be signalled.
+    // If /proc hides the processes of other users (hidepid), a hidden process differs from a
+    // missing one by the refusal of a signal.
     let is_hidden = |pid| test_kill_process(pid) == Err(Errno::PERM);
     children.retain(|pid| Stat::read(*pid).map_or(is_hidden(*pid), |stat| !stat.is_dead(*pid)));
     Ok(children)
 }
 
-/// When `pid` began, in ticks of the kernel.
 pub(crate) fn began(pid: Pid) -> Option<u64> {
     Stat::read(pid).map(|stat| stat.began)
 }
 
-/// The session that `pid` is in; 0 is one that began outside of this process's PID namespace.
+/// The session of `pid`; 0 for a session that began outside of this process's PID namespace.
 pub(crate) fn session(pid: Pid) -> Option<i32> {
     Stat::read(pid).map(|stat| stat.session)
 }
 
-/// Whether this process has a terminal, and another group is in the foreground of it.
+/// Whether this process has a terminal with another group in its foreground.
 pub(crate) fn is_in_background() -> bool {
     Stat::read(getpid()).is_some_and(|stat| stat.is_in_background())
 }
@@ -100,7 +99,7 @@ pub(crate) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
 }
 
-/// Reaps `child` if it is dead; `true` when it is no child any longer.
+/// Reaps `child` if it is dead; true if it is no child any longer.
 pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     match rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::NOHANG)) {
         Ok(Some((pid, status))) => {
@@ -114,7 +113,7 @@ pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     }
 }
 
-/// Fails where `/proc` numbers processes as another PID namespace does: its numbers are those of
+/// Fails if `/proc` numbers processes as another PID namespace does: its numbers belong to
 /// strangers here.
 pub(crate) fn check_proc() -> io::Result<()> {
     static IS_OURS: OnceLock<bool> = OnceLock::new();
@@ -184,12 +183,12 @@ impl Tree {
 }
 
 impl Descendant {
-    /// Signals this process if it still is who it was, and is in none of the `groups` that have
-    /// the signal already: to many programs a second SIGTERM means "at once".
+    /// Signals this process if it is still the same one, and in none of the `groups` that have the
+    /// signal already: to many programs a second SIGTERM means "at once".
     fn signal(&self, signal: Signal, groups: &BTreeSet<i32>) -> rustix::io::Result<()> {
         let pidfd = pidfd_open(self.pid, PidfdFlags::empty())?;
-        // Read after the pidfd was opened: if the number has changed hands since, the pidfd is
-        // that of the dead process and nobody gets the signal.
+        // Read the stat after the pidfd was opened: if the number has changed hands since, the
+        // pidfd belongs to the dead process, and no process gets the signal.
         let Some(stat) = Stat::read(self.pid) else { return Ok(()) };
         let ours = [self.parent, getpid()].iter().any(|pid| pid.as_raw_pid() == stat.parent);
         if !ours || groups.contains(&stat.group) {
@@ -199,14 +198,14 @@ impl Descendant {
     }
 }
 
-/// The group that `pid` is in, if that has a number in this process's PID namespace. A signal to
-/// group 0 would reach this process's own.
+/// The group of `pid`, if it has a number in this process's PID namespace. A signal to group 0
+/// would reach this process's own.
 fn group(pid: Pid) -> Option<Pid> {
     Stat::read(pid).filter(|stat| stat.group > 0).and_then(|stat| Pid::from_raw(stat.group))
 }
 
-/// A process that is gone needs no signal; one that belongs to another user gets none, and is
-/// waited for.
+/// Drops the error: a process that is gone needs no signal, and a process of another user gets
+/// none, but is waited for.
 fn sent(result: rustix::io::Result<()>) {
     match result {
         Ok(()) | Err(_) => {}
@@ -219,7 +218,7 @@ fn children_of(pid: Pid) -> io::Result<Vec<Pid>> {
         let task = task?.path();
         let list = match fs::read_to_string(task.join("children")) {
             Ok(list) => list,
-            // A thread that ended meanwhile; its children are another thread's.
+            // The thread ended meanwhile; its children belong to another thread.
             Err(_) if pid != getpid() || !task.exists() => continue,
             Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
             Err(error) => return Err(error),
@@ -238,10 +237,11 @@ struct Stat {
     parent: i32,
     group: i32,
     session: i32,
-    /// The group in the foreground of its terminal, -1 without one.
+    /// Group in the foreground of its terminal, -1 without one.
     foreground: i32,
     flags: u32,
-    /// When it began, in ticks since the machine started: with its number, who it is.
+    /// Begin of the process, in ticks since the machine started: identifies it together with its
+    /// number.
     began: u64,
 }
 
@@ -249,7 +249,7 @@ impl Stat {
     /// `PF_EXITING` of the kernel.
     const ENDING: u32 = 4;
 
-    /// Other threads may live when the first thread of a process has ended.
+    /// Whether every thread has ended: others may live when the first has ended.
     fn is_dead(&self, pid: Pid) -> bool {
         let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
         matches!(self.state, 'Z' | 'X') && threads() <= 1
@@ -263,7 +263,8 @@ impl Stat {
         Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The name of the process is in parentheses and may hold anything, parentheses included.
+    /// Parses a line. The name of the process is in parentheses and may hold anything, parentheses
+    /// included.
     fn parse(line: &[u8]) -> Option<Self> {
         let name_end = line.iter().rposition(|byte| *byte == b')')?;
         let mut fields = std::str::from_utf8(line.get(name_end + 1..)?).ok()?.split(' ').skip(1);

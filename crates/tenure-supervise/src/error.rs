@@ -7,19 +7,15 @@ use std::time::Duration;
 
 use crate::frame::Why;
 
-/// Why a command was not started, or an order to its guard not carried out.
+/// The reason why a command was not started, or an order to its guard not carried out. After a
+/// failed start nothing is left running, except as [`Stuck`](Self::Stuck) says.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SuperviseError {
-    /// There is no such command. Nothing was started.
     #[error("{}: command not found; looked {}", .command.display(), .searched)]
     NotFound { command: OsString, searched: String },
-    /// There is a file of that name, but it cannot be executed. Nothing was started.
     #[error("{}: not executable: {reason}", .path.display())]
     NotExecutable { path: PathBuf, reason: &'static str },
-    /// The system refused to execute the command, for instance because the interpreter in its
-    /// first line does not exist. Nothing is left running.
     #[error("{}: cannot be executed: {source}", .path.display())]
     Exec { path: PathBuf, source: io::Error },
     #[error(
@@ -32,17 +28,13 @@ pub enum SuperviseError {
         /// Time between SIGKILL and the end of the lease.
         kill_margin: Duration,
     },
-    /// The lease is too short to start under, or was by the time the command could have started.
-    /// Nothing is left running.
     #[error(
         "not started: with {remaining:?} of the lease left and a grace of {grace:?}, SIGTERM would \
          come at once; lengthen the lease or shorten the grace"
     )]
     TooLate { remaining: Duration, grace: Duration },
-    /// A stop came before the start. Nothing is left running.
     #[error("the command was not started: a stop came first")]
     Stopped,
-    /// The until file cannot be written. Nothing was started.
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
     )]
@@ -62,10 +54,9 @@ pub enum SuperviseError {
          file system still answers", .path.display()
     )]
     Stuck { path: PathBuf, waited: Duration },
-    /// The system refused something that supervising needs. Nothing is left running.
     #[error("the command was not started, {doing} failed: {source}")]
     Setup { doing: String, source: io::Error },
-    /// The guard ended, or did nothing until the lease was nearly over, before it said that the
+    /// The guard ended, or did nothing until the lease was nearly over, before it reported that the
     /// command runs. Nothing is left running.
     #[error("the guard process was lost before it said that the command runs")]
     GuardLost,
@@ -73,15 +64,15 @@ pub enum SuperviseError {
     /// so the command ends early rather than late.
     #[error("the guard process keeps the deadline it has: the new one cannot be written: {0}")]
     Deadline(io::Error),
-    /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) tells what became of
-    /// the command.
+    /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) returns the end of the
+    /// command.
     #[error("the guard process has ended")]
     GuardGone,
 }
 
 impl SuperviseError {
-    /// The code `tenure run` exits with, by the convention of shells and `env`: 127 when there is
-    /// no such command, 126 when it cannot be executed, else 1.
+    /// The exit code of `tenure run`, by the convention of shells and `env`: 127 for a command that
+    /// does not exist, 126 for one that cannot be executed, else 1.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -93,7 +84,7 @@ impl SuperviseError {
         }
     }
 
-    /// `why` says which interpreter the command's file lacks.
+    /// An error with the interpreter that the command's file lacks, in `why`.
     pub(crate) fn no_interpreter(path: PathBuf, why: String) -> Self {
         Self::Exec { path, source: io::Error::new(io::ErrorKind::NotFound, why) }
     }

@@ -1,11 +1,11 @@
-//! Waiting in tests for what other processes do.
+//! Waits for other processes, in tests.
 
 use std::thread::sleep;
 use std::time::Duration;
 
 use tenure::clock;
 
-/// Longer than anything here takes on a machine that is still of use.
+/// Longer than anything takes here on a usable machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {

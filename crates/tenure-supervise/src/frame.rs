@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// From the supervisor to its guard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// The deadline has changed: read it. The first one comes with the command's standard input
+    /// The deadline has changed: read it. The first order comes with the command's standard input
     /// and with the deadline.
     Look,
     /// End the command now, gracefully.
@@ -18,22 +18,18 @@ pub(crate) enum Order {
 /// From a guard to its supervisor; from a launcher to its guard only [`Report::Failed`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// The command runs as this process.
     Started(i32),
-    /// The command was not started.
     Failed(Failure),
-    /// The command's first process has ended; others may be left.
     Ended(Ended),
     /// No process of the command is left.
     AllGone(Why),
 }
 
-/// Why a command was not started.
+/// The reason why a command was not started.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Failure {
     /// SIGTERM would have been due at once.
     TooLate,
-    /// A stop came before the start.
     Stopped,
     /// `execve` failed with this error number.
     Exec(i32),
@@ -41,11 +37,9 @@ pub(crate) enum Failure {
     Interpreter(String),
     /// `execve` had not returned when the command was to end.
     Hung,
-    /// A step before that failed.
     Setup {
-        /// The step that failed.
         doing: String,
-        /// The error number, 0 when there is none.
+        /// 0 without an error number.
         errno: i32,
     },
 }
@@ -56,23 +50,23 @@ impl Failure {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
     /// Exit code, 0 to 255.
     Code(i32),
-    /// This signal ended it.
+    /// Signal that ended it.
     Signal(i32),
 }
 
 impl Ended {
-    /// `None` for a process that was only stopped or continued.
+    /// The end by a wait status; `None` for a process that was only stopped or continued.
     pub(crate) fn from_status(status: WaitStatus) -> Option<Self> {
         let code = status.exit_status().map(Self::Code);
         code.or_else(|| status.terminating_signal().map(Self::Signal))
     }
 
-    /// The code a shell would report: the process's own, or 128 plus the signal.
+    /// The code that a shell would report: the process's own, or 128 plus the signal.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         let code = match self {
@@ -97,11 +91,10 @@ impl fmt::Display for Ended {
 pub enum Why {
     /// The first process ended of its own accord.
     Itself,
-    /// A stop was asked for.
+    /// A caller asked for a stop.
     Stopped,
-    /// The lease came to its end.
     Deadline,
-    /// The guard was gone, or overdue, and the supervisor killed what was left.
+    /// The guard was gone, or overdue, and the supervisor killed the remaining processes.
     GuardLost,
 }
 

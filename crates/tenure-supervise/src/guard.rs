@@ -23,21 +23,19 @@ use crate::deadline::Deadline;
 use crate::descend;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::launcher::{self, Launch};
-use crate::link::{Link, Received};
+use crate::link::{Link, Reception};
 use crate::roles::GUARD;
 use crate::signals::ending_signals;
 use crate::timeline::{Due, Timeline};
 
-/// The pause between two rounds of killing grows from the first to the second of these. A child
-/// that ends cuts it short.
+/// Pauses between rounds of killing grow from the first to the second of these. A child that ends
+/// cuts a pause short.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// The most orders read before the guard looks at deadline and clock again. No order holds a
-/// deadline.
+/// Orders read before the guard looks at deadline and clock again. No order holds a deadline.
 const ORDERS_AT_ONCE: usize = 64;
 
-/// The command line of a guard.
 struct Task {
     grace: Duration,
     kill_margin: Duration,
@@ -61,7 +59,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let (Some(task), Ok(link)) = (Task::parse(args), Link::from_stdin()) else {
         return refuse(GUARD);
     };
-    // Without a first order there is nobody to tell and nothing to guard.
+    // Without a first order there is no supervisor to answer and nothing to guard.
     let Ok((Order::Look, [stdin, deadline])) = link.receive_with() else {
         return refuse(GUARD);
     };
@@ -69,7 +67,8 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(until) = deadline.newest() else { return refuse(GUARD) };
     match Guard::launch(task, &link, deadline, until, &stdin) {
         Ok(guard) => {
-            // The command has its own; a writer to it must see when that is closed.
+            // The command has its own standard input, and a writer to it must notice when that is
+            // closed.
             drop(stdin);
             guard.watch()
         }
@@ -89,14 +88,14 @@ pub(crate) fn refuse(role: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Reads all orders that have come, and says whether the command is not to be started any more.
+/// Reads all available orders; true if the command must not be started any more.
 fn is_over(link: &Link) -> bool {
     loop {
         match link.receive() {
-            Ok(Received::Frame(Order::Look)) => {}
+            Ok(Reception::Frame(Order::Look)) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
-            Ok(Received::Frame(Order::Stop) | Received::End) | Err(_) => return true,
+            Ok(Reception::Frame(Order::Stop) | Reception::End) | Err(_) => return true,
         }
     }
 }
@@ -105,7 +104,7 @@ struct Guard<'a> {
     link: &'a Link,
     deadline: Deadline,
     listening: bool,
-    /// Until it is known whether the command runs.
+    /// `None` once the outcome of the launch is known.
     launch: Option<Link>,
     signals: Signals,
     alarm: Alarm,
@@ -166,7 +165,7 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// The clock is read first and the deadline after it: so a guard that is stopped anywhere never
+    /// Reads the clock first and the deadline after it: so a guard that is stopped anywhere never
     /// judges an old deadline by a later clock, which would kill a healthy command. The next turn
     /// begins at once and sees anything that became due meanwhile.
     fn watch(mut self) -> ExitCode {
@@ -174,7 +173,7 @@ impl<'a> Guard<'a> {
             self.sleep();
             let now = clock::now();
             self.take_orders();
-            // Reaping comes before hearing: a launcher speaks before it ends.
+            // Reap before reading: a launcher reports before it ends.
             let left = self.reap();
             self.hear_launcher();
             if self.ended.is_some() {
@@ -196,7 +195,7 @@ impl<'a> Guard<'a> {
         ExitCode::SUCCESS
     }
 
-    /// Until something comes, a child ends, or something is due.
+    /// Sleeps until a frame comes, a child ends, or an action is due.
     fn sleep(&mut self) {
         let timeout = match self.timeline.next() {
             // Without its timer the guard looks at the clock often instead.
@@ -220,7 +219,7 @@ impl<'a> Guard<'a> {
         }
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            // Out of kernel memory: nothing to wait with, but the clock still counts.
+            // The kernel has no memory for a wait, but the clock still counts.
             Err(_) => std::thread::sleep(PAUSE_MIN),
         }
     }
@@ -237,11 +236,11 @@ impl<'a> Guard<'a> {
                 return;
             }
             match self.link.receive() {
-                Ok(Received::Frame(Order::Look)) => {}
-                Ok(Received::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
+                Ok(Reception::Frame(Order::Look)) => {}
+                Ok(Reception::Frame(Order::Stop)) => self.timeline.end(Why::Stopped),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(Received::End) | Err(_) => {
+                Ok(Reception::End) | Err(_) => {
                     self.listening = false;
                     self.timeline.end(Why::Stopped);
                 }
@@ -249,7 +248,6 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Whether any child is left.
     fn reap(&mut self) -> bool {
         if self.launch.is_some() && !self.is_launcher_dead() {
             return true;
@@ -266,7 +264,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// A dead process still says what it was until it is reaped.
+    /// Checks the launcher before it is reaped: until then a dead process still shows its name.
     fn is_launcher_dead(&mut self) -> bool {
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(self.main), how) {
@@ -281,10 +279,10 @@ impl<'a> Guard<'a> {
     fn hear_launcher(&mut self) {
         let Some(launch) = &self.launch else { return };
         let report = match launch.receive() {
-            Ok(Received::Frame(report @ Report::Failed(_))) => report,
+            Ok(Reception::Frame(report @ Report::Failed(_))) => report,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
-            // Closed by `execve`, or by the end of a launcher that did not come so far.
+            // The link was closed by `execve`, or by the end of a launcher that did not get so far.
             Ok(_) | Err(_) => {
                 let became = || launcher::became_the_command(self.main);
                 if self.became.unwrap_or_else(became) {
@@ -308,22 +306,23 @@ impl<'a> Guard<'a> {
     }
 
     fn kill(&self) {
-        // When /proc cannot be read at least the group is known, as long as its leader is
-        // not reaped; the next round tries again.
+        // If /proc cannot be read, at least the group is known, as long as its leader is not
+        // reaped; the next round tries again.
         if descend::kill(&|_| false).is_err() && self.ended.is_none() {
             kill_process_group(self.main, Signal::KILL).ok();
         }
     }
 
-    /// The supervisor may be gone, or stopped; the guard never waits for it.
+    /// Sends a report, if the link has room: the supervisor may be gone, or stopped, and the guard
+    /// never waits for it.
     fn report(&self, report: &Report) {
         self.link.send(report).ok();
     }
 }
 
-/// A signal that asks the guard to end means stop; SIGCHLD wakes it up. Other signals keep the
-/// disposition that the supervisor was started with, for the command's sake, and none is blocked; a
-/// terminal sends none, since the guard has a session of its own.
+/// Signals to the guard. A signal that asks the guard to end means stop; SIGCHLD wakes it up. Other
+/// signals keep the disposition that the supervisor was started with, for the command's sake, and
+/// none is blocked; a terminal sends none, since the guard has a session of its own.
 struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {
@@ -336,7 +335,7 @@ impl Signals {
         Ok(Self(signals))
     }
 
-    /// Whether one has come since this was asked last.
+    /// Whether a signal has come since the last call.
     fn ask_to_stop(&mut self) -> bool {
         self.0.pending().filter(|number| *number != Signal::CHILD.as_raw()).count() > 0
     }

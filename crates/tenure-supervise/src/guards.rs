@@ -1,4 +1,4 @@
-//! The guards of this process, and the ending of what one of them left behind.
+//! The guards of this process, and the killing of processes that a lost guard left behind.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,16 +15,16 @@ use crate::others;
 /// each with its start time.
 static GUARDS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// Held while a guard is being spawned and while strays are being killed: a guard that is not
-/// entered yet would be taken for a stray. Spawning may hang, as any `execve`.
+/// Held while a guard is being spawned and while strays are being killed: a guard without an entry
+/// yet would count as a stray. Spawning may hang, like any `execve`.
 static SPAWNING: Mutex<()> = Mutex::new(());
 
 fn guards() -> MutexGuard<'static, BTreeMap<i32, u64>> {
     GUARDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Spawns `command` as a guard, if it is `wanted` when its turn comes. Guards that nobody waited
-/// for are reaped on this occasion.
+/// Spawns `command` as a guard, if it is `wanted` when its turn comes. Also reaps guards for which
+/// no caller waited.
 pub(crate) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Result<Option<Pid>> {
     let _spawning = SPAWNING.lock().unwrap_or_else(PoisonError::into_inner);
     guards().retain(|pid, _| {
@@ -40,7 +40,7 @@ pub(crate) fn spawn(command: &mut Command, wanted: &dyn Fn() -> bool) -> io::Res
     Ok(Some(guard))
 }
 
-/// Ends a guard that has nothing left to do; `true` when it is gone and reaped.
+/// Ends a guard that has nothing left to do; true once it is gone and reaped.
 pub(crate) fn end(guard: Pid) -> bool {
     let mut guards = guards();
     if !guards.contains_key(&guard.as_raw_pid()) {
@@ -50,8 +50,8 @@ pub(crate) fn end(guard: Pid) -> bool {
     if gone {
         guards.remove(&guard.as_raw_pid());
     } else {
-        // The guard is not reaped, so the id is still its own. A guard that has ended already is no
-        // error.
+        // The guard is not reaped, so the id is still its own. A guard that has ended already
+        // causes no error.
         kill_process(guard, Signal::KILL).ok();
     }
     gone
@@ -61,9 +61,9 @@ pub(crate) fn end(guard: Pid) -> bool {
 /// others](others): `guard` itself, and its descendants, which became children of this process.
 /// Returns whether anything is left, with the certainty of [`descend::reap`].
 ///
-/// While a guard is being spawned the sweep kills nothing, as if something were left; `now` takes
-/// the process that is being spawned for a stray instead. The guard then starts nothing, which is
-/// safe.
+/// While a guard is being spawned the sweep kills nothing, as if processes were left; with `now`
+/// the process that is being spawned counts as a stray instead. The guard then starts nothing,
+/// which is safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,
@@ -81,7 +81,8 @@ pub(crate) fn sweep(
     descend::reap(&spared, ended)
 }
 
-/// The living processes below this one, but for `guard` and for other guards and what is theirs.
+/// The living processes below this one, without `guard` and without other guards and their
+/// processes.
 pub(crate) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     let guards = guards();
     let spared = |pid: Pid| {
@@ -92,7 +93,7 @@ pub(crate) fn left(guard: Option<Pid>) -> io::Result<Vec<Pid>> {
     Ok(left)
 }
 
-/// Nothing is left of `guard`, nor of its command.
+/// Forgets `guard`: no process is left of it, nor of its command.
 pub(crate) fn forget(guard: Option<Pid>) {
     guards().retain(|pid, _| Pid::from_raw(*pid) != guard);
 }
@@ -102,8 +103,8 @@ pub(crate) fn forget(guard: Option<Pid>) {
 /// namespace, as by `nsenter` and `docker exec`, and ends before them; a subreaper gets those of
 /// its other children. `false` means that nothing was done, because a guard is being spawned.
 ///
-/// Remembers those that live as none of a command's: when a guard is lost they are spared. So it is
-/// of use also when no child has ended.
+/// Remembers the living orphans as no part of a command: when a guard is lost they are spared. So
+/// the call is of use even if no child has ended.
 ///
 /// Only for a process that waits for no children of its own.
 pub fn reap_orphans() -> io::Result<bool> {
@@ -112,7 +113,7 @@ pub fn reap_orphans() -> io::Result<bool> {
         other => other.ok(),
     };
     let guards = guards();
-    // A guard begins a session, and the first process of its command never leaves that.
+    // A guard begins a session, which the first process of its command never leaves.
     let ours = |pid: Pid| {
         let session = descend::session(pid);
         guards.contains_key(&pid.as_raw_pid()) || session.is_none_or(|id| guards.contains_key(&id))
@@ -122,13 +123,13 @@ pub fn reap_orphans() -> io::Result<bool> {
     Ok(true)
 }
 
-/// Nothing is spawned while this is held.
+/// Prevents spawning while the result is held.
 #[cfg(test)]
 pub(crate) fn lock_spawning() -> MutexGuard<'static, ()> {
     SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many are not reaped.
+/// The number of guards that are not reaped.
 #[cfg(test)]
 pub(crate) fn count() -> usize {
     guards().len()

@@ -21,10 +21,10 @@ use crate::roles::{GUARD, LAUNCHER, MYSELF};
 /// The name of a launcher in `/proc`, until `execve` names it after the command.
 const NAME: &CStr = c"tenure:launch";
 
-/// As much of a file as the kernel reads to find its interpreter.
+/// Bytes of a file that the kernel reads to find its interpreter.
 const INTERPRETER_MAX: u64 = 256;
 
-/// Why `execve` does not find a file that is there.
+/// Text for a file that is there, but that `execve` does not find.
 const NO_LOADER: &str = "the dynamic loader that it names is not on this machine; a program built \
                          for another C library or another distribution needs one that `file` and \
                          `ldd` name";
@@ -32,7 +32,6 @@ const NO_LOADER: &str = "the dynamic loader that it names is not on this machine
 /// The order that a guard hands to its launcher with the command's standard input.
 type Go = ();
 
-/// The command line of a launcher.
 pub(crate) struct Launch {
     pub(crate) guard: Pid,
     pub(crate) program: OsString,
@@ -60,15 +59,15 @@ impl Launch {
     }
 }
 
-/// Gives the launcher its word to go: the command's standard input.
+/// Orders the launcher to go, with the command's standard input.
 pub(crate) fn go(link: &Link, stdin: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
     let go: Go = ();
     link.send_with(&go, &[stdin])
 }
 
-/// Whether a launcher of which the link is closed, and which is not reaped, has become the command.
+/// Whether an unreaped launcher with a closed link has become the command.
 pub(crate) fn became_the_command(launcher: Pid) -> bool {
-    // The look at the end comes first: what has begun to end does not change its name any more.
+    // Check for the end first: a process that has begun to end does not change its name any more.
     // (`execve` closes the link before it changes the name.)
     let ends = descend::is_ending(launcher);
     let name = fs::read(format!("/proc/{launcher}/comm")).unwrap_or_default();
@@ -100,17 +99,16 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         return crate::guard::refuse(LAUNCHER);
     };
     let Err(failure) = become_command(&launch, &link);
-    // If the guard is gone there is nobody to tell.
+    // Without a guard there is no process to report to.
     link.send(&Report::Failed(failure)).ok();
     ExitCode::FAILURE
 }
 
-/// Returns only when that fails. The link is closed by `execve`, which is how the guard learns
-/// that it worked.
+/// Returns only on failure. `execve` closes the link, by which the guard learns of the success.
 fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failure::setup("asking for a signal at the guard's end", &error.into()))?;
-    // The guard may have ended before that was asked for.
+    // The guard may have ended before the death signal was requested.
     if getppid() != Some(launch.guard) {
         return Err(Failure::Setup { doing: "looking for the guard".to_owned(), errno: 0 });
     }
@@ -133,10 +131,10 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     }
 }
 
-/// Why a script cannot be executed as its first line says.
+/// The reason why a script cannot be executed as its first line says.
 pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     let head = head(program)?;
-    // The C library would have `/bin/sh` run it, whatever it names.
+    // The C library would run the file by `/bin/sh`, whatever interpreter it names.
     if head.starts_with(b"\xef\xbb\xbf#!") {
         let why = "a byte order mark stands before the #! of its first line, so no interpreter is \
                    found; remove the mark, as `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` does";
@@ -159,8 +157,8 @@ pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     })
 }
 
-/// As much of a file as the kernel reads to find its interpreter. A file that cannot be opened at
-/// once is left to the kernel.
+/// The bytes of a file that the kernel reads to find its interpreter. A file that cannot be opened
+/// at once is left to the kernel.
 fn head(program: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = rustix::fs::open(program, flags, Mode::empty()).ok()?;

@@ -4,32 +4,32 @@
 //!
 //! ```text
 //! supervisor   the application, `tenure run`; campaigns, renews, hands each deadline on
-//!    │  memory: the deadline ↓  socket: look, stop ↓  what became of the command ↑
+//!    │  memory: the deadline ↓  socket: look, stop ↓  the end of the command ↑
 //!  guard       the same binary again, in its own session; sleeps on the deadline
-//!    │  socket: only why the command could not be executed ↑
+//!    │  socket: only the error if the command could not be executed ↑
 //! launcher     the same binary again, in its own process group; becomes the command by exec
 //! ```
 //!
 //! The guard holds the deadline too, so the command ends in time even while the supervisor is
 //! stopped, wedged or gone. The supervisor watches the guard in turn: when the guard is gone, or
-//! has not done its work by half the kill margin, the supervisor kills what is left. Each of
-//! the two is a child subreaper, so whatever the command leaves behind becomes their child
-//! and cannot get out of sight by leaving its process group, its session or its parent.
+//! has not done its work by half the kill margin, the supervisor kills the remaining processes.
+//! Each of the two is a child subreaper, so orphans of the command become their children and cannot
+//! get out of sight by leaving their process group, their session or their parent.
 //!
-//! # What is promised
+//! # Promises
 //!
 //! All instants are `CLOCK_BOOTTIME`. `until` is the end of the lease as last handed on.
 //!
 //! 1. At `until − grace` all processes of the command get SIGTERM (and SIGCONT, so that a
 //!    stopped one sees it), at `until − kill_margin` at the latest SIGKILL. The guard starts
-//!    10 ms early, so that its waking up is not taken out of the margin.
+//!    10 ms early, so that its waking up does not use up the margin.
 //! 2. [`Supervised::stop`], the end of the supervisor, one of the [`ending_signals`] to the guard
-//!    and anything unintelligible from the supervisor: SIGTERM now, SIGKILL after `grace`, or at
-//!    `until − kill_margin` if that is sooner. So does the command's own end to what it leaves
-//!    behind.
+//!    and any packet of the supervisor that is no frame: SIGTERM now, SIGKILL after `grace`, or at
+//!    `until − kill_margin` if that is sooner. The end of the command's first process has the same
+//!    effect on the remaining processes.
 //! 3. Once SIGTERM was sent the command keeps being ended, even if `until` grows. A later
 //!    `until` then lengthens the time to SIGKILL up to `grace`, an earlier one shortens it.
-//! 4. "All gone" is reported only when no process of the command is left.
+//! 4. The guard reports "all gone" only when no process of the command is left.
 //! 5. A guard that was itself stopped or suspended acts on everything overdue when it
 //!    continues, by the newest deadline: deadlines replace one another, they do not queue.
 //! 6. A command that does not come to run, because `execve` does not return (a dead network
@@ -39,15 +39,15 @@
 //!    guard that comes to run only after a stop starts nothing. The supervisor waits for a killed
 //!    guard that cannot be reaped only as long as processes of the command may be left.
 //!
-//! # What is not covered
+//! # Limits
 //!
 //! - The machine frozen or suspended with everything on it, or guard and supervisor stopped at the
 //!   same time: no process is left to act. Fences are for this.
 //! - Guard and supervisor killed with -9 at the same time: the command's first process is killed
 //!   by the kernel (`PR_SET_PDEATHSIG`; not when it is set-user-ID or has file capabilities), its
 //!   descendants are not.
-//! - Processes that the guard may not signal, because they run as another user (`sudo`): they
-//!   are waited for, so "all gone" is never reported too early, but they may outlast the lease.
+//! - Processes that the guard may not signal, because they run as another user (`sudo`): the guard
+//!   waits for them, so "all gone" never comes too early, but they may outlast the lease.
 //! - Processes in uninterruptible sleep: SIGKILL takes effect when they wake up.
 //! - Work that other programs do for the command, such as `systemd`, `at`, `docker` or a database.
 //!
@@ -56,7 +56,7 @@
 //!
 //! # Use
 //!
-//! The binary gives [`reenter()`] the first word in `main`, before it starts threads:
+//! The binary calls [`reenter()`] first in `main`, before it starts threads:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -71,6 +71,8 @@
 //! ```
 //!
 //! and [`Supervised::start`] does the rest.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod begin;
 mod deadline;

@@ -1,7 +1,7 @@
 //! The socket between two neighbours in the chain of processes.
 //!
-//! A child has its end as standard input: that needs no descriptor numbers, no inheritance and
-//! so no `unsafe`. The real standard input travels over it, attached to the first packet. Packets
+//! A child has its end as standard input: so the link needs no descriptor numbers, no inheritance
+//! and no `unsafe`. The real standard input travels over it, attached to the first packet. Packets
 //! keep frames whole, and the end of one process is the end of the link for the other.
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -17,22 +17,19 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// More than any frame has.
+/// More bytes than any frame has.
 const FRAME_MAX: usize = 1024;
 
-/// As many descriptors as one frame may have.
 const ATTACHED_MAX: usize = 2;
 
 /// An end of the socket. Dropping the end closes the link.
 pub(crate) struct Link(OwnedFd);
 
-/// A frame that came over a link, or the end of the link.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Received<T> {
-    /// A frame.
+pub(crate) enum Reception<T> {
     Frame(T),
-    /// The link is closed, or the packet was no frame: the other side is not to be trusted any
-    /// longer, which is the same.
+    /// The link is closed, or the packet was no frame: the other side cannot be trusted any longer,
+    /// which is the same.
     End,
 }
 
@@ -43,19 +40,18 @@ impl Link {
         Ok((Self(a), Self(b)))
     }
 
-    /// The end this process was started with.
+    /// The end with which this process was started.
     pub(crate) fn from_stdin() -> io::Result<Self> {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
-    /// Sends without ever waiting: `WouldBlock` when the other side has not read for long.
+    /// Sends without a wait: `WouldBlock` if the other side has not read for long.
     pub(crate) fn send<T: Serialize>(&self, frame: &T) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         send(&self.0, &encode(frame)?, flags)?;
         Ok(())
     }
 
-    /// Sends `frame` with descriptors attached.
     pub(crate) fn send_with<T: Serialize>(
         &self,
         frame: &T,
@@ -72,20 +68,18 @@ impl Link {
         Ok(())
     }
 
-    /// The next frame, or `WouldBlock`.
-    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Received<T>> {
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Reception<T>> {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
-            // The other side has ended and left something unread. Linux says so once, and before
-            // what that side had sent.
+            // The other side has ended and left something unread. Linux reports that once, and
+            // before the frames of that side.
             Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
             received => received?,
         };
-        Ok(bytes.get(..length).map_or(Received::End, decode))
+        Ok(bytes.get(..length).map_or(Reception::End, decode))
     }
 
-    /// Waits for the first frame and its descriptors.
     pub(crate) fn receive_with<T: DeserializeOwned, const N: usize>(
         &self,
     ) -> io::Result<(T, [OwnedFd; N])> {
@@ -102,13 +96,13 @@ impl Link {
                 fds.extend(came);
             }
         }
-        match (bytes.get(..received.bytes).map_or(Received::End, decode), fds.try_into()) {
-            (Received::Frame(frame), Ok(fds)) => Ok((frame, fds)),
+        match (bytes.get(..received.bytes).map_or(Reception::End, decode), fds.try_into()) {
+            (Reception::Frame(frame), Ok(fds)) => Ok((frame, fds)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidData, "no first frame came")),
         }
     }
 
-    /// Sends nothing more; the other side hears the end after all that was sent.
+    /// Ends the sending; the other side receives all frames before the end.
     pub(crate) fn finish(&self) -> io::Result<()> {
         Ok(shutdown(&self.0, Shutdown::Write)?)
     }
@@ -118,10 +112,10 @@ fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
     postcard::to_allocvec(frame).map_err(io::Error::other)
 }
 
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Received<T> {
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Reception<T> {
     match postcard::take_from_bytes(bytes) {
-        Ok((frame, [])) => Received::Frame(frame),
-        Ok(_) | Err(_) => Received::End,
+        Ok((frame, [])) => Reception::Frame(frame),
+        Ok(_) | Err(_) => Reception::End,
     }
 }
 
@@ -153,7 +147,7 @@ mod tests {
         let heard = || ours.receive::<u8>().unwrap();
         assert_eq!(
             [heard(), heard(), heard()],
-            [Received::Frame(7), Received::Frame(8), Received::End]
+            [Reception::Frame(7), Reception::Frame(8), Reception::End]
         );
     }
 }

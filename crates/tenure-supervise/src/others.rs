@@ -1,4 +1,4 @@
-//! Children of this process that are no command's: those that a shell hands on with `exec`, those
+//! Children of this process that are no command's: children that a shell passes on with `exec`,
 //! that the application starts, and orphans that others left.
 
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use rustix::process::{Pid, getpid};
 
 use crate::{descend, launcher};
 
-/// Children that a look has shown, and when each began.
+/// Children that a look has shown, with their begins.
 static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// Looks for them. While a guard lives, what its command leaves behind becomes its child and not
-/// ours: so what is a child of ours while all `guards` live is nobody's. To be called while no
-/// guard is being spawned.
+/// Looks for other children. While a guard lives, orphans of its command become children of the
+/// guard: so a child of this process, while all `guards` live, belongs to no command. Callers keep
+/// guards from being spawned meanwhile.
 pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     let is_guard = |pid: Pid| guards.contains_key(&pid.as_raw_pid());
     let Ok(children) = descend::children(&is_guard) else { return };
-    // After the children: a guard that lives now has lived until then.
+    // Check guards after the children: a guard that lives now has lived until then.
     let lives = |(pid, began): (&i32, &u64)| {
         Pid::from_raw(*pid)
             .is_some_and(|pid| descend::began(pid) == Some(*began) && !descend::is_ending(pid))
@@ -30,8 +30,8 @@ pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     }
 }
 
-/// Whether `pid`, a child of this process, is none of a guard's. A guard begins a session before
-/// it starts anything, so nothing of a command is in the session of this process.
+/// Whether `pid`, a child of this process, belongs to no guard. A guard begins a session before it
+/// starts anything, so no process of a command is in the session of this process.
 pub(crate) fn is_one(pid: Pid) -> bool {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(&pid.as_raw_pid()).copied();
     let was_seen = seen.is_some() && seen == descend::began(pid);

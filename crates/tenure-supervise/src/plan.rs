@@ -1,4 +1,4 @@
-//! The command to run, and how to end it.
+//! The command to run, and the times of its end.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,14 +18,14 @@ use crate::link::Link;
 use crate::roles::{GUARD, MYSELF};
 use crate::{descend, launcher};
 
-/// A command, what it is told, and the times that bound its end.
+/// A command, its environment, and the times that bound its end.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The file to execute, from [`resolve`].
+    /// File to execute, from [`resolve`].
     pub program: PathBuf,
-    /// The command's first argument, its own name: usually as the user wrote it.
+    /// First argument of the command, its own name: usually as the user wrote it.
     pub name: OsString,
-    /// The arguments, without the name.
+    /// Arguments, without the name.
     pub args: Vec<OsString>,
     /// `TENURE_ELECTION`.
     pub election: ElectionName,
@@ -33,35 +33,35 @@ pub struct Plan {
     pub id: NodeName,
     /// `TENURE_FENCE`; unset for the command when there is none.
     pub fence: Option<Fence>,
-    /// `TENURE_ROLE`, where an election has several; else it is what it is here.
+    /// `TENURE_ROLE`, in an election with several roles; without it the command inherits the
+    /// variable.
     pub role: Option<u32>,
-    /// Where the command writes to; `None`: to where this process does.
+    /// Streams for the command's output; `None` for this process's own.
     pub output: Option<Output>,
     /// Variables of this process that the command does not inherit, such as those that hold a
     /// password.
     pub withheld: Vec<OsString>,
-    /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of
-    /// `CLOCK_BOOTTIME`, or `none` if from now on it has no end, and a newline. Replaced as a
-    /// whole, so it can be read at any time. Neither there nor in the command's environment if the
-    /// lease has no end when the command is started. Removed when the handle is dropped; left
-    /// behind, soon in the past, when the supervisor is killed.
+    /// `TENURE_UNTIL_FILE`: holds the current end of the lease in nanoseconds of `CLOCK_BOOTTIME`,
+    /// or `none` if from now on it has no end, and a newline. Replaced as a whole, so it can be
+    /// read at any time. If the lease has no end when the command is started, there is neither the
+    /// file nor the variable. Removed when the handle is dropped; left behind, soon in the past,
+    /// when the supervisor is killed.
     pub until_file: PathBuf,
-    /// How long before the end of the lease the command gets SIGTERM, and how long it has from
-    /// then on when it is stopped. Not below `kill_margin`; equal means that it is killed
-    /// without a warning. Too long, and short leases leave no time to work.
+    /// Span before the end of the lease at which the command gets SIGTERM, and which it has after a
+    /// stop. Not below `kill_margin`; if equal, the command is killed without a warning. Too long,
+    /// and short leases leave no time to work.
     pub grace: Duration,
-    /// How long before the end of the lease SIGKILL has been sent at the latest. Must cover how
-    /// long the machine may take to let the guard run and to tear the processes down.
+    /// Span before the end of the lease by which SIGKILL has been sent. Must cover the time that
+    /// the machine may take to let the guard run and to tear the processes down.
     pub kill_margin: Duration,
 }
 
-/// Standard output and standard error of a command: the writing ends of two pipes, say. Clones are
-/// the same.
+/// Standard output and standard error of a command, for example the writing ends of two pipes.
+/// Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Standard output.
     pub out: Arc<OwnedFd>,
-    /// Standard error, of its guard as well.
+    /// Standard error, of the guard as well.
     pub err: Arc<OwnedFd>,
 }
 
@@ -108,10 +108,9 @@ impl Plan {
     }
 }
 
-/// Finds the file to execute for `command`, as `execvp` would: with a slash in it it is a path,
-/// otherwise the folders of `PATH` are searched. So a command that cannot run is found out
-/// before a campaign, not by the first leader; so is a `/proc` in which its processes could not be
-/// found.
+/// Finds the file to execute for `command`, like `execvp`: a text with a slash is a path, for
+/// others the folders of `PATH` are searched. So a command that cannot run fails before a campaign,
+/// not under the first leader; so does a `/proc` in which its processes could not be found.
 pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     check_proc()?;
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
@@ -122,7 +121,7 @@ pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     }
 }
 
-/// Fails where a command that is started could not be found again.
+/// Fails if a started command could not be found again.
 pub(crate) fn check_proc() -> Result<(), SuperviseError> {
     let failed = |error| SuperviseError::setup("looking for processes in /proc", error);
     descend::check_proc().map_err(failed)
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_it_looked() {
+    fn error_lists_searched_folders() {
         let error = resolve_in("no-such".as_ref(), "/bin:/usr/bin".as_ref()).unwrap_err();
         assert_eq!(error.exit_code(), 127);
         assert_eq!(error.to_string(), "no-such: command not found; looked in PATH=/bin:/usr/bin");

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use crate::roles::{GUARD, LAUNCHER};
 use crate::{guard, launcher};
 
-/// Plays guard or launcher if this process was started as one, and then returns the code that
-/// `main` must end with.
+/// Plays guard or launcher if this process was started as one, and then returns the code with which
+/// `main` must end.
 ///
 /// Must come first in `main`, while the process has one thread: the kernel ties a parent-death
 /// signal to the thread that spawned, and a guard waits for all children of its process.

@@ -1,4 +1,4 @@
-//! Signals that ask a process to end, and those that must not stop or end it.
+//! Signals that ask a process to end, and signals that must not stop or end it.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use nix::sys::signal::{SigSet, Signal as Blocked};
 use rustix::process::Signal;
 
-/// Signals that others send. The remaining ones report a fault of the process itself, stop and
-/// continue it, or do nothing by default.
+/// Signals that other processes send. The remaining ones report a fault of the process itself, stop
+/// and continue it, or do nothing by default.
 const SENT: [Signal; 13] = [
     Signal::HUP,
     Signal::INT,
@@ -29,10 +29,10 @@ const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } 
 
 /// Numbers of the signals that ask this process to end: all that end a process by default, but for
 /// SIGKILL, SIGPIPE and those that report a fault of the process itself. Signals that this process
-/// ignores, as `nohup` and `&` in a script have it, are not among them: without a handler they stay
-/// ignored, also for children. Without a `/proc` none counts as ignored.
+/// ignores, by `nohup` or `&` in a script, are not among them: without a handler they stay ignored,
+/// also for children. Without a `/proc` no signal counts as ignored.
 ///
-/// To be called before handlers are installed.
+/// Call this before handlers are installed.
 #[must_use]
 pub fn ending_signals() -> Vec<i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -44,26 +44,27 @@ pub fn ending_signals() -> Vec<i32> {
 /// Unblocks all signals, in this thread and those that it starts, but for the two that a write can
 /// cause: SIGTTOU stops a process that writes to its terminal from the background, under `stty
 /// tostop`, and SIGXFSZ ends one whose file has reached the limit of `ulimit -f`. Blocked, the
-/// first lets the line through, and the second leaves an error. The starter may have blocked any.
+/// first lets the line through, and the second leaves an error. The starter may have blocked any
+/// signal.
 ///
-/// To be called before the first line is written, while the process has one thread. Commands begin
+/// Call this before the first line is written, while the process has one thread. Commands begin
 /// with no signal blocked.
 pub fn take_signals() {
     let of_writes = SigSet::from_iter([Blocked::SIGTTOU, Blocked::SIGXFSZ]);
-    // Fails for a wrong argument alone.
+    // The call fails for a wrong argument alone.
     let _ = of_writes.thread_set_mask();
 }
 
 /// Keeps Ctrl-Z from stopping this thread and those that it starts: a leader that stands still
 /// loses its lease.
 ///
-/// To be called after [`take_signals`], while the process has one thread.
+/// Call this after [`take_signals`], while the process has one thread.
 pub fn ignore_ctrl_z() {
-    // Fails for a wrong argument alone.
+    // The call fails for a wrong argument alone.
     let _ = SigSet::from_iter([Blocked::SIGTSTP]).thread_block();
 }
 
-/// The mask of ignored signals; none where `status` does not say.
+/// The mask of ignored signals; empty if `status` has none.
 fn ignored(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)

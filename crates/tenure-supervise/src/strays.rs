@@ -1,4 +1,4 @@
-//! Processes of a lost guard that are left while they are being killed.
+//! Remaining processes of a lost guard, while they are being killed.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,16 +10,16 @@ use crate::launcher;
 
 /// Results of the last look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Left {
+pub(crate) enum Remains {
     /// No process but the guard itself, and dead ones that cannot be reaped.
     GuardOnly,
-    /// Processes that were killed before they became the command: they never will.
+    /// Processes that were killed before they became the command, and never will.
     NeverRan,
     /// Others, which may be the command's.
     Others,
 }
 
-/// Remembers from look to look who had not become the command when it was killed.
+/// Remembers from look to look the processes that had not become the command when they were killed.
 #[derive(Default)]
 pub(crate) struct Strays {
     before: BTreeSet<i32>,
@@ -27,14 +27,13 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    /// Processes that were left at the last look.
     pub(crate) const fn pids(&self) -> &BTreeSet<i32> {
         &self.before
     }
 
-    /// Looks, after everything was killed once more. A process that was there at the look before
-    /// has been killed since; if it has not become the command by now, it never runs its code.
-    pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Left> {
+    /// Looks again, after everything was killed once more. A process of the look before has been
+    /// killed since; if it has not become the command by now, it never runs the command's code.
+    pub(crate) fn look(&mut self, guard: Option<Pid>) -> io::Result<Remains> {
         let left = guards::left(guard)?;
         for pid in &left {
             if self.before.contains(&pid.as_raw_pid()) && launcher::is_part_of_us(*pid) {
@@ -43,11 +42,11 @@ impl Strays {
         }
         self.before = left.iter().map(|pid| pid.as_raw_pid()).collect();
         Ok(if left.is_empty() {
-            Left::GuardOnly
+            Remains::GuardOnly
         } else if self.before.is_subset(&self.never_ran) {
-            Left::NeverRan
+            Remains::NeverRan
         } else {
-            Left::Others
+            Remains::Others
         })
     }
 }

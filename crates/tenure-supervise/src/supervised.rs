@@ -18,28 +18,27 @@ use crate::descend;
 use crate::error::SuperviseError;
 use crate::frame::{Ended, Failure, Order, Report, Why};
 use crate::guards;
-use crate::link::{Link, Received};
+use crate::link::{Link, Reception};
 use crate::plan::{Plan, check_proc};
-use crate::strays::{Left, Strays};
+use crate::strays::{Remains, Strays};
 use crate::until_file::UntilFile;
 
-/// The pause between two looks at what is left grows from the first to the second of these.
+/// Pauses between two looks at the remaining processes grow from the first to the second of these.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// The end of a command of which no process is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// How its first process ended; `None` when that was not seen, because the guard died
-    /// between reaping and telling.
+    /// End of its first process; `None` if unseen, because the guard died between reaping and
+    /// reporting.
     pub ended: Option<Ended>,
-    /// Why the command ended.
     pub why: Why,
 }
 
 impl Outcome {
-    /// The code `tenure run` passes on: the command's own, or 128 plus the signal; 137 (SIGKILL)
-    /// when it is not known.
+    /// The code that `tenure run` passes on: the command's own, or 128 plus the signal; 137
+    /// (SIGKILL) if unknown.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         self.ended.unwrap_or(Ended::Signal(9)).exit_code()
@@ -55,31 +54,31 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// How long at least what never ran is being killed before it is called stuck.
+/// Least time of killing after which processes that never ran count as stuck.
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
-/// How long at least a killed guard of whose command nothing is left is waited for.
+/// Least wait for a killed guard whose command has no process left.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
-/// How long another guard may take to be spawned while what one left behind is being killed.
+/// Longest wait for the spawning of another guard while strays are being killed.
 const SPAWNING_MAX: Duration = Duration::from_millis(100);
 
-/// How much longer than its grace and its kill margin a stopped command may take, before its guard
-/// is taken for lost.
+/// Time beyond its grace and its kill margin after which the guard of a stopped command counts as
+/// lost.
 const STOP_SLACK: Duration = Duration::from_secs(5);
 
-/// A command that runs under a guard, until [`wait`](Self::wait) says that it is all gone.
+/// A command that runs under a guard, until [`wait`](Self::wait) reports that no process is left.
 ///
-/// Makes this process a child subreaper. Apart from guards the process should have no
-/// children: when a guard is lost, all others are taken for what it left behind, and killed; but
-/// for those in its own session, and those that it had when its latest command was started or
+/// Makes this process a child subreaper. Apart from guards the process should have no children:
+/// when a guard is lost, all others count as its strays, and are killed; except those in this
+/// process's own session, and those that it had when its latest command was started or
 /// [`reap_orphans`](crate::reap_orphans) was called.
 ///
-/// The command reads what this process would read from standard input; `/dev/null`, if that is a
-/// terminal in whose background this process was when the command was started.
+/// The command reads this process's standard input; `/dev/null`, if that is a terminal in whose
+/// background this process was when the command was started.
 ///
-/// Dropping it stops the command as [`stop`](Self::stop) does, without waiting for the end, and
-/// waits up to a second for the until file to be removed.
+/// Dropping the handle stops the command as [`stop`](Self::stop) does, without waiting for the end,
+/// and waits up to a second for the removal of the until file.
 pub struct Supervised {
     link: Watched<Link>,
     alarm: Watched<Alarm>,
@@ -88,35 +87,31 @@ pub struct Supervised {
     grace: Duration,
     kill_margin: Duration,
     since: Time,
-    /// The deadline that the guard has.
     until: Time,
-    /// A later one, for when the command runs.
     later: Option<Time>,
     stopped: Option<Time>,
     beginning: Option<Beginning>,
     until_file: Option<UntilFile>,
     guard: Option<Pid>,
-    /// Whether the guard is still to be listened to.
     listening: bool,
     pid: Option<Pid>,
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
-    // A supervisor that renews calls `wait` anew each time: what is waited for there is kept here.
-    /// Since when a guard that said that all is gone has been waited for.
+    // Since when a guard without processes has been waited for. Kept here, since a supervisor that
+    // renews calls `wait` anew each time.
     reaping: Option<Time>,
     sweep: Option<Sweep>,
     strays: Strays,
     outcome: Option<Outcome>,
 }
 
-/// The killing of what a lost guard left behind.
 #[derive(Clone, Copy)]
 struct Sweep {
     begun: Time,
-    /// Whether it may be our own guard that is being spawned.
+    /// Whether our own guard may be the one that is being spawned.
     spawning: bool,
-    /// Whether it was said that what is left does not end.
+    /// Whether a warning about processes that do not end was logged.
     warned: bool,
 }
 
@@ -129,11 +124,11 @@ enum Event {
 
 impl Supervised {
     /// Begins to start the command of `plan` under a guard that ends it before `until`, and does
-    /// not wait for that: [`started`](Self::started) tells when it runs. `None` is no end: the
+    /// not wait for that: [`started`](Self::started) resolves when it runs. `None` is no end: the
     /// command runs until it is [stopped](Self::stop), or its supervisor is gone.
     ///
-    /// Must be called in a tokio runtime with I/O and time. Blocks for nothing. After an error
-    /// nothing is left running. Dropping the handle stops whatever was started.
+    /// Must be called in a tokio runtime with I/O and time. Does not block. After an error nothing
+    /// is left running. Dropping the handle stops everything that was started.
     pub fn start(plan: &Plan, until: impl Into<Option<Time>>) -> Result<Self, SuperviseError> {
         let until = until.into().unwrap_or(Time::MAX);
         plan.check()?;
@@ -186,11 +181,11 @@ impl Supervised {
         Ok(supervised)
     }
 
-    /// Waits until the command runs. Fails when it will not: then nothing is left running, but for
-    /// what [`SuperviseError::Stuck`] says. Takes as long as `execve` takes, but not longer than
-    /// the lease under which the start began, and ends soon after [`stop`](Self::stop).
+    /// Waits until the command runs. Fails if it will not: then nothing is left running, except as
+    /// [`SuperviseError::Stuck`] says. Takes as long as `execve` takes, but not longer than the
+    /// lease under which the start began, and ends soon after [`stop`](Self::stop).
     ///
-    /// Cancel safe. After an error it is over: [`wait`](Self::wait) answers at once.
+    /// Cancel safe. After an error everything is over: [`wait`](Self::wait) answers at once.
     pub async fn started(&mut self) -> Result<(), SuperviseError> {
         while self.pid.is_none() && self.listening {
             self.hear().await;
@@ -210,7 +205,7 @@ impl Supervised {
         SuperviseError::Hung { path: self.program.clone(), waited, why }
     }
 
-    /// The error for a failure; `None` when the reason is still to come.
+    /// The error for a failure; `None` if the reason is still to come.
     fn error(&self, failure: Failure) -> Option<SuperviseError> {
         Some(match failure {
             Failure::Hung => return None,
@@ -245,10 +240,10 @@ impl Supervised {
         self.guard.map(|guard| guard.as_raw_pid().unsigned_abs())
     }
 
-    /// Hands a new end of the lease on, later or earlier than the one before, or that there is
-    /// none any more. Never blocks, and
-    /// never fails because the guard does not act: it finds the newest when it does. Before the
-    /// command runs a later end is kept back, since a start has no longer than its lease.
+    /// Hands on a new end of the lease, later or earlier than the one before, or that there is none
+    /// any more. Never blocks, and never fails because the guard does not act: the guard finds the
+    /// newest when it does. Before the command runs a later end is kept back, since a start has no
+    /// longer than its lease.
     ///
     /// After an error the guard keeps the deadline it has; the next call brings the newest.
     pub fn extend(&mut self, until: impl Into<Option<Time>>) -> Result<(), SuperviseError> {
@@ -262,35 +257,36 @@ impl Supervised {
         self.set_alarm();
         self.deadline.set(until).map_err(SuperviseError::Deadline)?;
         self.send(&Order::Look)?;
-        // After the guard: what the command reads is never later than what ends it.
+        // Write this after the guard's deadline: the command never reads a later end than the one
+        // that ends it.
         if let Some(file) = &self.until_file {
             file.set(until);
         }
         Ok(())
     }
 
-    /// Has the command ended gracefully: SIGTERM now, SIGKILL after the grace or, if that is
-    /// sooner, before the lease ends. Never blocks; [`wait`](Self::wait) tells when it is done.
-    /// Keep extending the lease meanwhile, if it is to have all of the grace.
+    /// Ends the command gracefully: SIGTERM now, SIGKILL after the grace or, if that is sooner,
+    /// before the lease ends. Never blocks; [`wait`](Self::wait) reports the end. Keep extending
+    /// the lease meanwhile, if the command is to have all of the grace.
     pub fn stop(&mut self) {
         self.stopped.get_or_insert(clock::now());
         self.set_alarm();
         let sent = self.link.inner().send(&Order::Stop);
         if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-            // No room for an order, but the end of the link is heard without any.
+            // If there is no room for an order, the guard still sees the end of the link.
             self.link.inner().finish().ok();
         }
     }
 
-    /// Waits until no process of the command is left, and says how it ended. The guard may
-    /// have died or hung: then what is left is killed here, so somebody must be waiting.
+    /// Waits until no process of the command is left, and returns its end. If the guard has died or
+    /// hangs, this call kills the remaining processes, so a caller must be waiting.
     ///
-    /// Cancel safe: may be called again, and gives the same answer again once there is one.
+    /// Cancel safe: may be called again, and returns the same answer again once there is one.
     pub async fn wait(&mut self) -> Outcome {
         if let Some(outcome) = self.outcome {
             return outcome;
         }
-        // A guard that has spoken was spawned.
+        // A guard that has reported was spawned.
         while self.listening || (self.all_gone.is_some() && self.beginning.is_some()) {
             self.hear().await;
         }
@@ -320,7 +316,6 @@ impl Supervised {
         outcome
     }
 
-    /// Takes in what comes next.
     async fn hear(&mut self) {
         match self.next().await {
             Event::GuardStart(begun) => self.begun(begun),
@@ -328,7 +323,7 @@ impl Supervised {
                 self.pid = Pid::from_raw(pid.max(0));
                 match self.later.take().map(|later| self.extend(later)) {
                     // The command may have ended already, and its guard with it; or the guard was
-                    // lost. The next event says which.
+                    // lost. The next event shows which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
                         tracing::warn!(%error, "the command has the lease it was started under");
@@ -376,16 +371,16 @@ impl Supervised {
         *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
     }
 
-    /// Kills the guard and all that it left behind, until two looks in a row find nothing. Waits
-    /// for processes that cannot be killed, except those that never became the command, beyond its
-    /// lease, and except the guard itself when nothing else is left.
+    /// Kills the guard and everything that it left behind, until two looks in a row find nothing.
+    /// Waits for processes that cannot be killed, except those that never became the command,
+    /// beyond its lease, and except the guard itself when nothing else is left.
     async fn sweep(&mut self, Sweep { begun, spawning, mut warned }: Sweep) {
         let mut empty = 0;
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            // Our own guard may be what hangs; another one is waited for a little, but not when
-            // the lease is nearly over.
+            // Our own guard may be what hangs; wait for another one a little, but not when the
+            // lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
             let first = self.pid;
@@ -406,7 +401,7 @@ impl Supervised {
             };
             empty = 0;
             match left {
-                Ok(Left::NeverRan)
+                Ok(Remains::NeverRan)
                     if self.pid.is_none() && now >= self.until.max(begun.after(STUCK_MIN)) =>
                 {
                     let path = self.program.clone();
@@ -414,11 +409,11 @@ impl Supervised {
                     self.failure = Some(SuperviseError::Stuck { path, waited });
                     break;
                 }
-                Ok(Left::GuardOnly) if now >= begun.after(REAPING_MAX) => {
+                Ok(Remains::GuardOnly) if now >= begun.after(REAPING_MAX) => {
                     // The guard is reaped when the next one is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
-                Ok(Left::Others) if !warned && now >= begun.after(REAPING_MAX) => {
+                Ok(Remains::Others) if !warned && now >= begun.after(REAPING_MAX) => {
                     warned = true;
                     self.sweep = Some(Sweep { begun, spawning, warned });
                     tracing::warn!(
@@ -446,7 +441,7 @@ impl Supervised {
                 Err(io::Error::from(io::ErrorKind::WouldBlock))
             }
         };
-        // The thread cannot end without a word, unless it panics: then its end of the link is
+        // The thread cannot end without an answer, unless it panics: then its end of the link is
         // closed as well.
         let begun = async {
             match &mut self.beginning {
@@ -461,14 +456,14 @@ impl Supervised {
             biased;
             begun = begun => Event::GuardStart(begun),
             heard = self.link.read(Link::receive), if self.listening => match heard {
-                Ok(Received::Frame(report)) => Event::Report(report),
-                Ok(Received::End) | Err(_) => Event::GuardGone,
+                Ok(Reception::Frame(report)) => Event::Report(report),
+                Ok(Reception::End) | Err(_) => Event::GuardGone,
             },
             _ = self.alarm.read(overdue), if self.listening => Event::Overdue,
         }
     }
 
-    /// When the guard should long have done its work.
+    /// The time by which the guard should have done its work.
     fn overdue_at(&self) -> Time {
         let lease = self.until.before(self.kill_margin / 2);
         match self.stopped {
@@ -483,7 +478,8 @@ impl Supervised {
         }
     }
 
-    /// An order that finds no room behind many others is not needed: the guard looks all the same.
+    /// Sends an order. An order without room behind many others is not needed: the guard looks all
+    /// the same.
     fn send(&self, order: &Order) -> Result<(), SuperviseError> {
         match self.link.inner().send(order) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
@@ -494,8 +490,8 @@ impl Supervised {
     }
 }
 
-/// Standard input of the command. The terminal belongs to the group in its foreground: a command in
-/// the background, which is in a session of its own, would not be stopped for reading the terminal.
+/// Standard input of the command. The terminal belongs to the group in its foreground: reading the
+/// terminal would not stop a command in the background, which is in a session of its own.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {

@@ -1,4 +1,4 @@
-//! When a command is to be warned and when to be killed: arithmetic, nothing else.
+//! The times at which a command is warned and killed: arithmetic, nothing else.
 
 use std::time::Duration;
 
@@ -6,14 +6,12 @@ use tenure_core::Time;
 
 use crate::frame::Why;
 
-/// How much earlier than the kill margin the killing begins, so that waking up and walking
-/// through the processes is not taken out of the margin.
+/// Head start of the killing before the kill margin, so that waking up and walking through the
+/// processes does not use up the margin.
 const HEADSTART: Duration = Duration::from_millis(10);
 
-/// Actions that are due now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
-    /// Wait.
     Nothing,
     /// Send SIGTERM, once.
     Terminate,
@@ -28,7 +26,7 @@ enum Stage {
     Killing,
 }
 
-/// The way of one command from running to killed. Stages never go back.
+/// The way of a command from running to killed. Stages never go back.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     grace: Duration,
@@ -48,12 +46,12 @@ impl Timeline {
         self.until = until;
     }
 
-    /// The command is to end now. The first reason stays.
+    /// The command must end now. The first reason stays.
     pub(crate) fn end(&mut self, why: Why) {
         self.why.get_or_insert(why);
     }
 
-    /// Why the command is being ended, if it is.
+    /// The cause of the command's end, if it is being ended.
     pub(crate) fn why(&self) -> Option<Why> {
         self.why
     }
@@ -75,7 +73,7 @@ impl Timeline {
         Due::Nothing
     }
 
-    /// When something will be due next, as far as is known; `None` while killing.
+    /// The time of the next action, as far as is known; `None` while killing.
     pub(crate) fn next(&self) -> Option<Time> {
         match self.stage {
             Stage::Running => Some(self.kill_at().min(self.until.before(self.grace))),

@@ -1,4 +1,4 @@
-//! The file in which a command reads how long its lease holds.
+//! The file in which a command reads the end of its lease.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -15,8 +15,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use tenure_core::Time;
 
 /// Keeps a file current without ever making its caller wait for the disk: a thread writes the
-/// newest instant, and skips those that were superseded. Dropping it removes the file, and waits
-/// for that as long as disks usually take.
+/// newest instant, and skips superseded ones. Dropping the value removes the file, and waits for
+/// that as long as disks usually take.
 pub(crate) struct UntilFile {
     shared: Arc<Shared>,
 }
@@ -34,7 +34,6 @@ struct Shared {
 struct Next {
     until: Option<Time>,
     closed: bool,
-    /// The file is removed.
     over: bool,
 }
 
@@ -51,7 +50,7 @@ impl UntilFile {
         let spawned = thread.spawn(work);
         match spawned {
             Ok(_) => {
-                // The thread takes it, however late.
+                // The thread takes the writer, however late.
                 hand.send(writer).ok();
                 Ok(Self { shared })
             }
@@ -82,7 +81,7 @@ impl Shared {
                     let path = writer.path.display();
                     tracing::warn!(
                         %path, %error,
-                        "the until file cannot be renewed: who reads it finds an older, earlier \
+                        "the until file cannot be renewed: its readers find an older, earlier \
                          deadline"
                     );
                 }
@@ -95,7 +94,7 @@ impl Shared {
         self.changed.notify_one();
     }
 
-    /// Waits for an instant to write; `None` when the file is no longer wanted.
+    /// Waits for an instant to write; `None` if the file is no longer wanted.
     fn newest(&self) -> Option<Time> {
         let mut next = self.lock();
         loop {
@@ -120,7 +119,6 @@ impl Drop for UntilFile {
     }
 }
 
-/// Distinguishes the writers of one process.
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
 /// Writes the file. A writer that was stuck may go on when no caller waits for it any more, and the
@@ -131,9 +129,9 @@ static WRITERS: AtomicU64 = AtomicU64::new(0);
 struct Writer {
     path: PathBuf,
     name: OsString,
-    /// Where the next content is written before it takes the place of the one before.
+    /// Name under which the next content is written before it replaces the present one.
     new: OsString,
-    /// The file that was put at `path` last; open, so that no other file gets its inode.
+    /// File that was put at `path` last; open, so that no other file gets its inode.
     last: Option<File>,
 }
 
@@ -155,16 +153,16 @@ impl Writer {
         written
     }
 
-    /// Readers see the old content or the new, never half of it. Nothing needs to survive a crash
-    /// of the machine, so nothing is flushed.
+    /// Replaces the file: readers see the old content or the new, never half of it. The file need
+    /// not survive a crash of the machine, so nothing is flushed.
     fn replace(
         &mut self,
         directory: &OwnedFd,
         until: Time,
         wanted: &dyn Fn() -> bool,
     ) -> io::Result<()> {
-        // A process of the same number may have left one behind. Where others can put names,
-        // nothing of theirs is written to: with both flags, no link is followed either.
+        // A process of the same number may have left a file behind. Where others can put names,
+        // none of their files is written to: with both flags, no link is followed either.
         rustix::fs::unlinkat(directory, &self.new, AtFlags::empty()).ok();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::openat(directory, &self.new, flags, Mode::from_raw_mode(0o666))?;
@@ -190,8 +188,8 @@ impl Writer {
     }
 }
 
-/// The directory of the file at `path`. Where others can change the names, it may be another one
-/// than at the start: nothing is written there, and CMD could be shown any deadline.
+/// The directory of the file at `path`. If others can change its names, it may be another directory
+/// than at the start: nothing is written there, as CMD could be shown any deadline.
 fn own_directory(path: &Path) -> io::Result<OwnedFd> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -246,7 +244,7 @@ mod tests {
         assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
     }
 
-    /// As the control socket beside it: what is there may be another directory of that name.
+    /// The control socket beside it is refused alike: another directory may have that name by now.
     #[test]
     fn writable_folder_is_refused() {
         use std::os::unix::fs::{PermissionsExt, chown};

@@ -1,5 +1,5 @@
-//! Supervised commands where only root can bring it about: a command of another user, a guard that
-//! is traced, and PID namespaces.
+//! Supervised commands in situations that only root can cause: a command of another user, a traced
+//! guard, and PID namespaces.
 //!
 //! Needs root, `setpriv`, `unshare` and `perl`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]

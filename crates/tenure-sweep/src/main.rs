@@ -1,7 +1,7 @@
-//! `tenure-sweep`: sweeps and replays, for the developers of Tenure. They call it as
-//! `cargo xtask sweep` and `replay`.
+//! `tenure-sweep`: simulates elections, for the developers of Tenure. `cargo xtask sweep` and
+//! `cargo xtask replay` call it.
 //!
-//! Exit codes: 0 when nothing was violated, 1 when something was, 2 for a wrong invocation.
+//! Exit codes: 0 without a violation, 1 with one, 2 for a wrong invocation.
 
 #![allow(clippy::print_stdout, reason = "a command prints")]
 

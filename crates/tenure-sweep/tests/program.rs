@@ -1,4 +1,4 @@
-//! The program from outside: what it ends with, and what it prints.
+//! The program from outside: its exit codes and its output.
 
 #![allow(clippy::unwrap_used, reason = "test code, inside its functions too")]
 
@@ -11,7 +11,7 @@ macro_rules! names {
 }
 tenure_sim::protocols!(names);
 
-/// Runs the sweep; a sweep that never ends would fail at the silent limit of a test.
+/// Runs the program. The time limit makes a sweep that never ends fail with an exit code.
 fn sweep(arguments: &str) -> Output {
     let mut command = Command::new("timeout");
     command.args(["400", env!("CARGO_BIN_EXE_tenure-sweep")]);
@@ -22,7 +22,7 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Output of the sweep, without how long it took.
+/// Output of a sweep, without its duration.
 fn findings(arguments: &str) -> String {
     let output = sweep(arguments);
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -7,16 +7,14 @@ const BILLION: u64 = 1_000_000_000;
 /// A clock that runs at its own rate from its own origin.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// Time on the clock at the true time [`since`](Self::since), in nanoseconds.
+    /// Time on the clock at the true time [`since`](Self::since), in nanoseconds of the clock.
     pub origin: u64,
-    /// True time, in nanoseconds.
     pub since: u64,
     /// Rate in parts per billion of true time: a perfect clock has 10⁹.
     pub rate: u64,
 }
 
 impl Clock {
-    /// A perfect clock with this origin.
     #[must_use]
     pub const fn perfect(origin: u64, since: u64) -> Self {
         Self { origin, since, rate: BILLION }
@@ -27,7 +25,6 @@ impl Clock {
         self.rate = BILLION.saturating_add_signed(thousandths * 1_000_000);
     }
 
-    /// Time on the clock at a true time in nanoseconds.
     #[must_use]
     pub fn shows(&self, at: u64) -> Time {
         let passed = u128::from(at - self.since) * u128::from(self.rate) / u128::from(BILLION);

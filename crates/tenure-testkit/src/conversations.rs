@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
-/// More than this nobody reads line by line.
+/// People do not read longer records line by line.
 const LINES_MAX: usize = 85;
 
 /// Begins a part of an [`interleaved`] record.
 const PART: &str = "> ";
 
-/// Compares a record with the lines below `---` of the file of this name. Above `---` its author
-/// says what happens and what to look at.
+/// Compares a record with the text below the line `---` of the file of this name. The text above
+/// the line is written by a person: it says what happens, and what to look at.
 pub fn recorded(folder: &str, name: &str, record: &str) {
     let (path, text) = read(folder, name);
     let (preface, _) = text.split_once("\n---\n").unwrap_or_else(|| panic!("{name}: no ---"));
@@ -70,8 +70,8 @@ fn check(name: &str, preface: &str, lines: usize) {
     assert!((1..=LINES_MAX).contains(&lines), "{name}: {lines} lines to review");
 }
 
-/// Compares the text of a file with what was found, and writes that if golden texts are to be
-/// written.
+/// Compares the text of a golden file with what the cores do now. During `cargo xtask bless` the
+/// function replaces the text.
 fn compare(path: &Path, text: &str, found: &str) {
     if found == text {
         return;
@@ -82,7 +82,7 @@ fn compare(path: &Path, text: &str, found: &str) {
     panic!("{}", difference(path, text, found));
 }
 
-/// Whether golden texts are to be written. Never in CI, where nobody would read them.
+/// Whether golden texts are to be written. CI never writes them: nobody would read them there.
 fn blessing() -> bool {
     let bless = std::env::var_os("TENURE_BLESS").is_some();
     let ci = std::env::var_os("CI").is_some();

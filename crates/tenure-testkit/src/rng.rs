@@ -8,13 +8,12 @@ use core::time::Duration;
 pub struct Rng(u64);
 
 impl Rng {
-    /// Begins the stream of this seed.
+    /// A stream of draws from this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Any number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -23,22 +22,20 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// From `range`, which is not empty.
     pub fn within(&mut self, range: Range<u64>) -> u64 {
         range.start + self.number() % (range.end - range.start)
     }
 
-    /// The place of one of so many items, of which there is at least one.
+    /// Index of a drawn element among `items`, at least one.
     pub fn index(&mut self, items: usize) -> usize {
         usize::try_from(self.number() % items as u64).unwrap()
     }
 
-    /// A drawn element of `items`, which must not be empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.index(items.len())]
     }
 
-    /// From `range`, by the microsecond.
+    /// A drawn span in `range`, in whole microseconds.
     pub fn span(&mut self, range: &Range<Duration>) -> Duration {
         let width = (range.end - range.start).as_micros().max(1);
         let drawn = u128::from(self.number()) % width;
@@ -55,7 +52,7 @@ impl Rng {
         n != 0 && self.number().is_multiple_of(n)
     }
 
-    /// Puts `items` in any order.
+    /// Shuffles `items`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.index(last + 1));

@@ -41,7 +41,6 @@ pub const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// The election with this name.
 #[must_use]
 pub fn name(name: &str) -> ElectionName {
     name.parse().unwrap()
@@ -57,7 +56,6 @@ type CommandOf<P> = <WordsOf<P> as contract::Words>::Command;
 /// The part of a [`Stage`] that a protocol brings. Its value is the state beside the nodes: a bus,
 /// a ledger, a log of messages.
 pub trait Scene: Sized {
-    /// The core.
     type Core: Protocol<
         Words: contract::Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>,
     >;
@@ -77,7 +75,6 @@ pub trait Scene: Sized {
     /// The core of a node before its first input.
     fn core(config: &Self::Config) -> Self::Core;
 
-    /// Writes a record.
     fn write(disk: &mut Self::Disk, record: RecordOf<Self>);
 
     /// Puts the letters of a message under way, with [`Stage::later`].
@@ -114,7 +111,6 @@ pub trait Scene: Sized {
     }
 }
 
-/// A node and its process.
 pub struct Node<P: Scene> {
     pub core: P::Core,
     pub config: P::Config,
@@ -209,7 +205,6 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// Starts a process of a node.
     pub fn begin(&mut self, node: usize, start: StartOf<P>) {
         let one = &mut self.nodes[node];
         one.core = P::core(&one.config);
@@ -239,13 +234,11 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// Commands a node to campaign in an election.
     pub fn campaign(&mut self, node: usize, election: &str) {
         let value = self.nodes[node].value.parse().unwrap();
         self.command(node, election, Command::Campaign { value, priority: 0 });
     }
 
-    /// Commands a node to observe an election.
     pub fn observe(&mut self, node: usize, election: &str) {
         self.command(node, election, Command::Observe { every: Duration::ZERO });
     }
@@ -322,7 +315,6 @@ impl<P: Scene> Stage<P> {
         }
     }
 
-    /// Loses all letters to a node.
     pub fn lose_letters(&mut self, node: usize) {
         self.queue.retain(|_, letter| P::to(letter) != Some(node));
     }

@@ -1,4 +1,4 @@
-//! A campaign: a future that is a leadership once it is won, and what it waits for until then.
+//! A campaign: a future that resolves to a leadership, and its reasons for waiting until then.
 
 use std::fmt;
 use std::pin::Pin;
@@ -16,8 +16,8 @@ use crate::safety::SafetyClass;
 
 type Outcome<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
-/// A campaign in an election, which begins when it is first polled. A future: it resolves when
-/// the campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
+/// A campaign in an election, which begins when it is first polled. The future resolves when the
+/// campaign is won, or when it can never be won. Dropping it withdraws the candidacy.
 ///
 /// ```no_run
 /// # use tenure::{AtMostOne, CampaignError, Election};
@@ -61,8 +61,8 @@ impl<C: SafetyClass> Campaign<C> {
         Self { won, waits }
     }
 
-    /// Reports what this campaign waits for, each time the reason changes. A campaign that is won
-    /// before the first reason is known reports nothing.
+    /// Reports the reason why this campaign waits, each time the reason changes. A campaign that is
+    /// won before the first reason is known reports nothing.
     pub fn waiting(&self) -> Waits {
         Waits(self.waits.clone())
     }

@@ -1,5 +1,4 @@
-//! The claim of one leadership, shared between the driver that raises it and the handles that
-//! ask.
+//! The claim of one leadership, shared between the driver that raises it and the handles that ask.
 
 use tenure_core::{Claim, Time};
 
@@ -7,9 +6,9 @@ use crate::atomic::{AtomicU64, Ordering};
 
 /// A [`Claim`] that two threads share.
 ///
-/// A handle reads *the clock first, then* the cell. Were it the other way round, a thread that
-/// paused in between would compare a claim that has since been given up with the time now, and find
-/// itself the leader at an instant at which somebody else is.
+/// A handle reads *the clock first, then* the cell. In the other order, a thread that paused in
+/// between would compare a claim that has since been given up with the present time, and find
+/// itself the leader while another node leads.
 #[derive(Debug)]
 pub(crate) struct ClaimCell(AtomicU64);
 
@@ -18,20 +17,20 @@ impl ClaimCell {
         Self(AtomicU64::new(claim.until().as_nanos()))
     }
 
-    /// Whether the claim holds at what `clock` shows.
+    /// Whether the claim holds at the time of `clock`.
     #[inline]
     pub(crate) fn holds(&self, clock: impl FnOnce() -> Time) -> bool {
         let now = clock();
         self.claim().holds(now)
     }
 
-    /// The claim as it is. A clock to compare it with is read before.
+    /// The claim. Read the clock for a comparison before.
     #[inline]
     pub(crate) fn claim(&self) -> Claim {
         claim(self.0.load(Ordering::Acquire))
     }
 
-    /// Raises the claim, unless it has lapsed at `now` or is over. Says whether it did.
+    /// Raises the claim, unless it has lapsed at `now` or is over; true if raised.
     pub(crate) fn raise(&self, now: Time, until: Time) -> bool {
         let mut current = self.0.load(Ordering::Acquire);
         while let Some(raised) = claim(current).raised(now, until) {
@@ -46,7 +45,7 @@ impl ClaimCell {
         false
     }
 
-    /// Ends the claim for ever. An exchange, as a raise is: of the two that meet, one sees the
+    /// Ends the claim for ever, by an exchange like that of a raise: of two that meet, one sees the
     /// other.
     pub(crate) fn lower(&self) {
         self.0.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);

@@ -1,4 +1,4 @@
-//! The claim of one leadership, as those who ask hold it.
+//! The claim of one leadership, as its handles hold it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use tenure_core::Time;
 use crate::cell::ClaimCell;
 use crate::clock;
 
-/// Asks a cell by the clock of leases.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedClaim(Arc<ClaimCell>);
 
@@ -16,21 +15,19 @@ impl SharedClaim {
         Self(cell)
     }
 
-    /// Whether it holds now.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         self.0.holds(clock::now)
     }
 
-    /// Until when it holds; [`Time::ZERO`] once it is over, `None` if it has no end, which a core
-    /// names [`Time::MAX`].
+    /// The end of the claim; [`Time::ZERO`] once it is over, `None` if it has no end, which a core
+    /// expresses as [`Time::MAX`].
     #[inline]
     pub(crate) fn until(&self) -> Option<Time> {
         let until = self.0.claim().until();
         (until < Time::MAX).then_some(until)
     }
 
-    /// Ends it for ever.
     pub(crate) fn lower(&self) {
         self.0.lower();
     }

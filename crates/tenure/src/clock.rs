@@ -1,4 +1,4 @@
-//! The clock that leases are measured on, and an alarm on it.
+//! The clock of leases, and an alarm on it.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tenure_core::{Time, WallTime};
@@ -7,9 +7,9 @@ pub use crate::alarm::Alarm;
 
 /// Reads `CLOCK_BOOTTIME`, in nanoseconds.
 ///
-/// The one clock for everything about leases: it never goes back, nobody can set it, and it
-/// counts the time the machine was suspended, which `CLOCK_MONOTONIC` and `Instant` leave out.
-/// All processes of a machine (of a time namespace) read the same value.
+/// The one clock for everything about leases: it never goes back, no process can set it, and it
+/// counts the time for which the machine was suspended, which `CLOCK_MONOTONIC` and `Instant` leave
+/// out. All processes of a machine (of a time namespace) read the same value.
 #[inline]
 #[must_use]
 pub fn now() -> Time {

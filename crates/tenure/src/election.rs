@@ -1,4 +1,4 @@
-//! An election, as a candidate or an observer holds it.
+//! An election, as candidates and observers hold it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::observe::Observer;
 use crate::request::{DriverHandle, ObserveReply, Request};
 use crate::safety::SafetyClass;
 
-/// How often observers ask unless told otherwise.
+/// Default interval of observers' questions.
 const OBSERVE_EVERY: Duration = Duration::from_millis(250);
-/// The priority of a candidate that names none.
+/// Default priority of candidates.
 pub(crate) const PRIORITY: u8 = 100;
 
-/// An election: a role that one leader at a time is to have.
+/// An election: a role that one leader at a time has.
 ///
 /// A participant of a protocol makes elections, such as `tenure_nerio::Node`, and each election
 /// keeps its participant going. Clones are the same election. Dropping an election changes nothing.
@@ -49,32 +49,33 @@ impl<C: SafetyClass> Election<C> {
         &self.name
     }
 
-    /// Campaigns until this participant leads. `value` is what others are told of the leader,
-    /// such as its address; with Nerio at most 128 bytes without control characters.
+    /// Campaigns until this participant leads. Others see `value` when it leads, such as its
+    /// address; with Nerio at most 128 bytes without control characters.
     ///
-    /// Waits as long as it takes, and [`Campaign::waiting`] says for what; an error means that it
-    /// can never win. Dropping the future withdraws the candidacy, and gives the leadership up if
-    /// it was won in that moment.
+    /// Waits as long as necessary, and [`Campaign::waiting`] gives the reason; an error means that
+    /// the campaign can never win. Dropping the future withdraws the candidacy, and gives up a
+    /// leadership that was won at that moment.
     pub fn campaign(&self, value: &str) -> Campaign<C> {
         self.campaign_with(value, PRIORITY)
     }
 
-    /// Campaigns with a priority: among those who wait the highest goes first, where the protocol
-    /// can do so, as Nerio can (where not, in the order in which they came); nobody who leads
-    /// is ever put out of office by it. Dropping the future withdraws the candidacy.
+    /// Campaigns with a priority. Among waiting candidates the highest goes first, where the
+    /// protocol has priorities, as Nerio has; elsewhere candidates go in the order of their
+    /// arrival. A priority never ends another leadership. Dropping the future withdraws the
+    /// candidacy.
     pub fn campaign_with(&self, value: &str, priority: u8) -> Campaign<C> {
         Campaign::new(self.driver.clone(), self.name.clone(), value.to_owned(), priority)
     }
 
-    /// Follows who leads. Costs the election nothing: those who know are asked. A store is asked
-    /// anew for each observer: its first state is not from before this call.
+    /// Follows the leader, at no cost for the election: the observer asks other participants. A
+    /// store is asked anew for each observer: its first state is not from before this call.
     #[must_use]
     pub fn observe(&self) -> Observer {
         self.observe_every(OBSERVE_EVERY)
     }
 
-    /// Follows who leads, asking at least this often; a store that tells of changes by itself is
-    /// not asked more often for it.
+    /// Follows the leader, and asks at least this often; a store that reports changes by itself is
+    /// not asked more often.
     #[must_use]
     pub fn observe_every(&self, every: Duration) -> Observer {
         let (reply, answer) = ObserveReply::new();
@@ -90,11 +91,12 @@ impl<C: SafetyClass> Election<C> {
         Observer::new(answer, Box::new(leave))
     }
 
-    /// Asks who leads now, until the answer is known or `patience` is over. Cancel safe. Unknown at
-    /// once when the participant is closed, or cannot observe this election.
+    /// Asks for the present leader, until the answer is known or `patience` is over. Cancel safe.
+    /// The answer is unknown at once when the participant is closed, or cannot observe this
+    /// election.
     ///
-    /// A store is asked anew each time; what Nerio's grantors said to another observer of this
-    /// process counts as long as it would for that one.
+    /// A store is asked anew each time; answers of Nerio's grantors to another observer of this
+    /// process count as long as they would for that observer.
     pub async fn leader(&self, patience: Duration) -> View {
         let mut observer = self.observe();
         let since = clock::now();

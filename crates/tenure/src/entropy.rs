@@ -1,6 +1,5 @@
-//! The only randomness of a node: drawn once, when it starts.
+//! The only randomness of a node, drawn once at its start.
 
-/// 128 random bits.
 pub(crate) fn number() -> Result<u128, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! How the recipient of work refuses a leader that has been superseded.
+//! A gate with which a recipient of work refuses superseded leaders.
 
 use serde::{Deserialize, Serialize};
 use tenure_core::Fence;
@@ -22,13 +22,11 @@ pub struct FenceGate {
     newest: Fence,
 }
 
-/// Work by a leader that has been superseded.
+/// The reason why work was refused: another leader has superseded its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("fence {offered} has been superseded by {newest}: its leader is no longer in office")]
 pub struct Superseded {
-    /// The fence of the work.
     pub offered: Fence,
-    /// The newest fence seen.
     pub newest: Fence,
 }
 
@@ -39,7 +37,7 @@ impl FenceGate {
         Self { newest }
     }
 
-    /// Admits work by this fence or refuses it.
+    /// Admits work with this fence or refuses it.
     pub fn admit(&mut self, offered: Fence) -> Result<(), Superseded> {
         if offered < self.newest {
             return Err(Superseded { offered, newest: self.newest });
@@ -60,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gate_that_was_exported_remembers() {
+    fn exported_gate_remembers() {
         let mut gate = FenceGate::default();
         gate.admit(Fence::new(9)).unwrap();
         let bytes = postcard::to_allocvec(&gate).unwrap();

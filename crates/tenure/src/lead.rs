@@ -20,8 +20,8 @@ const PAUSES: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(5) };
 
 impl<C: SafetyClass> Election<C> {
-    /// Campaigns, does `work` while this participant leads, and campaigns again when that is over,
-    /// until `shutdown` resolves.
+    /// Campaigns, does `work` while this participant leads, and campaigns again after it, until
+    /// `shutdown` resolves.
     ///
     /// ```no_run
     /// # use tenure::{AtMostOne, CampaignError, Election};
@@ -45,22 +45,23 @@ impl<C: SafetyClass> Election<C> {
     /// ends, and the leadership is given up only after the work has ended or was dropped. The work
     /// handles its own errors, so it returns nothing.
     ///
-    /// **Again.** A leadership that was lost and work that has ended by itself are followed by
-    /// another campaign, and so is a candidacy that was [lost](CampaignError::Lost). Work may end
-    /// at once each time, so a pause comes before a campaign that follows an attempt of less than
-    /// 5 s: half of it by chance, 100 ms at most at first, and twice as long after each further
-    /// one in a row, up to 5 s. Meanwhile others lead if they can. For work that is done once and
-    /// for all: `election.campaign(value).await?.run(work)`.
+    /// **Again.** Another campaign follows a leadership that was lost, work that has ended by
+    /// itself, and a candidacy that was [lost](CampaignError::Lost). Work may end at once each
+    /// time, so a pause comes before a campaign that follows an attempt of less than 5 s: half of
+    /// it random, 100 ms at most at first, and twice as long after each further one in a row, up to
+    /// 5 s. Meanwhile others lead if they can. For work that is done once and for all:
+    /// `election.campaign(value).await?.run(work)`.
     ///
-    /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned, and
-    /// that is waited for as by [`Leadership::resign`](crate::Leadership::resign); a campaign is
-    /// withdrawn; if it is resolved already, nothing begins. The output of `shutdown` does not
-    /// matter. Work that needs time to shut down waits for a signal of its own, and `shutdown`
-    /// resolves after it. Every other [`CampaignError`] ends it with that error: another campaign
-    /// would meet it, too.
+    /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
+    /// with a wait as in [`Leadership::resign`](crate::Leadership::resign); a campaign is
+    /// withdrawn; if `shutdown` has resolved already, nothing begins. The output of `shutdown` does
+    /// not matter. Work that needs time to shut down waits for a signal of its own, and `shutdown`
+    /// resolves after it. Every other [`CampaignError`] ends the call with that error: another
+    /// campaign would meet it, too.
     ///
     /// Dropping the future drops the work and then gives the leadership up in the background, or
-    /// withdraws the campaign; so does work that panics. The log says what a campaign waits for.
+    /// withdraws the campaign; so does work that panics. The log has the reasons why a campaign
+    /// waits.
     pub async fn lead<S, W, F>(
         &self,
         value: &str,
@@ -75,7 +76,7 @@ impl<C: SafetyClass> Election<C> {
         self.lead_with(value, PRIORITY, shutdown, work).await
     }
 
-    /// As [`lead`](Self::lead), with a priority in each campaign as in
+    /// Leads like [`lead`](Self::lead), with a priority in each campaign as in
     /// [`campaign_with`](Self::campaign_with).
     pub async fn lead_with<S, W, F>(
         &self,
@@ -105,8 +106,8 @@ impl<C: SafetyClass> Election<C> {
                         _ = &mut shutdown => None,
                         done = once(&leadership, &mut work) => Some(done),
                     };
-                    // The work is gone. A lost one has nothing to resign, or too little
-                    // left to wait for that.
+                    // The work is gone. A lost leadership has nothing to resign, or too little left
+                    // to wait for that.
                     if !matches!(done, Some(Err(_))) {
                         leadership.resign().await;
                     }
@@ -129,8 +130,8 @@ impl<C: SafetyClass> Election<C> {
     }
 }
 
-/// Does the work once the lease has full length. The first one may be shorter than the margin by
-/// which work is ended, and until then there is none to end.
+/// Does the work once the lease has full length. The first lease may be shorter than the margin by
+/// which work is ended, and until then there is no work to end.
 async fn once<C: SafetyClass, F: Future<Output = ()>>(
     leadership: &Leadership<C>,
     work: &mut impl FnMut(Leader<C>) -> F,
@@ -139,10 +140,10 @@ async fn once<C: SafetyClass, F: Future<Output = ()>>(
     leadership.run_and_keep(work(leadership.leader())).await
 }
 
-/// A span below `bound`, so that those whose work ends for the same reason do not come back
+/// A random span below `bound`, so that nodes whose work ends for the same reason do not come back
 /// together.
 fn by_chance(bound: Duration) -> Duration {
-    // Without randomness they may.
+    // Without randomness they may come back together.
     let drawn = entropy::number().unwrap_or(0) % bound.as_nanos().max(1);
     Duration::from_nanos(u64::try_from(drawn).unwrap_or(0))
 }

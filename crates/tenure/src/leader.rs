@@ -1,4 +1,4 @@
-//! Being the leader: to know it, to prove it, and how long it lasts.
+//! The leader: a handle to ask for the leadership, to prove it, and to see its end.
 
 use std::any::Any;
 use std::fmt;
@@ -15,20 +15,20 @@ use crate::error::TransferError;
 use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Victory};
 use crate::safety::{AtMostOne, SafetyClass};
 
-/// A handle on a won election, for the work that is done under it. Whether this node still leads
-/// is computed at each question.
+/// A handle on a won election, for the work under it. The handle computes at each question whether
+/// this node still leads.
 ///
 /// A clone is cheap and is the same leader: hand one to every task that must ask before it acts. A
-/// [`Leadership`](crate::Leadership) makes it and alone keeps it in office. A `Leader` gives
-/// nothing up when it is dropped, and keeps neither the leadership nor the node going: once the
-/// `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every clone.
+/// [`Leadership`](crate::Leadership) makes the handle and alone keeps it in office. Dropping a
+/// `Leader` gives nothing up, and a `Leader` keeps neither the leadership nor the node going: once
+/// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
+/// clone.
 pub struct Leader<C: SafetyClass> {
-    // Outside of what clones share, so that asking takes one step to the cell.
+    // Not among the shared state, so that a question takes one step to the cell.
     claim: SharedClaim,
     about: Arc<About<C>>,
 }
 
-/// State that all clones share.
 struct About<C: SafetyClass> {
     election: ElectionName,
     campaign: CampaignId,
@@ -58,16 +58,16 @@ impl<C: SafetyClass> Leader<C> {
     /// is right even after a long pause, up to the moment of the question.
     ///
     /// Ask in the process that won. A child made by `fork` without `exec` has a copy that no driver
-    /// lowers: the copy says yes until the lease of the `fork` is over, also after the parent has
-    /// resigned, and must not be used.
+    /// lowers: the copy answers yes until the lease of the `fork` is over, also after the parent
+    /// has resigned, and must not be used.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.claim.is_current()
     }
 
-    /// How much longer this node leads unless it renews; zero once it is over. `None` where the
-    /// protocol gives a leadership no end. Read now.
+    /// The rest of the leadership unless it is renewed; zero once it is over. `None` where the
+    /// protocol gives a leadership no end. Computed now.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
@@ -75,9 +75,9 @@ impl<C: SafetyClass> Leader<C> {
         Some(self.claim.until()?.since(now))
     }
 
-    /// The first instant of `CLOCK_BOOTTIME` at which this node no longer leads, unless it
-    /// renews; [`Time::ZERO`] once it is over. `None` where the protocol gives a leadership no
-    /// end: it lasts until the protocol says otherwise.
+    /// The first instant of `CLOCK_BOOTTIME` at which this node no longer leads, unless it renews;
+    /// [`Time::ZERO`] once the leadership is over. `None` where the protocol gives a leadership no
+    /// end, and alone decides when it is over.
     #[must_use]
     pub fn until(&self) -> Option<Time> {
         self.claim.until()
@@ -95,7 +95,7 @@ impl<C: SafetyClass> Leader<C> {
         &self.about.election
     }
 
-    /// Why it is over, once that is known: a moment after [`is_current`](Self::is_current) has
+    /// The reason of the end, once known: a moment after [`is_current`](Self::is_current) has
     /// become false, unless the lease ran out.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
@@ -104,9 +104,9 @@ impl<C: SafetyClass> Leader<C> {
         ended.or_else(|| lapsed().then_some(Loss::Expired))
     }
 
-    /// Resolves once a lease of full length was obtained, one round trip after the election;
-    /// the first one is short, so that a candidate that dies in the moment it wins costs little.
-    /// Fails if the leadership is over before. Cancel safe.
+    /// Resolves once a lease of full length was obtained, one round trip after the election; the
+    /// first lease is short, so that a candidate that dies in the moment of its victory costs
+    /// little. Fails if the leadership is over before. Cancel safe.
     pub async fn settled(&self) -> Result<(), Loss> {
         match self.progress(|progress| progress.settled).await?.ended {
             None => Ok(()),
@@ -115,12 +115,12 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// Resolves with the new end when the lease was renewed to later than `known`, or fails when
-    /// the leadership is over. For an application that hands the end on to others. Where there is
-    /// no end nothing is later. Cancel safe.
+    /// the leadership is over. For an application that hands the end on to others. Without an end
+    /// nothing is later. Cancel safe.
     pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
         let known = known.unwrap_or(Time::MAX);
         loop {
-            // Listened for before the claim is read, so that none is missed between the two.
+            // Listen before reading the claim, so that no renewal is missed between the two.
             let mut raised = pin!(self.about.won.raised.notified());
             raised.as_mut().enable();
             let until = self.until();
@@ -138,10 +138,10 @@ impl<C: SafetyClass> Leader<C> {
     /// Resolves when no more than the configured grace is left of the lease and no renewal has
     /// come: the time to shut down. Resolves at once when the leadership is over. Cancel safe.
     ///
-    /// A warning, not the end: a renewal may still come. The warning depends on the caller's
+    /// The call warns of the end, but a renewal may still come. The warning depends on the caller's
     /// runtime; [`is_current`](Self::is_current) does not.
     pub async fn expiring(&self) {
-        // Without a node it is over.
+        // Without a node the leadership is over.
         let Some(driver) = self.about.driver.upgrade() else { return };
         let grace = driver.timing().grace;
         drop(driver);
@@ -163,37 +163,37 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Until when others are not told that this leadership is over, because a verification
-    /// promised that it lasts until then (Nerio); `None` while it lasts, and when nothing holds it
-    /// up. On `CLOCK_BOOTTIME`.
+    /// The time before which others do not learn that this leadership is over, because a
+    /// verification promised it until then (Nerio); `None` while the leadership lasts, and without
+    /// a promise. On `CLOCK_BOOTTIME`.
     #[must_use]
     pub fn held_until(&self) -> Option<Time> {
         self.about.won.progress.borrow().held
     }
 
-    /// Why others do not know yet that a leadership is over which was given up: a promise, or
-    /// grantors that have not confirmed the release (Nerio). `None` while the leadership lasts, and
-    /// if no reason is known.
+    /// The reason why others do not know yet that a leadership was given up: a promise, or grantors
+    /// that have not confirmed the release (Nerio). `None` while the leadership lasts, and if no
+    /// reason is known.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         let gives_up = !self.about.won.progress.borrow().released;
         self.about.won.waits.borrow().clone().filter(|_| gives_up)
     }
 
-    /// Hands over to the candidate called `to`: once it is known to wait, the leadership ends,
-    /// and it goes first. An error leaves the leadership as it was. Dropping the future does not
-    /// call it back. Only some protocols can do this (Nerio).
+    /// Hands over to the candidate called `to`: once the candidate is known to wait, the leadership
+    /// ends, and the candidate goes first. An error leaves the leadership as it was. Dropping the
+    /// future does not call it back. Only some protocols can do this (Nerio).
     ///
-    /// When this returns, this node does not lead any more, so the work under it must have ended
-    /// before, also where the work itself calls this. The other one leads a round trip later,
-    /// unless [`held_until`](Self::held_until) says that a promise must run out before;
+    /// When this returns, this node does not lead any more, so the work under the leadership must
+    /// have ended before, also where the work itself calls this. The successor leads a round trip
+    /// later, unless [`held_until`](Self::held_until) shows that a promise must run out before;
     /// [`Leadership::resign`](crate::Leadership::resign) waits for it.
     pub async fn transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, false).await
     }
 
-    /// Whether the candidate called `to` is known to wait, so that a transfer to it can begin:
-    /// for work that has to be stopped first. Cancel safe.
+    /// Whether the candidate called `to` is known to wait, so that a transfer to it can begin: for
+    /// work that has to be stopped first. Cancel safe.
     pub async fn can_transfer_to(&self, to: NodeName) -> Result<(), TransferError> {
         self.transfer(to, true).await
     }
@@ -213,16 +213,16 @@ impl<C: SafetyClass> Leader<C> {
         self.about.won.elected.extra.clone()
     }
 
-    /// The leadership is over in every clone, before anybody is told.
+    /// Lowers the claim in every clone, before others learn of the end.
     pub(crate) fn lower(&self) {
         self.claim.lower();
     }
 
-    /// Waits until others know that it is over, at most as long as `longest`.
+    /// Waits until others know of the end, at most as long as `longest`.
     pub(crate) async fn released(&self, longest: Duration) {
         let mut progress = self.about.won.progress.clone();
         let released = progress.wait_for(|progress| progress.released);
-        // An error means that the driver has ended, and then it was given up too.
+        // An error means that the driver has ended, and so has given everything up.
         let _ = tokio::time::timeout(longest, released).await;
     }
 
@@ -234,7 +234,7 @@ impl<C: SafetyClass> Leader<C> {
         work: F,
     ) -> Result<F::Output, Loss> {
         let outcome = {
-            // Dropped at the end of this block, before anything is given up.
+            // The work is dropped at the end of this block, before anything is given up.
             let mut work = Box::pin(work);
             tokio::select! {
                 biased;
@@ -251,7 +251,7 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// How far it has come, once that is `enough` or it is over.
+    /// The progress of the leadership, once it is `enough` or the leadership is over.
     async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Progress, Loss> {
         let mut progress = self.about.won.progress.clone();
         let waited = progress.wait_for(|progress| progress.ended.is_some() || enough(progress));
@@ -259,18 +259,16 @@ impl<C: SafetyClass> Leader<C> {
         waited.await.map(|progress| *progress).map_err(|_| Loss::Closed)
     }
 
-    /// Resolves when the driver says that it is over.
     async fn ended(&self) -> Loss {
         let progress = self.progress(|_| false).await;
         progress.map_or_else(|loss| loss, |progress| progress.ended.unwrap_or(Loss::Expired))
     }
 
-    /// Whether it was ended: the driver says why right after that.
+    /// Whether the claim was lowered: the driver reports the reason right after that.
     fn is_lowered(&self) -> bool {
         self.claim.until() == Some(Time::ZERO)
     }
 
-    /// Resolves when it has run out by itself.
     async fn lapsed(&self) {
         self.closer_than(Duration::ZERO).await;
         if self.is_lowered() {
@@ -278,7 +276,7 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Resolves when at most `margin` is left: never where there is no end.
+    /// Resolves when at most `margin` is left: never without an end.
     async fn closer_than(&self, margin: Duration) {
         loop {
             let Some(remaining) = self.remaining() else { return std::future::pending().await };
@@ -301,7 +299,7 @@ impl Leader<AtMostOne> {
     /// }
     /// ```
     ///
-    /// Leaders that may overlap have none, so that nobody takes a number of theirs for one:
+    /// Leaders that may overlap have no fence, so that no caller takes another number for one:
     ///
     /// ```compile_fail,E0599
     /// fn guard(leader: &tenure::Leader<tenure::MayOverlap>) -> u64 {

@@ -12,14 +12,14 @@ use crate::request::Victory;
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
 
-/// How far a timer of the runtime may be behind; work is ended this much earlier.
+/// Most delay of a runtime's timer; work is ended this much earlier.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 /// A won election: a [`Leader`], which answers for it, and the right to give it up.
 ///
 /// Dropping it resigns: [`is_current`](Leader::is_current) is false from that instant, here and in
-/// every `Leader` that came from it, and others are told in the background. Whatever is done under
-/// a leadership should be done by [`run`](Self::run), or end before it is dropped.
+/// every `Leader` that came from it, and others learn of the end in the background. Do all work
+/// under a leadership by [`run`](Self::run), or end it before the drop.
 pub struct Leadership<S: SafetyClass> {
     leader: Leader<S>,
     pub(crate) resignation: Resignation<S>,
@@ -32,14 +32,14 @@ impl<S: SafetyClass> Leadership<S> {
         Self { leader, resignation }
     }
 
-    /// A handle for the work that is done under this leadership.
+    /// A handle for the work under this leadership.
     #[must_use]
     pub fn leader(&self) -> Leader<S> {
         self.leader.clone()
     }
 
-    /// Runs `work` as long as this node leads, and resigns after it. Work that must ask whether it
-    /// still leads takes a [`Leader`] with it:
+    /// Runs `work` as long as this node leads, and resigns after it. Work that must ask whether
+    /// this node still leads takes a [`Leader`] with it:
     ///
     /// ```no_run
     /// # use tenure::{AtMostOne, Leadership, Loss};
@@ -55,30 +55,30 @@ impl<S: SafetyClass> Leadership<S> {
     /// # }
     /// ```
     ///
-    /// The work is dropped before the lease ends, by the configured kill margin: it must be
-    /// cancel safe, and must give way to the runtime more often than that. The leadership is
-    /// given up only after the work has ended or was dropped, so that nobody else begins before.
-    /// Where the first lease, which is short, may be no longer than the margin, wait for
+    /// The work is dropped before the lease ends, by the configured kill margin: it must be cancel
+    /// safe, and must give way to the runtime more often than that. The leadership is given up only
+    /// after the work has ended or was dropped, so that no other leader begins before. Where the
+    /// first lease, which is short, may be no longer than the margin, wait for
     /// [`settled`](Leader::settled) before.
     ///
-    /// Dropping the future drops the work and then resigns, and so does work that panics.
+    /// Dropping the future drops the work and then resigns; so does work that panics.
     pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Loss> {
         let output = self.run_and_keep(work).await?;
         self.resign().await;
         Ok(output)
     }
 
-    /// As [`run`](Self::run), and gives nothing up.
+    /// Runs work like [`run`](Self::run), but gives nothing up.
     pub(crate) async fn run_and_keep<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
         let margin = self.resignation.driver.timing().kill_margin + TIMER_SLACK;
         self.run_while_leading(margin, work).await
     }
 
     /// Gives the leadership up at once, and waits until others know or the lease would have ended.
-    /// Repeating it does nothing. If a verification promised that this node leads for longer
-    /// (Nerio), others are told only when that has run out.
+    /// A repetition does nothing. If a verification promised that this node leads for longer
+    /// (Nerio), others learn of the end only after that.
     ///
-    /// Dropping the future changes nothing: it is given up all the same.
+    /// Dropping the future changes nothing: the leadership is given up all the same.
     pub async fn resign(&self) {
         self.lower();
         self.resignation.request();
@@ -97,7 +97,7 @@ impl<S: SafetyClass> Deref for Leadership<S> {
 
 impl<S: SafetyClass> Drop for Leadership<S> {
     fn drop(&mut self) {
-        // Before the resignation is dropped, and so before anybody is told.
+        // Lower the claim before the resignation is dropped, and so before others learn of the end.
         self.leader.lower();
     }
 }

@@ -1,14 +1,14 @@
-//! Leader election for programs that run in several copies, of which exactly one must do the work.
+//! Leader election for programs that run in several copies, exactly one of which must do the work.
 //!
 //! Each copy starts a node of one protocol, from that protocol's own crate, `tenure-*`. The node
 //! hands out the types of this crate, which are the same for all protocols:
 //!
-//! - [`Election`]: campaign, observe, ask who leads.
-//! - [`Leadership`]: hold it and give it up, with a guarantee that work ends before the lease
-//!   does.
-//! - [`Leader`]: for the work: ask whether it still holds at the moment of acting. Its fence, a
-//!   number that grows with each leadership (a fencing token), orders leaders.
-//! - [`FenceGate`]: how a recipient refuses a leader that has been superseded.
+//! - [`Election`]: campaigns, observers, and the question for the leader.
+//! - [`Leadership`]: a won election, held and given up, with a guarantee that work ends before the
+//!   lease does.
+//! - [`Leader`]: a handle for the work, to ask at the moment of acting whether the node still
+//!   leads. Its fence, a number that grows with each leadership (a fencing token), orders leaders.
+//! - [`FenceGate`]: a gate with which a recipient refuses superseded leaders.
 //!
 //! ```no_run
 //! # use tenure::{AtMostOne, Election, FenceGate};
@@ -24,8 +24,10 @@
 //! # }
 //! ```
 //!
-//! [`driver`] and [`state`], the directories for what a node must remember, are for those who add a
-//! protocol.
+//! [`driver`] and [`state`], the directories for the memory of a node, are for authors of
+//! protocols.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

@@ -1,4 +1,4 @@
-//! Following who leads, from outside.
+//! Observers of an election, from outside.
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use tokio::sync::{oneshot, watch};
 use crate::request::VersionedView;
 use tenure_core::View;
 
-/// Follows an election. A slow reader sees the latest state, and is told when states were skipped.
-/// Dropping the observer ends the questions; the observer lasts as long as its participant.
+/// An observer of an election. A slow reader sees the latest state, and learns that states were
+/// skipped. Dropping the observer ends the questions; the observer lasts as long as its
+/// participant.
 pub struct Observer {
     answer: Option<oneshot::Receiver<watch::Receiver<VersionedView>>>,
     latest: Option<watch::Receiver<VersionedView>>,
@@ -23,7 +24,6 @@ type Leave = Box<dyn FnOnce() + Send + Sync>;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Change {
-    /// This is the state now.
     View(View),
     /// At least one state was missed; the latest one follows.
     Reset,
@@ -41,7 +41,7 @@ impl Change {
 }
 
 impl Observer {
-    /// `leave` is called once nothing of the answer is left.
+    /// The observer calls `leave` once every part of the answer is dropped.
     pub(crate) fn new(
         answer: oneshot::Receiver<watch::Receiver<VersionedView>>,
         leave: Leave,
@@ -76,7 +76,7 @@ impl Observer {
         Some(Change::View(view))
     }
 
-    /// The latest state, if one is known, with its lease as it is known now.
+    /// The latest state, if known, with its present lease.
     #[must_use]
     pub fn latest(&self) -> Option<View> {
         self.latest.as_ref()?.borrow().view.clone()

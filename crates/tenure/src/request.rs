@@ -15,27 +15,27 @@ use crate::safety::SafetyClass;
 
 /// The side of a driver that its handles hold.
 pub trait DriverHandle<C: SafetyClass>: Send + Sync + 'static {
-    /// Passes a request on to the driver's loop, in the order of the calls. Must not block: it is
-    /// called in destructors too. Once the loop has ended, the request is dropped, which tells
-    /// its sender, if it waits for an answer.
+    /// Passes a request on to the driver's loop, in the order of the calls. Must not block, as
+    /// destructors call it, too. After the end of the loop the request is dropped, which its sender
+    /// notices if it waits for an answer.
     fn request(&self, request: Request<C>);
 
-    /// The times a handle needs. Asked at each use, so they may change.
+    /// The times that a handle needs, asked at each use, so they may change.
     fn timing(&self) -> Timing;
 }
 
-/// The times a handle needs.
+/// The times that a handle needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// [`Leader::expiring`](crate::Leader::expiring) resolves when no more is left than this.
+    /// Rest of the lease at which [`Leader::expiring`](crate::Leader::expiring) resolves.
     pub grace: Duration,
-    /// [`Leadership::run`](crate::Leadership::run) drops its work when no more is left than this.
+    /// Rest of the lease at which [`Leadership::run`](crate::Leadership::run) drops its work.
     pub kill_margin: Duration,
-    /// [`Leadership::resign`](crate::Leadership::resign) waits no longer than this until others know.
+    /// Longest wait of [`Leadership::resign`](crate::Leadership::resign) until others know.
     pub resignation_max: Duration,
 }
 
-/// Names one campaign and what becomes of it, among all of a process.
+/// Names a campaign and its leadership, among all of a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CampaignId(u64);
 
@@ -51,66 +51,55 @@ impl CampaignId {
 pub enum Request<C: SafetyClass> {
     /// Contend until elected or resigned: [`Campaigns::open`](crate::driver::Campaigns::open).
     Campaign {
-        /// The election.
         election: ElectionName,
-        /// Names the campaign.
         campaign: CampaignId,
-        /// The value that others see while the candidate leads. The protocol decides which values
-        /// are allowed; [`CampaignReply::refuse`] others with [`CampaignError::Value`] or
+        /// Value that others see while the candidate leads. The protocol decides which values are
+        /// allowed; [`CampaignReply::refuse`] others with [`CampaignError::Value`] or
         /// [`CampaignError::Refused`].
         value: String,
-        /// The higher goes first among those who wait, where the protocol can do so.
+        /// Rank among waiting candidates, the highest first, where the protocol has priorities.
         priority: u8,
-        /// To be opened, or refused.
+        /// Open this, or refuse it.
         reply: CampaignReply<C>,
     },
-    /// Stop contending or leading: [`Campaigns::resign`](crate::driver::Campaigns::resign). May come
-    /// late, and more than once.
+    /// Stop contending or leading: [`Campaigns::resign`](crate::driver::Campaigns::resign). The
+    /// request may come late, and more than once.
     Resign {
-        /// The election.
         election: ElectionName,
-        /// The campaign that is given up, and no later one.
+        /// The campaign to give up, and no later one.
         campaign: CampaignId,
     },
     /// Hand over to this candidate if it waits:
     /// [`Campaigns::transfer`](crate::driver::Campaigns::transfer).
     Transfer {
-        /// The election.
         election: ElectionName,
-        /// The leadership that is to be handed over.
+        /// The leadership to hand over.
         campaign: CampaignId,
-        /// The candidate.
         to: NodeName,
-        /// Only find out whether it waits, and keep leading.
+        /// Report whether the candidate waits, and keep leading.
         probe: bool,
-        /// [`TransferReply::refuse`] with [`TransferError::Unsupported`] where the protocol has
-        /// no such thing.
+        /// [`TransferReply::refuse`] with [`TransferError::Unsupported`] where the protocol has no
+        /// hand-over.
         reply: TransferReply,
     },
-    /// Follow who leads: [`Subscriptions::observe`](crate::driver::Subscriptions::observe).
+    /// Follow the leader: [`Subscriptions::observe`](crate::driver::Subscriptions::observe).
     Observe {
-        /// The election.
         election: ElectionName,
-        /// How often to ask at least. A driver whose store tells of changes by itself has its
-        /// own pace.
+        /// Longest interval between questions. A driver whose store reports changes by itself has
+        /// its own pace.
         every: Duration,
-        /// Shows the views to the observer.
         reply: ObserveReply,
     },
     /// An observer has left: [`Subscriptions::unobserve`](crate::driver::Subscriptions::unobserve).
-    Unobserve {
-        /// The election.
-        election: ElectionName,
-    },
+    Unobserve { election: ElectionName },
 }
 
-/// Answers a handle that campaigns. Dropped, it says that the driver has ended.
+/// The reply to a campaigning handle. A dropped reply means that the driver has ended.
 pub struct CampaignReply<C: SafetyClass> {
     won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
     waits: watch::Sender<Option<Waiting>>,
 }
 
-/// The side of [`CampaignReply`] that waits.
 pub(crate) struct CampaignAnswer<C: SafetyClass> {
     pub(crate) won: oneshot::Receiver<Result<Victory<C>, CampaignError>>,
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
@@ -123,18 +112,16 @@ impl<C: SafetyClass> CampaignReply<C> {
         (Self { won, waits }, CampaignAnswer { won: taken, waits: seen })
     }
 
-    /// The campaign will never be won.
+    /// Reports that the campaign will never be won.
     pub fn refuse(self, why: CampaignError) {
         // The send fails if no caller waits any more; ignore it.
         let _ = self.won.send(Err(why));
     }
 
-    /// Returns whether the caller took the leadership.
     pub(crate) fn won(self, won: Victory<C>) -> bool {
         self.won.send(Ok(won)).is_ok()
     }
 
-    /// Returns whether the reason is new.
     pub(crate) fn waits(&self, waiting: Waiting) -> bool {
         say(&self.waits, waiting)
     }
@@ -149,7 +136,7 @@ pub(crate) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool
     })
 }
 
-/// Answers a handle that hands over. Dropped, it says that there is nothing to hand over any more.
+/// The reply to a handle that hands over. A dropped reply means that there is nothing to hand over.
 pub struct TransferReply(oneshot::Sender<Result<(), TransferError>>);
 
 impl TransferReply {
@@ -168,7 +155,7 @@ impl TransferReply {
     }
 }
 
-/// Answers a handle that observes. Dropped, it says that the driver has ended.
+/// The reply to an observing handle. A dropped reply means that the driver has ended.
 pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
 impl ObserveReply {
@@ -177,7 +164,6 @@ impl ObserveReply {
         (Self(reply), answer)
     }
 
-    /// Whether no caller waits any more.
     pub(crate) fn is_dropped(&self) -> bool {
         self.0.is_closed()
     }
@@ -187,38 +173,34 @@ impl ObserveReply {
     }
 }
 
-/// Facts that a driver knows of a leadership that was just won.
+/// A driver's facts about a leadership that was just won.
 pub struct Elected<C: SafetyClass> {
-    /// The id of this leader, which others see as [`LeaderView::id`](crate::LeaderView::id).
+    /// Id of this leader, which others see as [`LeaderView::id`](crate::LeaderView::id).
     pub id: Arc<str>,
-    /// The fence of the leadership; `()` where there is none.
+    /// `()` where the protocol has no fences.
     pub fence: C::Fence,
-    /// An offer of the protocol to its leaders beyond the handle, which
+    /// Offer of the protocol to its leaders beyond the handle, which
     /// [`extra`](crate::driver::extra) returns; `Arc::new(())` without one.
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 
-/// A won election.
 pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     pub(crate) raised: Arc<Notify>,
-    /// Why others do not know yet that the leadership is over.
+    /// Reason why others do not know yet that the leadership is over.
     pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
-/// How far a leadership has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
-    /// A lease of full length was obtained.
     pub(crate) settled: bool,
-    /// The end of the leadership.
     pub(crate) ended: Option<Loss>,
-    /// Until when others are not told that it is over, because of a promise.
+    /// Time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,
-    /// Others know that it is over, or the lease has run out.
+    /// Whether others know of the end, or the lease has run out.
     pub(crate) released: bool,
 }
 

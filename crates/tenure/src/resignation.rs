@@ -1,4 +1,4 @@
-//! Giving a candidacy or a leadership up, at the latest when its handle is dropped.
+//! Resignation from a candidacy or a leadership, at the latest when its handle is dropped.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use tenure_core::ElectionName;
 use crate::request::{CampaignId, DriverHandle, Request};
 use crate::safety::SafetyClass;
 
-/// Gives a candidacy or a leadership up when dropped.
 pub(crate) struct Resignation<C: SafetyClass> {
     pub(crate) driver: Arc<dyn DriverHandle<C>>,
     pub(crate) election: ElectionName,

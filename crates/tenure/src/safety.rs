@@ -11,23 +11,23 @@ mod sealed {
 
 /// A class of safety.
 pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
-    /// The order of leaders: a [`Fence`], or nothing.
+    /// Order of leaders: a [`Fence`], or nothing.
     type Fence: Copy + Debug + Send + Sync + 'static;
 
-    /// The error of a campaign that was won where [`fence`](Self::fence) gives nothing.
+    /// Error of a campaign that was won where [`fence`](Self::fence) gives nothing.
     const MISMATCH: &'static str;
 
-    /// The fence of a leadership as its core has it; `None` if the core orders leaders, and this
-    /// class does not, or the other way round.
+    /// The fence of a leadership, from its core's; `None` if the core orders leaders and this class
+    /// does not, or the other way round.
     fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
 }
 
-/// There is at most one leader at any instant, and leaders are ordered by fences.
+/// At most one leader exists at any instant, and fences order leaders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtMostOne {}
 
-/// There may be several leaders at once: in partitions, or while leadership changes hands.
-/// Such leaders have no fence, and nothing converts one kind into the other.
+/// Several leaders may exist at once: in partitions, or while leadership changes hands. Such
+/// leaders have no fence, and no conversion turns one kind into the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MayOverlap {}
 

@@ -6,25 +6,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Errors of a text that is no span of time.
+/// The reason why a text is no span of time.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DurationError {
-    /// Nothing was given.
     #[error("the value is empty")]
     Empty,
-    /// The number is negative.
     #[error("a span of time is not negative")]
     Negative,
-    /// A number alone.
     #[error("the unit is missing")]
     NoUnit,
-    /// A unit that nobody knows.
     #[error("the unit {0:?} is unknown")]
     Unit(String),
-    /// More than can be counted, or less than a nanosecond.
     #[error("the number is too large, or finer than a nanosecond")]
     Overflow,
-    /// Something else.
     #[error("a number with a unit is expected")]
     Form,
 }
@@ -34,7 +28,7 @@ impl DurationError {
     pub const FIX: &str = "write a number and a unit, such as 500ms, 5s or 2m";
 }
 
-/// A number with a unit, or several: `500ms`, `5s`, `1m 30s`.
+/// Reads a number with a unit, or several: `500ms`, `5s`, `1m 30s`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -57,7 +51,6 @@ pub fn duration(text: &str) -> Result<Duration, DurationError> {
     })
 }
 
-/// The byte order mark, in UTF-8.
 const MARK: char = '\u{feff}';
 
 /// The text behind the byte order mark that some editors write at the head of a file. No reader
@@ -67,8 +60,7 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
-/// The text in the file at `path`, of which 65,536 bytes at most are read, [without its
-/// mark](without_mark).
+/// Reads at most 65,536 bytes of the file at `path`, [without the mark](without_mark).
 pub fn read_text(path: &Path) -> io::Result<String> {
     const BYTES_MAX: u64 = 65_536;
     let mut text = String::new();
@@ -76,7 +68,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     Ok(without_mark(&text).to_owned())
 }
 
-/// Whether `text` can be a secret on one line, such as a password; else what is wrong with it.
+/// Checks whether `text` can be a secret on one line, such as a password.
 pub fn check_line(text: &str) -> Result<(), &'static str> {
     match text {
         "" => Err("is empty"),
@@ -87,12 +79,12 @@ pub fn check_line(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A small file that may hold a secret, and who may read it.
+/// A small file that may hold a secret, with its readers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The content, without a byte order mark.
+    /// Content, without a byte order mark.
     pub bytes: Vec<u8>,
-    /// The bits of its mode.
+    /// Bits of its mode.
     pub mode: u32,
 }
 
@@ -103,14 +95,14 @@ impl std::fmt::Debug for SecretFile {
 }
 
 impl SecretFile {
-    /// More than any secret needs, and what is read at most.
+    /// Most bytes that are read, more than any secret needs.
     const BYTES_MAX: u64 = 4_096;
     /// Readable by every user, or writable by another than the owner. A group may read: services
-    /// are given files so.
+    /// get files in this way.
     const FOR_OTHERS: u32 = 0o026;
 
-    /// Reads the file at `path`, of 4,096 bytes at most, [without its mark](without_mark); or says
-    /// why it is of no use.
+    /// Reads at most 4,096 bytes of the file at `path`, [without the mark](without_mark); the error
+    /// says why the file is of no use.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut bytes = Vec::new();
         let mut mode = 0;

@@ -1,4 +1,4 @@
-//! Waiting for a descriptor in tokio.
+//! A wait for a descriptor in tokio.
 
 use std::future::poll_fn;
 use std::io;
@@ -30,13 +30,13 @@ impl<T: AsFd> Watched<T> {
         &self.inner
     }
 
-    /// Waits until `read` gives anything but `WouldBlock`, for one task at a time. Cancel safe:
-    /// what was read is returned by the very poll that read it.
+    /// Waits until `read` returns anything but `WouldBlock`, for one task at a time. Cancel safe:
+    /// the poll that reads a value returns it.
     pub async fn read<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         poll_fn(|context| self.poll_read(context, &mut read)).await
     }
 
-    /// The same by polling. Only the task that polled last is woken.
+    /// Waits by polling. Only the task that polled last is woken.
     pub fn poll_read<R>(
         &self,
         context: &mut Context<'_>,

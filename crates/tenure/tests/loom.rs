@@ -50,8 +50,8 @@ fn a_lapsed_claim_never_comes_back() {
     });
 }
 
-/// Once the driver has lowered a claim and told others, nobody sees it any more, not even who
-/// paused in the middle of asking, and not even if a raise was under way.
+/// Once the driver has lowered a claim and others know, no handle sees it any more, not even one
+/// that paused in the middle of asking, and not even if a raise was under way.
 #[test]
 fn no_handle_leads_after_release() {
     loom::model(|| {
@@ -77,7 +77,7 @@ fn no_handle_leads_after_release() {
     });
 }
 
-/// A handle that says "I lead" says it of the instant that it sampled: no other node has begun to
+/// A handle that says "I lead" says it of the instant of its sample: no other node has begun to
 /// lead by then, not even if this thread paused in the middle of asking.
 #[test]
 fn leaders_never_overlap() {
@@ -89,7 +89,7 @@ fn leaders_never_overlap() {
         let giver_cell = cell.clone();
         let giver = thread::spawn(move || {
             giver_cell.lower();
-            // The release has left, and the next one leads from here on.
+            // The release has left, and the next node leads from here on.
             giver_clock.store(BEGINS, Ordering::SeqCst);
         });
         let mut sampled = Time::ZERO;

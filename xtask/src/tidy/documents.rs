@@ -12,11 +12,11 @@ const CRATES: &str = "docs/decisions/dependencies.md";
 const PARTS: [&str; 3] = ["## Decision", "## Reason", "## Rejected"];
 const LINES: usize = 60;
 
-/// How the driver that the README shows takes it into its doctests.
+/// Line by which a driver takes the README into its doctests.
 const INCLUDE: &str = "include_str!(\"../../../README.md\")";
 
-/// Links to other files lead somewhere. Links to other sites and to Rust items, which rustdoc
-/// checks, have a colon.
+/// Checks that links to other files lead somewhere. A target with a colon is a link to another site
+/// or to a Rust item, which rustdoc checks.
 pub(super) fn links(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.texts.iter().filter(|(path, _)| path.ends_with(".md")) {
@@ -39,7 +39,7 @@ pub(super) fn links(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Decisions are all in the index, in their form, and short.
+/// Checks that each decision is in the index, has the form of a decision, and is short.
 pub(super) fn decisions(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for (path, text) in tree.texts.iter().filter(|(path, _)| *path != INDEX) {
@@ -59,7 +59,7 @@ pub(super) fn decisions(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Every foreign crate has its row. Crates with one purpose share a row.
+/// Checks that every foreign crate has a row. Crates with one purpose share a row.
 pub(super) fn crates(tree: &Tree) -> Vec<String> {
     let rows = tree.text(CRATES).lines().filter_map(|line| line.strip_prefix("| "));
     let cells = rows.filter_map(|row| row.split(" | ").next());
@@ -74,7 +74,7 @@ pub(super) fn crates(tree: &Tree) -> Vec<String> {
     missing.map(complaint).collect()
 }
 
-/// The driver that the README shows compiles and runs its code.
+/// Checks that a driver compiles and runs the code of the README.
 pub(super) fn readme(tree: &Tree) -> Vec<String> {
     let library = tree.text("crates/tenure-nerio/src/lib.rs");
     let is_tested = tree.text("README.md").contains("```rust\n") && library.contains(INCLUDE);

@@ -13,7 +13,7 @@ use crate::protocols::OPENINGS_LEFT;
 use crate::tree::Tree;
 use crate::workspace::root;
 
-/// The arguments for `cargo` that repeat all of this.
+/// The arguments for `cargo` that repeat these checks.
 pub(crate) const COMMAND: &str = "xtask tidy";
 
 pub(crate) fn run() -> Result<(), Error> {
@@ -25,11 +25,11 @@ pub(crate) fn run() -> Result<(), Error> {
     }
     match complaints.len() {
         0 => Ok(()),
-        count => Err(Error::Said(format!("{count} to correct; `cargo {COMMAND}` looks again"))),
+        count => Err(Error::Said(format!("{count} complaints; `cargo {COMMAND}` looks again"))),
     }
 }
 
-/// Complaints as lines: place, what is wrong, what to do.
+/// Complaints as lines: place, complaint, advice.
 fn check(tree: &Tree) -> Vec<String> {
     let complaints = [
         source::check(tree),
@@ -54,7 +54,7 @@ mod tests {
     const LIBRARY: &str = "#[doc = include_str!(\"../../../README.md\")]\nstruct Readme;\n";
     const PATCH: &str = "rule: x\nsource: V1\nnoticed by: core leasing::one\n";
 
-    /// A repository about which there is no complaint, but for what is in another text.
+    /// Complaints about this text in a repository that has no others.
     fn said(path: &str, text: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let good: [(&str, &str); 8] = [

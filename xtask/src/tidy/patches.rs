@@ -1,4 +1,4 @@
-//! Patches that break a rule say which, name a test that there is, and apply.
+//! Patches of `mutants/`: each names the rule that it breaks and an existing test, and applies.
 
 use crate::command::Cmd;
 use crate::mutants::noticed_by;
@@ -9,8 +9,8 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
     for (path, patch) in tree.patches() {
         let Some((program, test)) = noticed_by(patch) else {
             complaints.push(format!(
-                "{path}:1: no head: three lines, `rule: `, `source: ` and `noticed by: ` with a \
-                 test program of the core and its test"
+                "{path}:1: no head: write three lines, `rule: `, `source: ` and `noticed by: ` \
+                 with a test program of the core and its test"
             ));
             continue;
         };
@@ -28,7 +28,6 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
 pub(super) fn misfits(tree: &Tree) -> Vec<String> {
     let applies = |path: &str| Cmd::new("git", "apply --check").arg(path).ask().is_some();
     let misfits = tree.patches().filter(|(path, _)| !applies(path));
-    let complaint =
-        |path| format!("{path}: does not apply: carry it along, git apply --reject {path}");
+    let complaint = |path| format!("{path}: does not apply: adapt it, git apply --reject {path}");
     misfits.map(|(path, _)| complaint(path)).collect()
 }

@@ -1,4 +1,4 @@
-//! Sizes and leftovers: what neither clippy nor rustfmt looks at.
+//! Sizes and leftovers, which neither clippy nor rustfmt checks.
 
 use crate::protocols::WITH_UNSAFE;
 use crate::tree::Tree;
@@ -24,7 +24,7 @@ const LEFTOVERS: [(&str, &str, &str); 9] = [
     (".rs", "#[ignore", "let it run, or move it to a file `tests/NAME_long.rs` (CONTRIBUTING.md)"),
 ];
 
-/// Where they are named.
+/// The folder in which the texts of leftovers are named.
 const RULES: &str = "xtask/src/tidy/";
 
 pub(super) fn check(tree: &Tree) -> Vec<String> {
@@ -52,13 +52,14 @@ fn length(path: &str, text: &str) -> Option<String> {
     (lines > limit).then(|| format!("{path}:1: {lines} lines without tests, the limit is {limit}"))
 }
 
-/// The compiler denies it, but for where somebody allows it.
+/// Complains about `unsafe` code, which the compiler denies unless an attribute allows it.
 fn unsafe_code(path: &str, text: &str) -> Option<String> {
     let allowed = text.contains("(unsafe_code") && path != WITH_UNSAFE;
     allowed.then(|| format!("{path}: `unsafe` code, which only {WITH_UNSAFE} may hold"))
 }
 
-/// Rows of a table and links in a comment stay on one line.
+/// Complains about a wide line. Rows of a table and links in a comment stay on one line, however
+/// long.
 fn width(line: &str) -> Option<String> {
     let comment = line.trim_start().strip_prefix("//").unwrap_or_default();
     let is_row = comment.trim_start_matches(['/', '!']).trim_start().starts_with('|');

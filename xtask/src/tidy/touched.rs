@@ -1,18 +1,18 @@
-//! The list in `CONTRIBUTING.md` of what a new protocol touches outside its own files is exact and
-//! short.
+//! The list in `CONTRIBUTING.md` of the files that a new protocol touches beside its own is exact
+//! and short.
 //!
-//! The first protocol is everybody's example, so it is not counted.
+//! The first protocol is the example for all others, so its name is allowed everywhere.
 
 use std::collections::BTreeSet;
 
 use crate::protocols::{self, Protocol};
 use crate::tree::Tree;
 
-/// The page with the list: its rows are `` | `path` | what | `` below the heading.
+/// The page of the list, whose rows below the heading are `` | `path` | what | ``.
 const PAGE: &str = "CONTRIBUTING.md";
 const HEADING: &str = "\n## What a protocol touches\n";
 
-/// How long the list may be.
+/// Bound on the length of the list.
 const MOST: usize = 8;
 
 pub(super) fn check(tree: &Tree) -> Vec<String> {
@@ -30,7 +30,7 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
         .map(|(path, _)| path.as_str())
         .collect();
     let new = touched.difference(&listed).map(|path| {
-        format!("{path}: names a protocol: ask a table instead, or put it into the list of {PAGE}")
+        format!("{path}: names a protocol: ask a table, or add the file to the list of {PAGE}")
     });
     let gone = listed.difference(&touched);
     let gone = gone.map(|path| format!("{PAGE}: lists `{path}`, which no protocol touches"));
@@ -38,15 +38,16 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
     new.chain(gone).chain(long).collect()
 }
 
-/// Pages and what tools write say what there is, and are not touched to add something that works.
+/// Whether a file counts. Pages, and files that tools write, need no change before a new protocol
+/// works.
 fn counts(path: &str) -> bool {
     let is_page = path.ends_with(".md") || path.starts_with("docs/");
     let is_golden = path.ends_with(".txt") && path.contains("/tests/");
     !is_page && !is_golden && path != "Cargo.lock"
 }
 
-/// Whether a word of `text` is a protocol's or its service's: files of its own have it in their
-/// path.
+/// Whether a word of `text` is the name of a protocol or of its service. Files of a protocol's own
+/// have the name in their path.
 fn names(text: &str, protocol: &Protocol) -> bool {
     text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(|word| {
         let is = |own: &str| own.eq_ignore_ascii_case(word);

@@ -1,4 +1,4 @@
-//! Sentences that open with a word in place of a noun: readers have to find out what acts.
+//! Sentences that open with a word in place of a noun, so that a reader has to find out what acts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::tree::Tree;
 const OPENINGS: [&str; 10] =
     ["Who", "What", "One", "Those", "That", "It", "Nobody", "Somebody", "None", "Of"];
 
-/// Each sentence of a crate that has more of them than `left` allows.
+/// The openings of each crate that has more of them than `left` allows.
 pub(super) fn check(tree: &Tree, left: &[(&str, usize)]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, text) in tree.texts.iter().filter(|(path, _)| path.ends_with(".rs")) {
@@ -36,7 +36,7 @@ fn folder(path: &str) -> &str {
     &path[..end]
 }
 
-/// Sentences in comments and errors that open with a listed word.
+/// Sentences in comments and errors that open with one of the words.
 fn openings(path: &str, text: &str) -> Vec<String> {
     let mut places = Vec::new();
     let mut opens = true;

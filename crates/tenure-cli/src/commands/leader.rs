@@ -11,21 +11,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
 use crate::output;
-use crate::protocol::{AnyElection, Asks};
+use crate::protocol::{AnyElection, AskMode};
 use crate::settings::Context;
 
-/// Span after an unknown leader in which the reason may still come: the task that finds it may wait
-/// for its turn.
+/// Wait for the reason of an unknown leader: the task that finds the reason may run late.
 const REFUSED: Duration = Duration::from_millis(100);
 
-/// Why the leader is unknown after no time at all.
+/// The reason for an unknown leader after no time at all.
 const HURRIED: &str = "--wait 0s gave nobody the time to answer";
 
-/// Prints the leader, and ends.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, wait } = settings;
     let until = wait.map(|wait| clock::now().after(wait));
-    let once = || backend.asker(&election, Asks::Once, &context.origins);
+    let once = || backend.asker(&election, AskMode::Once, &context.origins);
     let participant = match until {
         Some(until) => starting::within(until, protocol, backend.silence(), once, |_| ()).await?,
         None => starting::aloud(once(), backend.silence(), starting::warns("")).await?,
@@ -89,7 +87,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     }
 }
 
-/// The first leader there is, or the last that was known when the time is over.
+/// The first leader, or the last known state when the time is over.
 async fn leader_within(wait: Duration, election: &AnyElection) -> View {
     let mut known = View::Unknown { since: clock::now() };
     let mut observer = election.observe();
@@ -101,7 +99,7 @@ async fn leader_within(wait: Duration, election: &AnyElection) -> View {
             }
         }
     };
-    // Over or not, what is known is in `known`.
+    // After a timeout `known` holds the last state.
     let _ = tokio::time::timeout(wait, leads).await;
     known
 }

@@ -9,7 +9,6 @@ use crate::output;
 use crate::protocol::{Backend, Member, MemberChange};
 use crate::settings::Context;
 
-/// Asks each member once.
 pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<Exit, Failure> {
     let members = backend.members()?.members(&context.origins).await?;
     let text = if context.json {
@@ -24,7 +23,6 @@ pub(super) async fn run(backend: Box<dyn Backend>, context: Context) -> Result<E
     members.failure.map_or(Ok(Exit::Done), Err)
 }
 
-/// The members, for programs.
 pub(super) fn objects(members: &[Member]) -> Vec<Value> {
     let object = |member: &Member| {
         json!({
@@ -37,7 +35,6 @@ pub(super) fn objects(members: &[Member]) -> Vec<Value> {
     members.iter().map(object).collect()
 }
 
-/// Adds or removes a member.
 pub(super) async fn change(
     settings: ChangeMembersSettings,
     context: Context,

@@ -1,7 +1,7 @@
-//! The commands, one file each; those that only Nerio has are in `nerio/`.
+//! The commands, one file each; Nerio's own commands are in `nerio/`.
 //!
-//! `ALL` has a row for each: the function of the row reads and checks all settings, so that the
-//! [`Work`] that it returns begins with nothing left to refuse in them alone.
+//! `ALL` has a row for each command. The function of the row reads and checks all settings before
+//! it returns the [`Work`].
 
 mod client;
 mod leader;
@@ -51,11 +51,8 @@ use crate::stderr;
 /// The work of a command whose settings are checked.
 pub type Work = Box<dyn FnOnce(Context) -> Result<Exit, Failure>>;
 
-/// A command that does some work.
 struct Command {
-    /// Words of the command line.
     words: &'static str,
-    /// Reads and checks its settings.
     read: fn(&mut Layers<'_>) -> Result<Work, Failure>,
 }
 
@@ -224,7 +221,7 @@ fn change_members(
     Ok(work(|context| members::change(settings, context)))
 }
 
-/// The work of a command that ends by itself.
+/// Work that ends by itself.
 fn work<F>(command: impl FnOnce(Context) -> F + 'static) -> Work
 where
     F: Future<Output = Result<Exit, Failure>> + 'static,
@@ -232,14 +229,14 @@ where
     Box::new(|context| block_on(command(context)))
 }
 
-/// Carries out a command that runs until it is stopped. The process has no other thread yet.
+/// Runs a command that lasts until it is stopped. The process has no other thread yet.
 fn stay(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     ignore_ctrl_z();
     failure::warn_aside();
     block_on(beside_orphans(command))
 }
 
-/// Reads the arguments, as [`invocation::read`] says.
+/// Reads the arguments; see [`invocation::read`].
 pub fn read(
     registry: Registry,
     arguments: &[OsString],
@@ -255,7 +252,6 @@ pub fn read(
     })
 }
 
-/// Carries out a command.
 pub fn carry_out(invocation: Invocation<Work>) -> Result<Exit, Failure> {
     log(invocation.log);
     (invocation.work)(invocation.context)
@@ -268,13 +264,13 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
         Failure::new(Exit::System, what, "look at the limits of this process")
     })?;
     let ended = runtime.block_on(command);
-    // A look-up that a name server leaves unanswered does not delay the end.
+    // An unanswered look-up of a name does not delay the end.
     runtime.shutdown_background();
     ended
 }
 
 fn log(level: LevelFilter) {
-    // Libraries log each frame on a connection, which would bury the rest.
+    // Libraries log each frame of a connection, which would bury the rest.
     let others = match level {
         LevelFilter::TRACE => LevelFilter::DEBUG,
         level => level.min(LevelFilter::WARN),
@@ -290,7 +286,7 @@ fn log(level: LevelFilter) {
         // The commands report all notices.
         .with_target(tenure::driver::NOTICES, LevelFilter::OFF);
     let lines = tracing_subscriber::fmt::layer().with_writer(|| stderr::Lines).with_ansi(false);
-    // A second one in the same process, as in tests, changes nothing.
+    // Tests start several commands in one process; later calls change nothing.
     let _ = tracing_subscriber::registry().with(lines.with_filter(targets)).try_init();
 }
 

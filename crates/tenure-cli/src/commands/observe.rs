@@ -12,19 +12,18 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
 use crate::output::{self, millis};
-use crate::protocol::{Asks, Participant, Protocol};
+use crate::protocol::{AskMode, Participant, Protocol};
 use crate::settings::Context;
 
-/// How long a first answer may take before it is said that there is none.
+/// Wait for the first leader before the output reports that the leader is unknown.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// Prints a line for each change until a signal ends it, or its reader leaves.
 pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit, Failure> {
     let AskSettings { protocol, backend, election, .. } = settings;
     let Context { json: as_json, origins } = context;
     let mut signals = Signals::new()?;
     let mut reader_left = std::pin::pin!(output::reader_left());
-    let start = backend.asker(&election, Asks::On, &origins);
+    let start = backend.asker(&election, AskMode::On, &origins);
     let participant = tokio::select! {
         biased;
         signal = signals.next() => return Ok(Exit::Signal(signal)),
@@ -41,7 +40,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     let election = backend.parts(&election).pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();
     let mut observer = participant.election(&election).observe();
-    // An unknown leader in the first moment is no news.
+    // The leader is always unknown in the first moment.
     let mut settling = Box::pin(tokio::time::sleep(SETTLING));
     let (mut settled, mut held) = (false, None);
     let mut ahead = None;
@@ -68,7 +67,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             continue;
         }
         (settled, held) = (true, None);
-        // The next change may come before an answer, and is not missed for it.
+        // A change that comes during the question for the reason is kept.
         let why = tokio::select! {
             biased;
             signal = signals.next() => return Ok(Exit::Signal(signal)),
@@ -81,7 +80,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
             }
         };
         let Some(change) = change else {
-            // The campaign was refused, and the reason is known in a moment.
+            // The participant refused the campaign, and its reason follows in a moment.
             let why = tokio::time::timeout(SETTLING, permanent_failure).await;
             return Err(why.unwrap_or_else(|_| ended_by_itself()));
         };
@@ -96,8 +95,7 @@ fn ended_by_itself() -> Failure {
     Failure::new(Exit::Bug, "the node ended by itself", "report it with the log")
 }
 
-/// Prints `text`, and returns the exit code if that ends the command: a signal may come while the
-/// reader is slow.
+/// Prints `text`, and returns the exit code if a signal ends the command while the reader is slow.
 pub(super) async fn print(signals: &mut Signals, text: &str) -> Result<Option<Exit>, Failure> {
     tokio::select! {
         biased;
@@ -120,7 +118,7 @@ fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: 
             object!({"election": election.as_str(), "state": "reset"}).to_string()
         }
         Change::Reset => "reset: some changes were missed".to_owned(),
-        // The library knows more than this command, and nothing is kept back.
+        // JSON output also has the changes that this version of the command does not know.
         other if as_json => {
             object!({"election": election.as_str(), "state": format!("{other:?}")}).to_string()
         }
@@ -128,7 +126,7 @@ fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: 
     }
 }
 
-/// The reason for which there is no leader, or none is known, as far as it is known.
+/// The known reason for an election without a leader, or with an unknown leader.
 async fn why_nobody(
     participant: &dyn Participant,
     protocol: &Protocol,
@@ -138,7 +136,7 @@ async fn why_nobody(
     match change.and_then(Change::view)? {
         View::Vacant => participant.why_vacant(election).await,
         View::Unknown { .. } => {
-            // A refusal is told instead, by a task that may be waiting for its turn.
+            // A refusal comes from a task that may still wait for its turn.
             tokio::task::yield_now().await;
             let why = participant.unknown(election).await.or_else(|| participant.trouble());
             Some(why.unwrap_or_else(|| protocol.unknown.to_owned()))
@@ -147,7 +145,7 @@ async fn why_nobody(
     }
 }
 
-/// A state on one line for people, with the reason for which there is no leader, or none is known.
+/// A state on one line for people, with the reason `why` if no leader is known.
 pub(super) fn line(view: &View, why: Option<&str>) -> String {
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
     match view {
@@ -187,7 +185,7 @@ fn of_leader(leader: &LeaderView) -> String {
     text
 }
 
-/// A state as an object for programs. Durations in milliseconds, rounded down.
+/// A state as a JSON object. Durations are in milliseconds, rounded down.
 pub(super) fn json(election: &ElectionName, view: &View) -> Value {
     let election = election.as_str();
     match view {
@@ -225,7 +223,7 @@ fn add_leader(told: &mut Value, leader: &LeaderView) {
     told["id"] = (*leader.id).into();
     told["value"] = leader.value.text().into();
     told["fence"] = leader.fence.map(tenure::Fence::number).into();
-    // Not every protocol has these.
+    // Some protocols have none of these.
     if let Some(address) = leader.address {
         told["address"] = address.to_string().into();
     }
@@ -244,7 +242,7 @@ mod tests {
     #[test]
     fn other_leaders_are_named() {
         let leader = |id: &str| LeaderView::new(id.into(), b"at".as_slice().into());
-        // A report of the future is no age old, however slow the machine is.
+        // A report from the future has no age, however slow the machine is.
         let later = clock::now().after(Duration::from_secs(3_600));
         let heard = LeaderView { heard: Some(later), ..leader("b") };
         let view = View::Leaders { followed: leader("a"), others: vec![heard] };

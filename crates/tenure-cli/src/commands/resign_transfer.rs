@@ -14,7 +14,7 @@ use crate::invocation::ask::{TellSettings, TransferSettings};
 use crate::output;
 use crate::settings::Context;
 
-/// Has the leader on this machine stop its CMD and resign.
+/// Orders the leader on this machine to stop its CMD and resign.
 pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<Exit, Failure> {
     let socket = client::find_leader(&settings, &context.origins).await?;
     if settings.all {
@@ -39,7 +39,7 @@ pub(super) async fn resign(settings: TellSettings, context: Context) -> Result<E
     say(&context, &answer, "resigned", &next)
 }
 
-/// Has the leader on this machine stop its CMD and hand over to another candidate.
+/// Orders the leader on this machine to stop its CMD and hand over to another candidate.
 pub(super) async fn transfer(
     settings: TransferSettings,
     context: Context,
@@ -87,14 +87,14 @@ pub(super) async fn transfer(
     }
 }
 
-/// How much longer than it was asked to wait a runner may take to say what came of it.
+/// The extra time for a runner to answer after the requested wait.
 const LATER: Duration = Duration::from_secs(1);
 
-/// The failure of a hand-over that is not done yet, or not known to others.
+/// The failure of a hand-over that has not ended, or is not known to others.
 async fn not_yet(socket: &Path, to: &NodeName, election: &ElectionName, wait: Duration) -> Failure {
     let why = client::held_up_by(socket).await;
     let what = format!("{to} cannot lead {election} yet after {wait:?}: {why}");
-    let fix = "what was asked for still goes on: wait longer, and ask tenure leader";
+    let fix = "the hand-over still goes on: wait longer, and ask tenure leader";
     Failure::new(Exit::Unknown, what, fix)
 }
 

@@ -14,17 +14,16 @@ use crate::output;
 use crate::output::millis;
 use crate::protocol::{Owner, Participant, Protocol, Row, Table};
 
-/// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The subject of a table, and the form of the answer.
+/// The roles of a table, and the form of its output.
 pub(super) struct Question<'a> {
     pub(super) election: &'a ElectionName,
     pub(super) protocol: &'static Protocol,
     pub(super) json: bool,
 }
 
-/// Prints a table for each change until a signal ends it, or its reader leaves.
+/// Prints the table after each change, until a signal ends the command or its reader leaves.
 pub(super) async fn follow(
     asked: Question<'_>,
     participant: &dyn Participant,
@@ -46,7 +45,7 @@ pub(super) async fn follow(
         }
         let table = table_of(participant).await;
         let known = table.as_ref().map(|table| table.rows.iter().map(without_age).collect());
-        // An unknown leader in the first moment is no news.
+        // Leaders are always unknown in the first moment.
         let settles = known.is_none() && told.is_none() && clock::now().since(began) < patience;
         if settles || told.as_ref() == Some(&known) {
             continue;
@@ -59,7 +58,7 @@ pub(super) async fn follow(
     }
 }
 
-/// Prints the table once it is known: done if every role has a leader.
+/// Prints the table once it is known; ends well if every role has a leader.
 pub(super) async fn once(
     asked: Question<'_>,
     participant: &dyn Participant,
@@ -92,7 +91,7 @@ async fn table_of(participant: &dyn Participant) -> Option<Table> {
     participant.roles()?.table().await
 }
 
-/// A row that differs only in how long ago its owner was heard says the same.
+/// A row without its age, for comparisons.
 fn without_age(row: &Row) -> Row {
     let mut row = row.clone();
     if let Some(owner) = &mut row.owner {
@@ -116,7 +115,7 @@ impl Question<'_> {
     }
 }
 
-/// How one row stands, in a word.
+/// The state of a row in one word.
 const fn state(row: &Row) -> &'static str {
     match &row.owner {
         Some(Owner { silent: true, .. }) => "silent",
@@ -126,8 +125,8 @@ const fn state(row: &Row) -> &'static str {
     }
 }
 
-/// The table as an object, with an element for each leader, and one for each role in question
-/// without a leader. Durations in milliseconds, rounded down.
+/// The table as a JSON object, with an element for each leader and for each role in question
+/// without one. Durations are in milliseconds, rounded down.
 fn json(election: &ElectionName, table: &Table) -> Value {
     let row = |row: &Row| {
         let mut told = object!({
@@ -208,7 +207,7 @@ mod tests {
             host: "h".into(),
             value: "10.0.0.1:80".into(),
             fence: Some(Fence::new(7)),
-            // A report of the future is no age old, however slow the machine is.
+            // A report from the future has no age, however slow the machine is.
             heard: clock::now().after(Duration::from_secs(3_600)),
             silent: false,
         };

@@ -1,4 +1,4 @@
-//! Being asked to end, and the end of children.
+//! Signals that ask the process to end, and the end of children.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -12,13 +12,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The pause before orphans are looked for again, where a guard was being spawned.
+/// The pause before the next search for orphans, while a guard was being spawned.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How often at least they are looked for, as one comes without a word.
+/// The longest pause between searches for orphans: an orphan may come without a signal.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The signals that ask this process to end, from the moment it is made.
+/// The signals that ask this process to end, from the creation of this value on.
 pub(super) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {
@@ -30,7 +30,7 @@ impl Signals {
         ending_signals().into_iter().map(listen).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The number of the next one. Cancel safe.
+    /// The number of the next signal. Cancel safe.
     pub(super) async fn next(&mut self) -> u8 {
         poll_fn(|context| {
             let mut signals = self.0.iter_mut();
@@ -43,8 +43,8 @@ impl Signals {
     }
 }
 
-/// Does the `work` of a process that has no children but guards, and reaps the orphans that come to
-/// it meanwhile: the first process of a PID namespace gets those of all that enter it.
+/// Does `work` in a process whose only own children are guards, and reaps orphans meanwhile: the
+/// first process of a PID namespace inherits them.
 pub(super) async fn beside_orphans(
     work: impl Future<Output = Result<Exit, Failure>>,
 ) -> Result<Exit, Failure> {
@@ -60,7 +60,7 @@ async fn reap(mut ends: Signal) -> Infallible {
     loop {
         match reap_orphans() {
             Ok(false) => tokio::time::sleep(PAUSE).await,
-            // Without a readable /proc no orphan can be told from a guard.
+            // Without a readable /proc an orphan looks like a guard.
             Ok(true) | Err(_) => drop(tokio::time::timeout(LOOK, ends.recv()).await),
         }
     }

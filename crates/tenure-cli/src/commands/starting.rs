@@ -1,4 +1,4 @@
-//! The start of one that takes part, for a time.
+//! The start of a participant, within a limited time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,31 +8,30 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::{Participant, Protocol, Started};
+use crate::protocol::{Participant, Protocol, StartedParticipant};
 
-/// The time to start in, however short the one that was given is.
+/// The shortest time for a start, even under a shorter limit.
 const STARTING: Duration = Duration::from_secs(1);
 
-/// The pause before another start.
+/// The pause between two attempts.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// A start that takes longer is worth a word.
+/// A start that lasts longer is reported.
 const LASTS: Duration = Duration::from_secs(2);
 
-/// More reasons than this are told anew.
+/// The number of remembered reasons; further reasons are reported again.
 const REASONS_MAX: usize = 32;
 
-/// Why a start has no answer yet, where it takes one.
+/// The reason for which a start has no answer of the service yet.
 pub(super) type Silence = watch::Receiver<Option<Failure>>;
 
-/// Starts one. Where that takes an answer of a service, none is no end before `until`: the service
-/// may come yet, and why there is none is told meanwhile. Fails with [`Exit::Unknown`] only when
-/// the time is over.
+/// Starts a participant that needs an answer of its service. Until `until` a silent service is no
+/// failure, and the reasons are reported. Fails with [`Exit::Unknown`] only when the time is over.
 pub(super) async fn within<'a>(
     until: Time,
     protocol: &Protocol,
     silence: Silence,
-    once: impl Fn() -> Started<'a>,
+    once: impl Fn() -> StartedParticipant<'a>,
     mut tell: impl FnMut(&Failure),
 ) -> Result<Box<dyn Participant>, Failure> {
     let left = || until.since(clock::now());
@@ -56,9 +55,9 @@ pub(super) async fn within<'a>(
     }
 }
 
-/// A start that tells why there is no answer, once that lasts.
+/// Awaits a start, and reports why it has no answer once that lasts.
 pub(super) async fn aloud(
-    mut start: Started<'_>,
+    mut start: StartedParticipant<'_>,
     mut silence: Silence,
     mut tell: impl FnMut(&Failure),
 ) -> Result<Box<dyn Participant>, Failure> {
@@ -76,7 +75,7 @@ pub(super) async fn aloud(
     }
 }
 
-/// Warns of each reason once; `ends` stands before what to do.
+/// Warns of each reason once; `ends` stands before the remedy.
 pub(super) fn warns(ends: &'static str) -> impl FnMut(&Failure) {
     let mut told = BTreeSet::new();
     move |Failure { what, fix, .. }: &Failure| {
@@ -97,11 +96,11 @@ mod tests {
     use super::*;
     use crate::protocol::{ALL, at_once};
 
-    /// A service that answers no client at the first two starts, and refuses the third.
+    /// A service that ignores two starts, and refuses the third.
     async fn starts(span: Duration) -> (Exit, u32, u32) {
         let tries = Cell::new(0);
         let mut told = 0;
-        let once = || -> Started<'_> {
+        let once = || -> StartedParticipant<'_> {
             tries.set(tries.get() + 1);
             let exit = if tries.get() > 2 { Exit::Refused } else { Exit::Unknown };
             at_once(Err(Failure::new(exit, "no", "wait")))
@@ -118,12 +117,12 @@ mod tests {
         assert_eq!(starts(Duration::ZERO).await, (Exit::Unknown, 1, 1));
     }
 
-    /// A start that was cut short keeps the reason that it knew.
+    /// A start that ran out of time keeps its last reason.
     #[tokio::test]
     async fn short_times_end_with_the_reason() {
         let (tell, silence) = watch::channel(None);
         tell.send_replace(Some(Failure::new(Exit::Unknown, "nobody listens", "begin it")));
-        let once = || -> Started<'_> { Box::pin(std::future::pending()) };
+        let once = || -> StartedParticipant<'_> { Box::pin(std::future::pending()) };
         let ended = within(clock::now(), ALL[0], silence, once, |_| ()).await;
         assert_eq!(ended.err().unwrap().what, "nobody listens");
     }

@@ -1,4 +1,4 @@
-//! `tenure node status`: how a node of this machine does, or a runner whose socket is given.
+//! `tenure node status`: the status of a node of this machine, or of the runner at a given socket.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub(super) async fn run(settings: StatusSettings, context: Context) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// The answer of a process has one of these names.
+/// The fields that hold the name of a process.
 const WHO: [&str; 2] = ["id", "node"];
 
 /// A line for each field, for people.
@@ -25,7 +25,7 @@ fn lines(answer: &Value) -> Vec<String> {
     let fields = answer.as_object().into_iter().flatten();
     let (who, rest): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| WHO.contains(&key.as_str()));
     let line = |(key, value): (&String, &Value)| {
-        // The reason for which a runner waits is an object, with all of it in `text`.
+        // The waiting reason of a runner is an object whose `text` says all.
         let text = value.as_str().or_else(|| value["text"].as_str());
         text.map_or_else(|| format!("{key}: {value}"), |text| format!("{key}: {text}"))
     };

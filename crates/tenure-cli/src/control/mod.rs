@@ -1,8 +1,8 @@
-//! The sockets over which runners and nodes take commands.
+//! The sockets on which runners and nodes accept commands.
 //!
 //! Each runner and each node of this user on this machine has a socket, in a directory of the
-//! user's own. Election names may be longer than a socket's path, so the election and the cluster
-//! appear as a hash; the process that answers says which election it is.
+//! user's own. Election names may be longer than a socket's path, so the path has the election and
+//! the cluster as a hash; the answering process names its election.
 
 mod server;
 pub(crate) mod socket_file;
@@ -23,27 +23,24 @@ pub use server::{Call, Server};
 
 use serde::{Deserialize, Serialize};
 
-/// How many bytes of a socket's path, which has 107, are left for a name: `/run/user/4294967295`
-/// and `/tenure/` take 28, `node-`, a hash, `-` and `.sock` 27.
+/// The bytes of a socket's path that are left for a name, of 107: `/run/user/4294967295` and
+/// `/tenure/` take 28, `node-`, a hash, `-` and `.sock` 27.
 const NAME_MAX: usize = 52;
 
 /// A request to a runner or a node: one line of JSON.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// Report the status.
     Status,
     /// Report the users of each key.
     Keys,
-    /// Stop CMD, and resign.
     Resign,
-    /// Stop every CMD of the process, give back all that it holds, and stand for it again.
+    /// Stop every CMD of the process, give back all roles, and campaign for them again.
     ResignAll,
     /// Stop CMD, and hand the leadership over.
     Transfer {
-        /// The candidate that leads next.
         to: String,
-        /// For how many milliseconds to wait until a leader is seen; none is not to wait.
+        /// The longest wait for the next leader in milliseconds; `None` does not wait.
         #[serde(default)]
         wait_ms: Option<u64>,
     },
@@ -53,19 +50,14 @@ pub enum Request {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Done, with the status after it.
+    /// The request is done; the status follows.
     Done(serde_json::Value),
-    /// Refused, for this reason.
-    Refused {
-        /// The reason.
-        what: String,
-        /// The remedy.
-        fix: String,
-    },
+    /// The request is refused.
+    Refused { what: String, fix: String },
 }
 
 impl Answer {
-    /// Adds a warning that is worth a look to the status.
+    /// Adds a warning for the operator to the status.
     #[must_use]
     pub fn warned(mut self, warning: Option<String>) -> Self {
         if let Self::Done(status) = &mut self {
@@ -78,8 +70,8 @@ impl Answer {
 /// The variable with the directory of a user's sockets.
 pub(crate) const RUNTIME_DIRECTORY: &str = "XDG_RUNTIME_DIR";
 
-/// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`.
-/// Created with mode 0700; one that is there must be the user's own.
+/// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`. Created
+/// with mode 0700; an existing directory must belong to the user.
 #[must_use]
 pub fn directory(runtime: Option<&OsStr>) -> PathBuf {
     match runtime.filter(|directory| !directory.is_empty()) {
@@ -88,8 +80,8 @@ pub fn directory(runtime: Option<&OsStr>) -> PathBuf {
     }
 }
 
-/// The file with the deadline of the runner whose control socket is at `control`. All of the
-/// socket's name is in it: two runners have one directory, and names that differ anywhere.
+/// The file with the deadline of the runner whose control socket is at `control`. The file's name
+/// has the whole name of the socket, so that runners in one directory never share a file.
 #[must_use]
 pub fn until_file(control: &Path) -> PathBuf {
     let mut name = control.as_os_str().to_owned();
@@ -97,26 +89,26 @@ pub fn until_file(control: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether the file with the deadline can be written beside the control socket: a socket needs no
-/// room on a disk, and CMD is not started without that file.
+/// Checks that the file with the deadline can be written beside the control socket: a socket needs
+/// no room on a disk, but CMD does not start without that file.
 pub fn check_room(control: &Path) -> Result<(), Failure> {
     let mut name = until_file(control).into_os_string();
     name.push(".try");
     let path = PathBuf::from(name);
-    // A process that was killed may have left the file behind. Files of others are not written to.
+    // A killed process may have left the file. Files of others are not written.
     let _ = fs::remove_file(&path);
     let written = File::create_new(&path).and_then(|file| take_room(&file));
     let _ = fs::remove_file(&path);
     written.map_err(|error| no_until_file(&until_file(control), &error))
 }
 
-/// More bytes than a deadline has; a disk that hands out room late is asked for it.
+/// Writes more bytes than a deadline has; some disks allocate room only at the first write.
 fn take_room(mut file: &File) -> io::Result<()> {
     file.write_all(&[b'0'; 64])?;
     file.sync_all()
 }
 
-/// The file that tells CMD its deadline cannot be written.
+/// The failure to write the file that tells CMD its deadline.
 pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
     let what =
         format!("{}: cannot write the file that tells CMD its deadline: {error}", path.display());
@@ -129,24 +121,22 @@ pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::System, what, fix)
 }
 
-/// How the names of all sockets end. Other files of theirs are beside them.
+/// The suffix of every socket's name. Other files of the process are beside it.
 pub(crate) const SOCKET: &str = ".sock";
 
-/// The realm that keeps apart elections of one name on one machine.
+/// The realm of an election: two realms may have elections of one name on one machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realm {
-    /// The name of the protocol.
     pub protocol: &'static str,
-    /// The [setting](crate::protocol::Protocol::realm), such as `cluster`.
+    /// Name of the [realm setting](crate::protocol::Protocol::realm), such as `cluster`.
     pub setting: &'static str,
-    /// Its value.
     pub name: String,
-    /// The [setting](crate::protocol::Protocol::roster) that all of it have alike, and its value,
-    /// if they were given.
+    /// Name and value of the [roster](crate::protocol::Protocol::roster) that a whole realm shares,
+    /// if given.
     pub roster: Option<(&'static str, String)>,
 }
 
-/// The socket's file name of the candidate `id`, for one of the election's roles if it has some.
+/// The socket's file name of candidate `id`, with a role if the election has roles.
 #[must_use]
 pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName, role: Option<u32>) -> String {
     let runners = runners(realm, election);
@@ -159,7 +149,7 @@ pub fn runner(realm: &Realm, election: &ElectionName, id: &NodeName, role: Optio
     }
 }
 
-/// The begin of the file names of all runners of an election: several may run on one machine.
+/// The common prefix of the file names of an election's runners.
 #[must_use]
 pub fn runners(realm: &Realm, election: &ElectionName) -> String {
     let election = election.as_str();
@@ -172,7 +162,7 @@ pub fn node(cluster: &ClusterName, name: &NodeName) -> String {
     format!("node-{:016x}-{}{SOCKET}", hash(&[cluster.as_str()]), label(name, NAME_MAX))
 }
 
-/// As much of a name as there is room for. A longer one ends in a hash of the whole.
+/// As much of a name as fits in `room`. A longer name ends in a hash of the whole name.
 fn label(name: &NodeName, room: usize) -> String {
     let name = name.as_str();
     match name.get(..room - 17) {
@@ -254,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_is_the_users_own() {
+    fn directory_belongs_to_the_user() {
         let with = |value: &str| directory(Some(OsStr::new(value)));
         assert_eq!(with("/run/user/7"), PathBuf::from("/run/user/7/tenure"));
         assert!(with("").to_string_lossy().starts_with("/tmp/tenure-"));

@@ -1,4 +1,4 @@
-//! The side of the runner or node.
+//! The server side of a control socket.
 
 use std::io;
 use std::path::Path;
@@ -16,42 +16,40 @@ use crate::failure::{Failure, warn};
 
 /// The longest line that is read.
 const LINE_MAX: u64 = 4_096;
-/// How long a client may take to send its request.
+/// The time for a client to send its request.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How many clients are served at once; further ones wait.
+/// The number of clients that are served at once; further clients wait.
 const AT_ONCE: u32 = 8;
-/// How long the last answers may take.
+/// The time for the last answers.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// How often to look whether the socket is still where it is looked for.
+/// The interval of looks whether the socket is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A request, and where its answer goes.
+/// A request, with the way for its answer.
 #[derive(Debug)]
 pub struct Call {
-    /// The request of the client.
     pub request: Request,
-    /// Only of the leadership with this fence, if that is said.
+    /// The fence of the only leadership that the request may end.
     pub only: Option<u64>,
-    /// Takes the answer.
     pub reply: oneshot::Sender<Answer>,
 }
 
-/// A control socket, mode 0600. Dropping it removes the file; a file that others remove before is
-/// made again.
+/// A control socket, mode 0600. Dropping this removes the file; a file that another process removed
+/// is made again.
 #[derive(Debug)]
 pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
     requests: mpsc::Receiver<Call>,
     sender: mpsc::Sender<Call>,
-    /// Ends when it is dropped.
+    /// Dropping this ends the task.
     accepting: JoinSet<()>,
     slots: Arc<Semaphore>,
 }
 
 impl Server {
-    /// Listens at `path`. Its directory is created if it is missing, and must be safe from changes
-    /// of others; a socket without a listener is replaced.
+    /// Listens at `path`. Creates a missing directory, which must be safe from changes by others,
+    /// and replaces a socket without a listener.
     pub async fn bind(path: &Path) -> Result<Self, Failure> {
         let (place, listener) = SocketFile::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);
@@ -63,12 +61,11 @@ impl Server {
         Ok(Self { _place: place, requests, sender, accepting, slots })
     }
 
-    /// Takes requests that came another way.
+    /// A sender for requests that arrive another way.
     pub fn sender(&self) -> mpsc::Sender<Call> {
         self.sender.clone()
     }
 
-    /// The next request. Cancel safe.
     pub async fn next(&mut self) -> Call {
         match self.requests.recv().await {
             Some(asked) => asked,
@@ -76,8 +73,8 @@ impl Server {
         }
     }
 
-    /// Ends it when every answer is written: the process may end before that. Requests that were
-    /// not taken are refused. Takes half a second at most.
+    /// Closes the socket after every answer is written, because the process may end then. Refuses
+    /// requests that were not taken. Takes half a second at most.
     pub async fn close(mut self) {
         self.accepting.shutdown().await;
         self.requests.close();
@@ -87,14 +84,14 @@ impl Server {
     }
 }
 
-/// The tasks that answer, and their limit.
+/// The tasks that answer, with their limit.
 struct Service {
     requests: mpsc::Sender<Call>,
     slots: Arc<Semaphore>,
 }
 
-/// Serves at `place`, and makes it again when it was removed. Warns of both: without the socket no
-/// client reaches this process, and without the lock a second process is let in.
+/// Serves at `place`, and makes removed files again. Warns when files are gone: without the socket
+/// no client reaches this process, and without the lock a second process can start.
 async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, service: Service) {
     let mut told = None;
     loop {
@@ -139,11 +136,11 @@ async fn serve(listener: &UnixListener, service: &Service) {
                 let requests = service.requests.clone();
                 tokio::spawn(async move {
                     let _slot = slot;
-                    // A client that asks badly or leaves early gets nothing.
+                    // A broken request, or a client that left, gets no answer.
                     let _ = answer(stream, requests).await;
                 });
             }
-            // Too many open files, say: not for ever.
+            // The error may pass, such as too many open files.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }

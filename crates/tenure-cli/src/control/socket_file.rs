@@ -1,5 +1,5 @@
-//! A control socket's place in the file system: in a directory that only its owner can change,
-//! never open to others, and of one process at a time.
+//! The files of a control socket: in a directory that only its owner can change, closed to others,
+//! and used by one process at a time.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
@@ -18,32 +18,32 @@ use super::{RUNTIME_DIRECTORY, SOCKET, until_file};
 use crate::exit::Exit;
 use crate::failure::{Failure, shell_word};
 
-/// End of the name of a lock, behind that of its socket.
+/// The suffix of a lock's name, after the name of its socket.
 const LOCK: &str = ".lock";
 
 /// The longest path of a socket: `sockaddr_un` has 108 bytes, the last of which is zero.
 pub(super) const PATH_MAX: usize = 107;
 
-/// How often another process may remove the lock's file while it is opened.
+/// The number of attempts to open a lock that other processes remove meanwhile.
 const ATTEMPTS: u32 = 100;
 
-/// A process that sweeps has a lock for less than this, so many times.
+/// A sweeping process holds a lock for less than this span, this many times.
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
-/// The longest content of an until file, and more.
+/// More than the longest content of an until file.
 const UNTIL_MAX: u64 = 32;
 
-/// A socket's file that this process has locked. Dropping it unlocks and removes it.
+/// The files of a socket that this process has locked. Dropping this unlocks and removes them.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
     socket: Identity,
-    /// Beside the socket, locked for as long as the process has the place.
+    /// The lock beside the socket, held as long as the process has the place.
     lock: File,
 }
 
-/// Identity of a file, whatever its name.
+/// The identity of a file, whatever its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Identity {
     device: u64,
@@ -61,8 +61,8 @@ impl Identity {
 }
 
 impl SocketFile {
-    /// Takes the place at `path`, and listens there with mode 0600. Its directory is created if it
-    /// is missing, and must be safe from others; a socket without a listener is replaced.
+    /// Takes the place at `path`, and listens there with mode 0600. Creates a missing directory,
+    /// which must be safe from others, and replaces a socket without a listener.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
         let lock = lock(path).await?;
         sweep(path).await;
@@ -74,7 +74,7 @@ impl SocketFile {
         &self.path
     }
 
-    /// Whether the socket and the lock are found where they were made.
+    /// Whether the socket and the lock are still in their places.
     pub(super) fn is_there(&self) -> bool {
         self.has_lock() && Identity::at(&self.path) == Some(self.socket)
     }
@@ -84,8 +84,8 @@ impl SocketFile {
         self.lock.metadata().is_ok_and(|about| lock == Some(Identity::of(&about)))
     }
 
-    /// Makes missing files anew, by the rules of [`take`](Self::take), and returns the listener if
-    /// that is a new one. Files that were made stay when the rest fails.
+    /// Makes missing files again, by the rules of [`take`](Self::take), and returns a new listener
+    /// if there is one. Files that were made stay if the rest fails.
     pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
         if !self.has_lock() {
             self.lock = lock(&self.path).await?;
@@ -99,7 +99,7 @@ impl SocketFile {
     }
 }
 
-/// Takes the lock of the place at `path`, in a directory that is made if it is missing.
+/// Takes the lock of the place at `path`, in a directory that is created if it is missing.
 async fn lock(path: &Path) -> Result<File, Failure> {
     check_length(path)?;
     let directory = directory_of(path);
@@ -114,8 +114,8 @@ async fn lock(path: &Path) -> Result<File, Failure> {
     Err(taken(path))
 }
 
-/// Removes what killed processes left beside a socket at `path`, where that is in the default
-/// directory: elsewhere are files of others.
+/// Removes the files that killed processes left beside a socket at `path` in the default directory.
+/// Other directories may hold files of others.
 async fn sweep(path: &Path) {
     let default = super::directory(std::env::var_os(RUNTIME_DIRECTORY).as_deref());
     if directory_of(path) == default {
@@ -123,8 +123,8 @@ async fn sweep(path: &Path) {
     }
 }
 
-/// Removes the files of dead processes in the directory of this user's sockets. A process is dead
-/// when its lock is free and its socket has no listener. Files without a lock stay.
+/// Removes the files of dead processes from the directory of this user's sockets. A process is dead
+/// if its lock is free and its socket has no listener. Files without a lock stay.
 pub(crate) async fn sweep_all(directory: &Path) {
     if check_directory(directory).is_err() {
         return;
@@ -150,7 +150,7 @@ pub(crate) async fn sweep_all(directory: &Path) {
     }
 }
 
-/// Whether this is the name of a socket in the default directory: its kind, a hash, and a name.
+/// Whether `name` is a socket's in the default directory: its kind, a hash, and a name.
 fn is_ours(name: &str) -> bool {
     let rest = name.strip_prefix("run-").or_else(|| name.strip_prefix("node-"));
     let parts = rest.and_then(|rest| rest.strip_suffix(SOCKET)?.split_once('-'));
@@ -158,7 +158,8 @@ fn is_ours(name: &str) -> bool {
     parts.is_some_and(|(hash, _)| hash.len() == 16 && hash.bytes().all(is_hex))
 }
 
-/// Whether `file` holds the deadline of the runner whose socket is called `name`, or was to.
+/// Whether `file` is the until file of the runner with the socket `name`, or a temporary file of
+/// it.
 fn is_until(file: &str, name: &str) -> bool {
     let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix(".until"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -169,8 +170,8 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// The deadline in this file, if it is still to come: a CMD whose runner was killed has its grace
-/// yet, and reads it.
+/// A deadline in the future from this file: the CMD of a killed runner still has its grace, and
+/// reads the file.
 pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
@@ -180,17 +181,17 @@ pub(crate) fn deadline(until: &Path) -> Option<Time> {
     (until > clock::now()).then_some(until)
 }
 
-/// Whether a process listens at the socket at `path`, or that is not known.
+/// Whether a process listens at `path`, or may do so.
 async fn may_answer(path: &Path) -> bool {
     UnixStream::connect(path).await.map_or_else(|error| !is_gone(&error), |_| true)
 }
 
-/// Whether the error says that a socket has no listener.
+/// Whether the error means that a socket has no listener.
 pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
 
-/// Listens at `path`, for one that has its lock.
+/// Listens at `path`; the caller has the lock.
 async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
     if let Ok(about) = path.symlink_metadata() {
         if !about.file_type().is_socket() {
@@ -205,20 +206,20 @@ async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // The next process replaces a file that is left behind. Without the lock the socket may
-        // belong to another process: a removed socket may have given its number to that.
+        // The next process replaces a leftover file. Without the lock the socket may belong to
+        // another process: a new file may have the number of the removed one.
         if self.has_lock() {
             if Identity::at(&self.path) == Some(self.socket) {
                 let _ = fs::remove_file(&self.path);
             }
             let _ = fs::remove_file(lock_file(&self.path));
         }
-        // A child between fork and exec has the same lock: closing alone would leave it held.
+        // A child between fork and exec shares the lock, so that closing alone would leave it held.
         let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
     }
 }
 
-/// Whether a socket can have this path at all.
+/// Checks that a socket can have this path.
 pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
     let bytes = path.as_os_str().as_bytes().len();
     if bytes <= PATH_MAX {
@@ -259,7 +260,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
     if directory.exists() {
         return Ok(());
     }
-    // No more than one, so that a missing mount is noticed.
+    // Only the last directory is created, so that a missing mount is noticed.
     match fs::DirBuilder::new().mode(0o700).create(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -271,7 +272,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a directory in which another user could put another socket there.
+/// Refuses a directory in which another user could replace the socket.
 fn check_directory(directory: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| unusable(directory, &format!(" cannot be used: {error}"), "");
     let about = directory.metadata().map_err(cannot)?;
@@ -281,13 +282,13 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-fn not_safe(directory: &Path, Unsafe { why, cure }: &Unsafe) -> Failure {
+fn not_safe(directory: &Path, UnsafePath { why, cure }: &UnsafePath) -> Failure {
     let named = directory.display().to_string();
     let cure = format!(", or have this one changed: {cure} {}", shell_word(&named));
     unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
 }
 
-/// With `or`, what else to do than to name another directory.
+/// The failure for an unusable directory; `or` adds another remedy.
 fn unusable(directory: &Path, why: &str, or: &str) -> Failure {
     let what = format!("{}{why}", directory.display());
     let fix = format!("give --control PATH in a directory to which only this user can write{or}");
@@ -298,8 +299,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Connects to the socket at `path`, if only its user and root can have put it there. Root asks
-/// every user in a directory of their own.
+/// Connects to the socket at `path`, if only its user and root can have made it. Root may ask every
+/// user in that user's directory.
 pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
@@ -323,33 +324,33 @@ pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failu
     })
 }
 
-/// Why a directory is not safe, and the command that makes it so, but for the path.
+/// The reason for which a directory is unsafe, and the command that mends it, without the path.
 #[derive(PartialEq, Eq, Debug)]
-struct Unsafe {
+struct UnsafePath {
     why: String,
     cure: String,
 }
 
-/// Why sockets of `user` are not safe in a directory of `owner` with this `mode`. Root can do
-/// anything anyway. Where names are sticky, as in `/tmp`, only their owners can take them away.
-fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<Unsafe> {
+/// Checks a directory of `owner` with this `mode` for sockets of `user`. Root can do anything
+/// anyway. In a sticky directory such as `/tmp` only the owners of files can remove them.
+fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
         let why = format!("belongs to user {owner}, and this process runs as user {user}");
-        return Some(Unsafe { why, cure: format!("chown {user}") });
+        return Some(UnsafePath { why, cure: format!("chown {user}") });
     }
     let sticky = mode & 0o1000 != 0;
     let why = || format!("has the mode {:03o}: others can write to it", mode & 0o7777);
-    (mode & 0o022 != 0 && !sticky).then(|| Unsafe { why: why(), cure: "chmod go-w".into() })
+    (mode & 0o022 != 0 && !sticky).then(|| UnsafePath { why: why(), cure: "chmod go-w".into() })
 }
 
-/// Locks the file beside the socket, which exists for this: `None` when another process has it. The
-/// lock ends with the process.
+/// Locks the file beside the socket; returns `None` if another process has it. The lock ends with
+/// the process.
 fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     let lock = lock_file(path);
     let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
     let flags = OFlags::RDWR | create | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     for _ in 0..ATTEMPTS {
-        // No other user may open the file, so no other user can hold the lock.
+        // No other user may open the file, so that no other user can hold the lock.
         let fd = rustix::fs::open(&lock, flags | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
         let file = File::from(fd.map_err(cannot)?);
         let about = file.metadata().map_err(|error| refused(path, &error.to_string()))?;
@@ -361,7 +362,7 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
-        // The process before may have removed the file meanwhile, and a third one made another.
+        // The process before may have removed the file meanwhile, and a third process made another.
         if Identity::at(&lock) == Some(Identity::of(&about)) {
             return Ok(Some(file));
         }
@@ -369,8 +370,7 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     Ok(None)
 }
 
-/// The fault of a lock's file: with another owner, or where others may open it, others can hold the
-/// lock.
+/// The fault of a lock's file: if others own it or can open it, they can hold the lock.
 fn foreign(about: &fs::Metadata) -> Option<String> {
     let owner = about.uid();
     let mode = about.mode() & 0o7777;
@@ -380,10 +380,10 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
     (mode & 0o077 != 0).then(|| format!("has the mode {mode:03o}: others can open it"))
 }
 
-/// Binds in a directory that no other user can enter, and gives the socket its name when its mode
-/// is right. The way through `/proc` keeps that directory's name out of the socket's path. Its name
-/// is of this place alone, so that leftovers of a crash are found; in a directory of another user
-/// the bind fails.
+/// Binds in a directory that no other user can enter, and renames the socket once its mode is
+/// right. The way through `/proc` keeps that directory's name out of the socket's path. The
+/// directory's name depends only on the place, so that leftovers of a crash are found; in a
+/// directory of another user the bind fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
     let private = private(path);
     clear(&private);
@@ -393,7 +393,7 @@ fn bind(path: &Path) -> io::Result<(UnixListener, Identity)> {
     bound
 }
 
-/// The directory in which the socket at `path` is made.
+/// The directory in which the socket for `path` is made.
 fn private(path: &Path) -> PathBuf {
     let mut private = path.as_os_str().to_owned();
     private.push(".new");
@@ -410,7 +410,7 @@ fn bind_within(private: &Path, path: &Path) -> io::Result<(UnixListener, Identit
     Ok((listener, socket))
 }
 
-/// Removes the directory in which a socket was made, if it is one and this user's own.
+/// Removes the directory in which a socket was made, if it belongs to this user.
 fn clear(private: &Path) {
     let Ok(about) = private.symlink_metadata() else { return };
     if !about.is_dir() || about.uid() != user() {
@@ -434,11 +434,14 @@ mod tests {
         for (owner, mode) in [(7, 0o777), (7, 0o720), (0, 0o757)] {
             let why = format!("has the mode {mode:o}: others can write to it");
             let cure = "chmod go-w".to_owned();
-            assert_eq!(unsafe_because(owner, mode, 7), Some(Unsafe { why, cure }));
+            assert_eq!(unsafe_because(owner, mode, 7), Some(UnsafePath { why, cure }));
         }
         for mode in [0o700, 0o1777] {
             let why = "belongs to user 8, and this process runs as user 7".to_owned();
-            assert_eq!(unsafe_because(8, mode, 7), Some(Unsafe { why, cure: "chown 7".into() }));
+            assert_eq!(
+                unsafe_because(8, mode, 7),
+                Some(UnsafePath { why, cure: "chown 7".into() })
+            );
         }
     }
 
@@ -449,12 +452,12 @@ mod tests {
         let (first, listener) = SocketFile::take(&path).await.unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(lock_file(&path).metadata().unwrap().mode() & 0o777, 0o600);
-        // Also while it does not answer.
+        // Also refused while the first process does not answer.
         let refusal = SocketFile::take(&path).await.unwrap_err().what;
         assert_eq!(refusal, format!("another process has the control socket {}", path.display()));
         drop(listener);
         assert_eq!(SocketFile::take(&path).await.unwrap_err().what, refusal);
-        // Killed, it would leave its files behind.
+        // A killed process would leave its files.
         let stale = fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(stale, 2, "the socket and its lock");
         drop(std::mem::replace(&mut { first }.lock, File::open("/dev/null").unwrap()));
@@ -462,7 +465,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_successors_socket_stays() {
+    async fn successors_socket_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control");
         let (first, listener) = SocketFile::take(&path).await.unwrap();
@@ -498,7 +501,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert!(place.mend().await.unwrap().is_some() && place.is_there());
 
-        // Another process was faster: the place is its own.
+        // Another process was faster, and has the place.
         fs::remove_dir_all(&folder).unwrap();
         let (other, _listener) = SocketFile::take(&path).await.unwrap();
         let what = place.mend().await.unwrap_err().what;
@@ -520,7 +523,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// Leaves the files of a process that was killed.
+    /// Leaves the files of a killed process.
     fn die(folder: &Path, name: &str) {
         drop(UnixListener::bind(folder.join(name)).unwrap());
         for file in [".until", ".until.try", ".until.7-0.new", ".lock"] {
@@ -549,19 +552,19 @@ mod tests {
         let lives = [format!("{RUN}a.sock"), format!("{NODE}a.sock")];
         let _one = SocketFile::take(&at(&lives[0])).await.unwrap();
         let _two = SocketFile::take(&at(&lives[1])).await.unwrap();
-        // Its name begins as an until file of the dead one below.
+        // A name that begins like the until file of the dead socket below.
         let alike = format!("{RUN}b.sock.until.7-0.sock");
         let _three = SocketFile::take(&at(&alike)).await.unwrap();
         for name in ["other", lives[0].as_str(), alike.as_str()] {
             fs::write(at(&format!("{name}.until")), "").unwrap();
         }
-        // The socket answers, and its lock is free: another program's process, or one that lost its
-        // lock.
+        // The socket answers, and its lock is free: the process of another program, or one that
+        // lost its lock.
         let heard = format!("{RUN}heard.sock");
         die(folder.path(), &heard);
         fs::remove_file(at(&heard)).unwrap();
         let _listens = UnixListener::bind(at(&heard)).unwrap();
-        // Names as others may have them.
+        // Names that other programs may use.
         die(folder.path(), "node-x.sock");
         die(folder.path(), "run-0123456789ABCDEF-a.sock");
         let kept = names(folder.path());
@@ -569,7 +572,7 @@ mod tests {
             die(folder.path(), &format!("{RUN}{dead}"));
         }
         die(folder.path(), &format!("{NODE}b.sock"));
-        // This directory is not the default one.
+        // A directory that is not the default one.
         let before = names(folder.path());
         drop(SocketFile::take(&at(&format!("{RUN}c.sock"))).await.unwrap());
         assert_eq!(names(folder.path()), before);
@@ -595,7 +598,7 @@ mod tests {
         assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 
-    /// In a directory like `/tmp` others can put names, but not take ours away.
+    /// In a directory like `/tmp` others can add files, but not remove ours.
     #[tokio::test]
     async fn files_of_others_are_refused() {
         let folder = tempfile::tempdir().unwrap();
@@ -622,7 +625,7 @@ mod tests {
         assert!(what.ends_with("has the mode 777: others can write to it"), "{what}");
     }
 
-    /// Needs root, to give files to another user.
+    /// Giving a file to another user needs root.
     #[tokio::test]
     async fn lock_of_others_is_refused() {
         if user() != 0 {
@@ -637,7 +640,7 @@ mod tests {
         assert!(what.ends_with("belongs to user 65534, and this process runs as user 0"), "{what}");
         fs::remove_file(lock_file(&path)).unwrap();
 
-        // Root listens in a directory that became another user's: it may do anything there.
+        // Root listens in a directory that another user now owns, which is allowed.
         let (_place, _listener) = SocketFile::take(&path).await.unwrap();
         chown(folder.path(), Some(65534), None).unwrap();
         assert!(connect(&path).await.unwrap().is_ok());

@@ -1,7 +1,7 @@
-//! The command line: which commands exist, and which settings each has.
+//! The command line: its commands, and the settings of each.
 //!
-//! clap only splits it and collects texts. The parsers in [`mod@crate::settings`] read these texts,
-//! because the same setting may come from a variable or the file.
+//! clap only splits the line and collects texts. The parsers in [`mod@crate::settings`] read these
+//! texts, because the same setting may come from a variable or the file.
 
 use clap::builder::OsStringValueParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
@@ -13,11 +13,11 @@ use crate::protocol::{Protocol, Registry};
 use crate::settings::table::*;
 use crate::settings::{Default, Spec, parse};
 
-/// The name of what stands after `--`.
+/// The name of the arguments after `--`.
 pub const COMMAND: &str = "CMD";
-/// The name of the argument of `members add` and `members remove`.
+/// The argument of `members add` and `members remove`.
 pub const MEMBER: &str = "member";
-/// The name of the argument of `completions`.
+/// The argument of `completions`.
 pub const SHELL: &str = "SHELL";
 
 const PRECEDENCE: &str = "\
@@ -27,7 +27,6 @@ after the flags: --lease-max is TENURE_LEASE_MAX and lease-max = \"10s\". An unk
 misspelt variable are refused; any other unknown TENURE_* variable is only warned about.
 --show-settings prints each setting with its value and origin.";
 
-/// The whole command line.
 #[must_use]
 pub fn command(registry: Registry) -> Command {
     Command::new("tenure")
@@ -77,7 +76,7 @@ fn run(registry: Registry) -> Command {
     with_settings(registry, Command::new("run").about(about), &[&own, &registry.of_protocols(true)])
         .arg(
             Arg::new(COMMAND)
-                .help("What runs while this process leads, with its arguments")
+                .help("The command to run while this process leads, with its arguments")
                 .value_parser(OsStringValueParser::new())
                 .action(ArgAction::Append)
                 .num_args(1..)
@@ -88,14 +87,14 @@ fn run(registry: Registry) -> Command {
 }
 
 const RUN: &str = "\
-CMD is given TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of every earlier \
-leader; not where several may lead at once) and TENURE_UNTIL_FILE (a file that holds the end of \
-the lease; not where it has none); where an election has roles also TENURE_ROLE, and in its \
-arguments {role} is the number of its role. A `tenure run` inside CMD takes \
-neither election, id, role nor the name of a member for its own.
+CMD gets the variables TENURE_ELECTION, TENURE_ID, TENURE_FENCE (a number larger than that of \
+every earlier leader; unset where several may lead at once) and TENURE_UNTIL_FILE (a file that \
+holds the end of the lease; unset without a lease). Where an election has roles, CMD also gets \
+TENURE_ROLE, and {role} in its arguments becomes the number of its role. A `tenure run` inside CMD \
+ignores the election, id, role and member name that it inherits.
 
-With --name and --state it is a member of Nerio as well: one process a machine, without a \
-tenure node.
+With --name and --state this process is a member of Nerio as well: one process a machine, without \
+a tenure node.
 
 Ends with CMD's own code; 5 when the leadership is lost under --once; 126 and 127 when CMD cannot \
 be executed or does not exist.
@@ -131,8 +130,8 @@ fn verify(registry: Registry) -> Command {
         .about("Ask the leader itself for proof that it leads")
         .after_help(
             "For recipients that cannot check a fence. Ends with 0 when the leader has promised, 3 \
-             when there is none, 4 when it did not answer, 6 when it says that it does not lead, \
-             as while it hands over. Without --wait the first answer counts.\n\n\
+             when there is no leader, 4 when the leader did not answer, 6 when it says that it \
+             does not lead, as while it hands over. Without --wait the first answer counts.\n\n\
              Example:\n  tenure verify --config tenure.toml --election billing",
         )
 }
@@ -142,10 +141,10 @@ fn elections(registry: Registry) -> Command {
     with_settings_of(registry, able, Command::new("elections"), &[&PROTOCOL.spec])
         .about("Print which elections there are, who leads each, and how many wait")
         .after_help(
-            "Those that somebody holds or waits for, as the members say that answer; with the key \
-             of an application, its own. A leader is named when a quorum of members names it: that \
-             none is named does not say that nobody leads, which tenure leader says. Ends with 4 \
-             when fewer members serve than a quorum.\n\n\
+            "Lists the elections that a candidate holds or waits for, as far as the answering \
+             members know; with the key of an application, its own elections. A leader is named \
+             when a quorum of members names it. An election without a named leader may still have \
+             one: ask tenure leader. Ends with 4 when fewer members serve than a quorum.\n\n\
              Example:\n  tenure elections --config tenure.toml",
         )
 }
@@ -154,11 +153,13 @@ fn candidates(registry: Registry) -> Command {
     let able = |protocol: &Protocol| protocol.can.elections;
     let specs = [&ELECTION.spec, &PROTOCOL.spec];
     with_settings_of(registry, able, Command::new("candidates"), &specs)
-        .about("Print who leads an election and who waits for it, and since when")
+        .about(
+            "Print the leader and the waiting candidates of an election, and since when they wait",
+        )
         .after_help(
-            "The leader first, then who has waited longest: without a break, at the member where \
-             that is longest. A member that was started again counts from then. Ends with 4 when \
-             fewer members serve than a quorum.\n\n\
+            "The leader comes first, then the candidate that has waited longest without a break, \
+             by the member that has seen it longest. A member counts from its own start. Ends with \
+             4 when fewer members serve than a quorum.\n\n\
              Example:\n  tenure candidates --config tenure.toml --election billing",
         )
 }
@@ -171,9 +172,9 @@ fn members(registry: Registry) -> Command {
         with_settings_of(registry, shows, Command::new(name), &own)
             .about("Print the members, and how each does")
             .after_help(
-                "These are the nodes of the members list or, where the members change, those that \
-                 have a vote and those that are known without one. Ends with 4 when fewer of them \
-                 serve than a quorum needs.\n\n\
+                "These are the nodes of the members list or, where the members change, all known \
+                 voters, with and without a vote. Ends with 4 when fewer of them serve than a \
+                 quorum needs.\n\n\
                  Example:\n  tenure members --config tenure.toml",
             )
     };
@@ -184,12 +185,12 @@ fn members(registry: Registry) -> Command {
             .about(about)
             .arg(
                 Arg::new(MEMBER)
-                    .help("Its name")
+                    .help("The name of the member")
                     .value_name("NAME")
                     .value_parser(OsStringValueParser::new()),
             )
             .after_help(format!(
-                "The leader is asked to. {more} Ends with 3 when nobody leads, and 6 when it \
+                "The leader makes the change. {more} Ends with 3 when nobody leads, and 6 when it \
                  refuses.\n\nExample:\n  tenure members {name} west{protocol} --config tenure.toml"
             ))
     };
@@ -197,8 +198,8 @@ fn members(registry: Registry) -> Command {
         show("show"),
         change(
             "add",
-            "Make one a member that takes part already, without a vote",
-            "One whose state directory was lost is removed first, and added with its new one.",
+            "Give a vote to a node that takes part already, without one",
+            "A member that lost its state directory is removed first, and added with its new one.",
         ),
         change(
             "remove",
@@ -213,12 +214,12 @@ fn resign(registry: Registry) -> Command {
     to_runner(registry, Command::new("resign"), &own)
         .about("Have the leading `tenure run` resign: that of this machine, or with --remote any")
         .after_help(
-            "Ends with 6 when it does not lead, 69 when no runner answers, or its CMD has not \
-             ended in 90 s.\n\n\
-             With --remote the members pass it on to whoever leads, which needs a key with the \
+            "Ends with 6 when the runner does not lead, 69 when no runner answers, or its CMD has \
+             not ended in 90 s.\n\n\
+             With --remote the members pass the order on to the leader, which needs a key with the \
              right to resign. Ends with 0 when that leadership is over, 3 when there is none, 4 \
-             when no quorum answers, 6 when no member passes it on, 69 when it goes on after \
-             --timeout.\n\n\
+             when no quorum answers, 6 when no member passes the order on, 69 when the leadership \
+             goes on after --timeout.\n\n\
              Examples:\n  tenure resign --election billing\n  \
              tenure resign --election prices --all\n  \
              tenure resign --remote --key-file operator.key --config tenure.toml \\\n      \
@@ -233,34 +234,34 @@ fn transfer(registry: Registry) -> Command {
             "Have the leading `tenure run` hand over: that of this machine, or with --remote any",
         )
         .after_help(
-            "Without --wait it ends when the old leader leads no more, and says until when a \
-             verification's promise keeps the other from leading.\n\n\
-             Ends with 4 when --wait is over before that, 6 when it does not lead or the other \
-             does not wait, 69 when no runner answers.\n\n\
-             With --remote the members pass it on to whoever leads, which needs a key with the \
-             right to resign; 3 when nobody leads, 4 when no quorum answers, 69 when it leads on \
-             after --timeout.\n\n\
+            "Without --wait the command ends when the old leader leads no more, and says how long \
+             a verification's promise still keeps the next one from leading.\n\n\
+             Ends with 4 when --wait is over before the next one leads, 6 when the runner does not \
+             lead or the other candidate does not wait, 69 when no runner answers.\n\n\
+             With --remote the members pass the order on to the leader, which needs a key with the \
+             right to resign. Ends with 3 when nobody leads, 4 when no quorum answers, 69 when the \
+             leader leads on after --timeout.\n\n\
              Examples:\n  tenure transfer --election billing --to web-2-815 --wait 10s\n  \
              tenure transfer --remote --config tenure.toml --key-file operator.key \\\n      \
              --election billing --to web-2-815 --wait 10s",
         )
 }
 
-/// `command` with the settings that name the runner of an election on this machine. Settings that
-/// find the others are read only with --remote, and taken without it, so that a line that asks for
-/// the leader need not be changed.
+/// `command` with the settings that name a runner of an election on this machine. The settings for
+/// reaching members are read only with --remote, but always accepted, so that a line for `tenure
+/// leader` also works here.
 fn to_runner(registry: Registry, command: Command, more: &[&'static Spec]) -> Command {
     let mut specs = vec![&ELECTION.spec, &PROTOCOL.spec, &CONTROL.spec];
     let realms = registry.0.iter().map(|protocol| protocol.realm);
     for named in realms.chain(registry.0.iter().filter_map(|protocol| protocol.roster)) {
-        // Several protocols may have the same.
+        // Several protocols may share a setting.
         if specs.iter().all(|told| told.name != named.name) {
             specs.push(named);
         }
     }
     let others = registry.of_protocols(false).into_iter();
     let others = others.filter(|spec| specs.iter().all(|told| told.name != spec.name));
-    // The settings that find members are of use with --remote.
+    // The settings for reaching members are useful with --remote.
     let able = |spec: &&Spec| registry.owners(spec).iter().any(|owner| owner.can.orders);
     let (shown, hidden): (Vec<_>, Vec<_>) = others.partition(able);
     let hidden: Vec<_> = hidden.into_iter().map(|spec| flag(registry, spec).hide(true)).collect();
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_sound() {
+    fn command_tree_is_sound() {
         tree().debug_assert();
     }
 
@@ -327,7 +328,7 @@ mod tests {
                 assert_eq!(says, (1..ALL.len()).contains(&owners), "{name} --{}", spec.name);
             }
         }
-        // There is nothing to confuse it with.
+        // A node has only one protocol, so the flag needs no note.
         let node = tree.find_subcommand("node").unwrap();
         assert!(!help(node, "members").contains("[only with "));
         assert!(help(node, "lease").contains("[default: 5s]"), "{}", help(node, "lease"));

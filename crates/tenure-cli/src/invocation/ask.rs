@@ -15,18 +15,15 @@ use crate::settings::{Origin, parse, table};
 /// The checked settings of `tenure leader` and `observe`.
 #[derive(Debug)]
 pub struct AskSettings {
-    /// How a leader is found.
     pub protocol: &'static Protocol,
     /// The participants to ask.
     pub backend: Box<dyn Backend>,
-    /// The election.
     pub election: ElectionName,
-    /// How long to wait for a leader; `None` takes the first answer. Always `None` for `observe`.
+    /// The longest wait for a leader; `None` takes the first answer. Always `None` for `observe`.
     pub wait: Option<Duration>,
 }
 
 impl AskSettings {
-    /// Reads and checks them; `waits` for the commands that have `--wait`.
     pub fn read(layers: &mut Layers<'_>, waits: bool) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
@@ -39,7 +36,7 @@ impl AskSettings {
 /// Reads and checks the settings of `tenure members`.
 pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
     let protocol = layers.protocol()?;
-    let fix = "leave it to the tools of the servers: tenure has no list of them";
+    let fix = "use the tools of the servers: tenure has no list of their members";
     supported(layers, "members", protocol, protocol.can.members, fix)?;
     let election = layers.optional(&table::ELECTION)?;
     protocol.backend(layers, Purpose::Members(election.as_ref()))
@@ -48,14 +45,11 @@ pub fn members(layers: &mut Layers<'_>) -> Result<Box<dyn Backend>, Failure> {
 /// The checked settings of `tenure members add` and `members remove`.
 #[derive(Debug)]
 pub struct ChangeMembersSettings {
-    /// The members.
     pub backend: Box<dyn Backend>,
-    /// The change.
     pub change: MemberChange,
 }
 
 impl ChangeMembersSettings {
-    /// Reads and checks them.
     pub fn read(
         layers: &mut Layers<'_>,
         change: fn(NodeName) -> MemberChange,
@@ -101,39 +95,33 @@ pub(super) fn supported(
     Err(layers.origins.usage(what, fix, &["protocol"]))
 }
 
-/// Which runner `tenure resign` or `tenure transfer` commands, checked.
+/// The runner for `tenure resign` or `tenure transfer`, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TellSettings {
-    /// The election.
     pub election: ElectionName,
-    /// The role of the election, where it has some and one was named.
+    /// The named role, if the election has roles.
     pub role: Option<u32>,
-    /// Whether it is about all that the process holds.
+    /// Whether the order covers all roles of the process.
     pub all: bool,
-    /// Where its runner listens.
     pub runner: Runner,
-    /// The settings that may name it beside the election.
+    /// Settings that may name the runner, beside the election.
     pub realms: Realms,
-    /// With which of these it is looked for, in words.
+    /// Description of the settings that name the runner.
     pub sought: String,
 }
 
-/// Where a runner listens.
+/// The place of a runner's socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runner {
-    /// The runner at this socket.
     Socket(PathBuf),
-    /// At one of the sockets in this directory whose names begin so.
+    /// Some socket in `directory` whose name begins with `prefix`.
     Among {
-        /// The directory.
         directory: PathBuf,
-        /// The begin of the names.
         prefix: String,
     },
 }
 
 impl TellSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
@@ -176,16 +164,14 @@ impl TellSettings {
 /// The checked settings of `tenure transfer`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferSettings {
-    /// The runner.
+    /// The order to the runner.
     pub tell: TellSettings,
-    /// The next leader.
     pub to: NodeName,
-    /// How long to wait until the hand-over has taken effect; `None` does not wait for it.
+    /// The longest wait for the hand-over to take effect; `None` does not wait.
     pub wait: Option<Duration>,
 }
 
 impl TransferSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let to = layers.required(&table::TO)?;
         let wait = layers.optional(&table::WAIT)?;

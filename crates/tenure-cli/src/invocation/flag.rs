@@ -9,14 +9,13 @@ use crate::protocol::{Protocol, Registry};
 use crate::settings::table::{CONFIG, JSON, LOG, SHOW_SETTINGS};
 use crate::settings::{Spec, parse};
 
-/// The name of `-v`.
 pub(super) const VERBOSE: &str = "verbose";
 
-/// The registry of settings that no protocol changes.
+/// The registry of settings that are the same for all protocols.
 const NO_PROTOCOL: Registry = Registry(&[]);
 
-/// `command` with the settings of the protocols that are `able` to do it; those of others are
-/// taken and hidden, so that an error can say what is wrong with them.
+/// `command` with the settings of the protocols that are `able` to do it. Settings of other
+/// protocols are accepted and hidden, so that an error can explain them.
 pub(super) fn with_settings_of(
     registry: Registry,
     able: fn(&Protocol) -> bool,
@@ -90,7 +89,8 @@ fn hint(spec: &Spec) -> ValueHint {
     }
 }
 
-/// Offers these words to completions, and takes any text: the refusal is the parser's.
+/// Offers words to shell completions, and accepts any text: the setting's parser refuses wrong
+/// texts.
 #[derive(Clone)]
 pub(super) struct AnyOf(pub(super) Vec<&'static str>);
 

@@ -1,4 +1,4 @@
-//! From the arguments to the checked settings of one command. Each file has those of some.
+//! Parses the arguments into the checked settings of one command.
 
 pub mod args;
 pub mod ask;
@@ -22,29 +22,24 @@ use crate::protocol::{Layers, Registry};
 use crate::settings::flags::Flags;
 use crate::settings::{Context, Origin, parse, table};
 
-/// The arguments, read.
 #[derive(Debug)]
 pub enum Reading<W> {
     /// A text to print: help, the version, completions, the settings.
     Text(String),
-    /// A command to carry out.
     Invocation(Invocation<W>),
 }
 
 /// A command whose settings are checked.
 #[derive(Debug)]
 pub struct Invocation<W> {
-    /// Its work.
     pub work: W,
-    /// The settings of every command.
     pub context: Context,
-    /// Level of the log.
     pub log: LevelFilter,
 }
 
-/// Reads the arguments, of which the first is the name of the program, and everything that they
-/// refer to, for a command with these protocols. `command` reads the settings of the command of
-/// these words. `warn` takes each warning, one line at a time, also when the reading fails.
+/// Reads the arguments, the first of which is the program's name, with the variables and the file.
+/// `command` finds the reader of a command's settings by its words. `warn` gets each warning, one
+/// line at a time, also when the reading fails.
 pub fn read<W>(
     registry: Registry,
     arguments: &[OsString],
@@ -89,7 +84,7 @@ pub fn read<W>(
     Ok(Reading::Invocation(Invocation { work, context, log }))
 }
 
-/// All words of the command, its line in the tree, and the flags after its last word.
+/// All words of the command, its node in the tree, and the flags after its last word.
 fn innermost<'a>(
     tree: &'a clap::Command,
     name: &str,

@@ -15,58 +15,43 @@ use crate::failure::Failure;
 use crate::protocol::{Backend, Layers, Part, Protocol, Purpose, id};
 use crate::settings::table;
 
-/// The checked settings of `tenure run`.
 #[derive(Debug)]
 pub struct RunSettings {
-    /// How a leader is found.
     pub protocol: &'static Protocol,
-    /// The participants of the election.
     pub backend: Box<dyn Backend>,
-    /// The realm of the runner.
     pub realm: Realm,
-    /// The election.
     pub election: ElectionName,
-    /// The candidate's name.
     pub id: NodeName,
-    /// The value that others see.
     pub value: Value,
-    /// The priority: the higher one of the waiting candidates goes first; `None` where candidates
-    /// have none.
+    /// Priority among waiting candidates, the highest first; `None` if candidates have none.
     pub priority: Option<u8>,
-    /// Whether to end after the first leadership.
     pub once: bool,
-    /// How long it may take to be elected.
+    /// The longest wait to be elected.
     pub give_up: Option<Duration>,
-    /// How long to lead on after CMD has ended well.
+    /// Time to keep the leadership after CMD has succeeded.
     pub hold: Option<Duration>,
-    /// Each election in which it campaigns: one, unless there are roles.
+    /// The elections in which the process campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,
 }
 
 /// An election in which a process campaigns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunRole {
-    /// The part of the election.
     pub part: Part,
-    /// Its control socket.
     pub control: PathBuf,
-    /// The command that runs while it leads.
     pub command: CommandLine,
 }
 
-/// CMD, which was there and executable a moment ago.
+/// CMD, checked to exist and to be executable.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct CommandLine {
-    /// The file to execute.
     pub program: PathBuf,
-    /// CMD as it was written.
+    /// CMD as the user wrote it.
     pub name: OsString,
-    /// Its arguments.
     pub args: Vec<OsString>,
 }
 
 impl RunSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         layers.ignore_handed_down();
         let election = layers.required(&table::ELECTION)?;
@@ -114,8 +99,8 @@ impl RunSettings {
     }
 }
 
-/// Refuses settings for a single leadership where the process has several `roles`, campaigns again,
-/// or runs a CMD again that ends.
+/// Refuses `--try` and `--hold` in a process that has several `roles`, campaigns again, or restarts
+/// its CMD.
 fn check_once(
     layers: &Layers<'_>,
     once: bool,
@@ -137,20 +122,20 @@ fn check_once(
     Err(layers.origins.usage(format!("--{name} {what}"), fix, &[*name]))
 }
 
-/// Machines mostly have the same command line: one that still tries when the other one's hold is
-/// over runs CMD again.
+/// Machines mostly share one command line: a candidate that still tries after another's hold runs
+/// CMD again.
 fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
     let early = tries.saturating_sub(holds);
     if !early.is_zero() {
         let [holds, tries, early] = [holds, tries, early].map(|span| table::span(&span));
         layers.warn(format!(
-            "--hold {holds} is shorter than --try {tries}: where CMD ends within {early}, another \
-             machine that tries as long runs it again; give --hold more than --try"
+            "--hold {holds} is shorter than --try {tries}: if CMD ends within {early}, another \
+             machine with the same --try runs it again; give --hold more than --try"
         ));
     }
 }
 
-/// The control socket of each part: `PATH.3` of role 3, where there are several.
+/// The control socket of each part; `PATH.3` for role 3 if there are several.
 fn controls(
     layers: &mut Layers<'_>,
     parts: &[Part],
@@ -173,11 +158,11 @@ fn controls(
     Ok(parts.iter().map(of).collect())
 }
 
-/// The text in CMD's arguments that the number of its role replaces.
+/// The text in CMD's arguments that becomes the role's number.
 const ROLE: &[u8] = b"{role}";
 
 impl CommandLine {
-    /// The command line with the number of a role in its arguments.
+    /// The command line with the role's number in its arguments.
     fn of(&self, role: Option<u32>) -> Self {
         let mut command = self.clone();
         if let Some(role) = role {
@@ -200,12 +185,12 @@ fn filled(arg: &OsStr, number: &str) -> OsString {
     OsString::from_vec(filled)
 }
 
-/// A CMD that cannot run is refused now and not when the first leader needs it.
+/// Refuses a CMD that cannot run now, and not when the first leader needs it.
 fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
     let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
     let Some(name) = words.next() else {
         if layers.flags().get_flag(table::SHOW_SETTINGS.spec.name) {
-            // Nothing will run.
+            // No CMD will run.
             return Ok(CommandLine::default());
         }
         return Err(Failure::usage(
@@ -221,7 +206,7 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
 fn unusable(error: &SuperviseError) -> Failure {
     let (exit, fix) = exit_of_start(error);
     if exit == Exit::System {
-        // Nothing is wrong with CMD: its processes could not be found again.
+        // CMD is fine, but its processes could not be found again.
         let fix = "mount the /proc of this PID namespace (mount -t proc proc /proc), or begin the \
                    namespace with unshare --mount-proc";
         return Failure::new(Exit::NotExecutable, error.to_string(), fix).origin("/proc");

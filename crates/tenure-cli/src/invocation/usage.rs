@@ -1,4 +1,4 @@
-//! Command lines that do not fit the tree, in the words of this command.
+//! Explains command lines that clap refuses.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use crate::near::nearest;
 use crate::settings::hidden::HIDDEN;
 use crate::settings::parse;
 
-/// The failure for a complaint of clap about `arguments`.
+/// The failure for clap's error about `arguments`.
 pub(crate) fn failure(error: &Error, tree: &Command, arguments: &[OsString]) -> Failure {
     let (path, command) = deepest(tree, arguments);
     let of = |kind| text(error, kind).unwrap_or_default();
@@ -94,7 +94,6 @@ fn longs(command: &Command) -> impl Iterator<Item = &str> {
     command.get_arguments().filter_map(|arg| arg.get_long())
 }
 
-/// The commands that have the flag `--name`.
 fn owners(command: &Command, name: &str, above: &str) -> Vec<String> {
     let path = format!("{above}{}", command.get_name());
     let own = longs(command).any(|long| long == name).then(|| path.clone());
@@ -137,12 +136,12 @@ fn commands(command: &Command) -> String {
     names.join(", ")
 }
 
-/// The command that the arguments reach, with the words that lead to it.
+/// The command that the arguments name, with its words.
 fn deepest<'a>(tree: &'a Command, arguments: &[OsString]) -> (String, &'a Command) {
     let mut path = tree.get_name().to_owned();
     let mut command = tree;
     for argument in arguments.iter().skip(1) {
-        // A word behind `help` is a command of the tree above it.
+        // The words after `help` name a command.
         if argument == "help" {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `TENURE_*` variables that are no settings.
+//! `TENURE_*` variables that name no setting.
 
 use std::ffi::OsStr;
 
@@ -12,11 +12,11 @@ use crate::settings::{Reach, Spec};
 /// Variables that `tenure run` sets for CMD, and `tenure` does not read.
 const TOLD_TO_COMMAND: [&str; 3] = ["TENURE_FENCE", "TENURE_INSIDE", "TENURE_UNTIL_FILE"];
 
-/// Looks at every `TENURE_*` variable that is no setting.
+/// Checks every `TENURE_*` variable that names no setting.
 ///
-/// A variable that differs from a setting by a slip of the hand is refused: the user meant it, and
-/// its absence would go unnoticed. Any other is only warned about, because others may own it:
-/// Kubernetes sets several for each Service, which `is_of_a_service` tells.
+/// A misspelt setting is refused: the user meant it, and its absence would go unnoticed. Other
+/// variables only cause a warning, because other programs may own them; variables of a Kubernetes
+/// Service, see `is_of_a_service`, cause none.
 pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec<String>, Failure> {
     let settings = registry.settings().filter_map(Spec::variable);
     let known: Vec<String> =
@@ -49,8 +49,8 @@ pub(super) fn check(environment: &Environment, registry: Registry) -> Result<Vec
     Ok(warnings)
 }
 
-/// Whether Kubernetes sets a variable of this name or value for each pod: a Service called
-/// `tenure-seed` has `TENURE_SEED_PORT`, also in a pod that knows nothing of it.
+/// Whether Kubernetes sets such a variable in every pod: a Service called `tenure-seed` causes
+/// `TENURE_SEED_PORT`.
 fn is_of_a_service(name: &str, value: &OsStr) -> bool {
     const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
     let is_of_a_port = |rest: &str| {
@@ -66,7 +66,7 @@ fn is_of_a_service(name: &str, value: &OsStr) -> bool {
         || ["tcp://", "udp://", "sctp://"].iter().any(is_url)
 }
 
-/// A variable named after a setting that is a flag only.
+/// The failure for a variable named after a setting that is only a flag.
 fn flag_only(name: &str, registry: Registry) -> Option<Failure> {
     let setting = name.strip_prefix("TENURE_")?.to_lowercase().replace('_', "-");
     let spec = registry.setting(&setting)?;
@@ -91,7 +91,7 @@ mod tests {
         Environment::new([(name.into(), "1".into()), ("HOME".into(), "/".into())])
     }
 
-    /// Services whose names are near settings, as `tenure-seeds` is near `seed-host`.
+    /// Services whose names resemble settings, as `tenure-seeds` resembles `seed-host`.
     #[test]
     fn services_of_kubernetes_stop_nothing() {
         let service = |service: &str, value: &str| {

@@ -17,61 +17,61 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
 
-/// Upper bound of the wait until others know that this process has given up.
+/// The longest wait until others know that this process has given up.
 pub(super) const OTHERS_KNOW: Duration = Duration::from_secs(10);
 
-/// The checked settings of a protocol, with which a command elects or asks.
+/// The checked settings of a protocol, for commands that elect or ask.
 pub trait Backend: Debug {
-    /// Span before the end of its lease in which a leader's work is asked to stop.
+    /// Span before the end of the lease in which the leader's work is asked to stop.
     fn grace(&self) -> Duration;
 
-    /// Span before the end of its lease in which a leader's work is ended by force.
+    /// Span before the end of the lease in which the leader's work is killed.
     fn kill_margin(&self) -> Duration;
 
-    /// How long a process that is asked to end takes at most: CMD ends, and others know.
+    /// The longest time that a process needs to end: CMD ends, and others know.
     fn ends_within(&self) -> Duration {
         self.grace() + self.kill_margin() + OTHERS_KNOW
     }
 
-    /// How long to ask before the leader is unknown.
+    /// Time to ask before the leader counts as unknown.
     fn patience(&self) -> Duration;
 
-    /// Starts a participant that campaigns in `election` under the name `id`. A start does not fail
-    /// because others cannot be reached: they may come yet.
+    /// Starts a participant that campaigns in `election` as `id`. Unreachable peers are no failure:
+    /// they may come later.
     fn candidate<'a>(
         &'a self,
         id: &'a NodeName,
         election: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a>;
+    ) -> StartedParticipant<'a>;
 
     /// Starts a participant that only asks about `election`.
     fn asker<'a>(
         &'a self,
         election: &'a ElectionName,
-        asks: Asks,
+        asks: AskMode,
         origins: &'a Origins,
-    ) -> Started<'a>;
+    ) -> StartedParticipant<'a>;
 
-    /// The reason for which a start has no answer of the service yet, where it needs an answer.
+    /// The reason for which a start has no answer of its service, if it needs one.
     fn silence(&self) -> watch::Receiver<Option<Failure>> {
         watch::channel(None).1
     }
 
-    /// The settings of roles, where elections have roles.
+    /// The settings of roles, if elections have roles.
     fn roles(&self) -> Option<&dyn RoleSettings> {
         None
     }
 
-    /// The requests to members, where the protocol has a list of members.
+    /// The requests to members, if the protocol has a list of members.
     fn member_requests(&self) -> Option<&dyn MemberRequests> {
         None
     }
 }
 
 impl dyn Backend {
-    /// The elections that `election` is divided into, as far as these settings are about them:
-    /// that one alone where there are no roles.
+    /// The parts of `election` that these settings name: only `election` itself if there are no
+    /// roles.
     #[must_use]
     pub fn parts(&self, election: &ElectionName) -> Vec<Part> {
         match self.roles() {
@@ -80,7 +80,7 @@ impl dyn Backend {
         }
     }
 
-    /// Whether CMD is run again that has ended by itself while its runner leads.
+    /// Whether a CMD that ended by itself runs again while its runner leads.
     #[must_use]
     pub fn runs_again(&self) -> bool {
         self.roles().is_some_and(|roles| roles.runs_again())
@@ -92,73 +92,72 @@ impl dyn Backend {
     }
 }
 
-/// How long an asker asks.
+/// End of an asker's questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asks {
-    /// Until it has an answer, or reports why there is none.
+pub enum AskMode {
+    /// Until the first answer, or the reason for having none.
     Once,
-    /// The asker asks until a signal ends it.
+    /// Until a signal ends the asker.
     On,
 }
 
-/// A participant that has started, or the reason for which it did not.
-pub type Started<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
+/// A participant that has started, or its failure.
+pub type StartedParticipant<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
 
-/// The part that a process takes in elections: it campaigns, or only asks.
+/// A process's part in elections: it campaigns, or only asks.
 pub trait Participant {
-    /// The election of this name.
     fn election(&self, name: &ElectionName) -> AnyElection;
 
-    /// Whether its driver still runs, once that has answered: it does soon, if it works.
+    /// Whether the driver still runs; a working driver answers soon.
     fn alive(&self) -> Later<'_, bool>;
 
-    /// Resolves when nothing that is asked from now on can ever be answered, with what to do
-    /// about it. Meanwhile it warns of what may pass.
+    /// Resolves with a remedy when no question can be answered any more. Meanwhile warns of passing
+    /// troubles.
     fn permanent_failure(&self) -> Later<'static, Failure>;
 
-    /// The reason for which the leader of `election` is unknown, if that is known.
+    /// The reason for the unknown leader of `election`, if the reason is known.
     fn why_unknown(&self, _: &ElectionName) -> Later<'static, Option<Failure>> {
         Box::pin(async { None })
     }
 
-    /// A better text than [`Protocol::unknown`](super::Protocol::unknown), where more is known.
+    /// A better text than [`Protocol::unknown`](super::Protocol::unknown), if more is known.
     fn unknown(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
     }
 
-    /// Resolves when no service has been reached for so long that asking on is of no use to a
-    /// command that wants an answer now.
+    /// Resolves when no service has been reached for so long that a command which wants an answer
+    /// now can give up.
     fn unreachable(&self) -> Later<'static, ()> {
         Box::pin(std::future::pending())
     }
 
-    /// By which rank it goes before others or after them, and whether that was drawn.
+    /// The rank by which the candidate leads before or after others.
     fn rank(&self) -> Later<'static, Option<Rank>> {
         Box::pin(async { None })
     }
 
-    /// The reason for which no candidate leads `election`, which is vacant.
+    /// The reason for which no candidate leads `election`.
     fn why_vacant(&self, _: &ElectionName) -> Later<'static, Option<String>> {
         Box::pin(async { None })
     }
 
-    /// Resolves when this is to be reported: never where its own warnings say it already, and not
-    /// while it may end the process.
+    /// Resolves when this wait should be reported: never if other warnings cover it, and not while
+    /// the process may end for it.
     fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// Another cause of `waiting` than its text says.
+    /// Another possible cause of `waiting`.
     fn may_be(&self, _: &Waiting) -> Option<&'static str> {
         None
     }
 
-    /// The trouble that keeps this process from the others now, and how long it has lasted.
+    /// The trouble that cuts this process off from its peers, with its duration.
     fn trouble(&self) -> Option<String> {
         None
     }
 
-    /// The troubles that an operator should look at now, for the status of a runner.
+    /// The present troubles that an operator should look at, for the status of a runner.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
         at_once(self.trouble())
     }
@@ -168,38 +167,37 @@ pub trait Participant {
         Box::pin(async { refused(why) })
     }
 
-    /// The operations on roles, where elections have roles.
+    /// The operations on roles, if elections have roles.
     fn roles(&self) -> Option<&dyn RoleHolder> {
         None
     }
 
-    /// Hands orders from the network to the runner of `election`, for as long as the future is
-    /// polled, where leaders take such orders.
+    /// Passes orders from the network to the runner of `election` while the future is polled, if
+    /// leaders take such orders.
     fn orders(&self, _: &ElectionName, _: mpsc::Sender<Call>) -> Option<Later<'static, ()>> {
         None
     }
 
-    /// Resigns all that is held, and waits for a moment until that is done.
+    /// Resigns from all leaderships, and waits a moment for the release.
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
-/// The failure of a campaign that was refused.
+/// The failure of a refused campaign.
 #[must_use]
 pub fn refused(why: String) -> Failure {
     Failure::new(Exit::Refused, why, "settle that, and start it again")
 }
 
-/// An election, in the class of safety that its protocol promises.
+/// An election, with the safety class of its protocol.
 #[derive(Debug)]
 pub enum AnyElection {
     /// An election of at most one leader, with a fence.
     AtMostOne(Election<AtMostOne>),
-    /// Several leaders at times, without fences.
+    /// An election of possibly several leaders, without fences.
     MayOverlap(Election<MayOverlap>),
 }
 
 impl AnyElection {
-    /// Observes the leader.
     #[must_use]
     pub fn observe(&self) -> Observer {
         match self {
@@ -217,9 +215,8 @@ impl AnyElection {
     }
 }
 
-/// A class of safety, as `tenure run` needs it.
+/// A safety class, as `tenure run` needs it.
 pub(crate) trait Class: SafetyClass {
-    /// The fence of a leadership, if there are fences.
     fn fence_of(leader: &Leader<Self>) -> Option<Fence>
     where
         Self: Sized;
@@ -237,11 +234,11 @@ impl Class for MayOverlap {
     }
 }
 
-/// Which candidate leads: the one with the lowest.
+/// The candidate with the lowest rank leads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rank {
-    /// The lower goes first.
+    /// A lower number precedes a higher one.
     pub number: u64,
-    /// Whether the process drew the number, as no setting gives one.
+    /// Whether the process drew the number, because no setting gives it.
     pub drawn: bool,
 }

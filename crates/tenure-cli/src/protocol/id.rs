@@ -1,4 +1,4 @@
-//! The default `--id`: a name by which people find the process, and that no other process has.
+//! The default `--id`: a unique name by which people find the process.
 
 use std::fs;
 use std::hash::Hasher;
@@ -11,15 +11,16 @@ use super::Layers;
 use crate::failure::Failure;
 use crate::settings::{Setting, table};
 
-/// Where the numbers of processes are the machine's own: the first PID namespace there is
+/// The first PID namespace of a machine, whose process numbers are unique on it
 /// (`PROC_PID_INIT_INO` of `linux/proc_ns.h`).
 const MACHINE: &str = "pid:[4026531836]";
-/// The 32 letters of a tag, five bits each, none of which looks like another.
+/// The 32 letters of a tag, five bits each, all easy to distinguish.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Thirty bits: of 100 containers two are alike once in 200,000 starts, and that is noticed.
+/// Thirty bits: two of 100 containers collide once in 200,000 starts, and a collision is noticed.
 const TAG_LETTERS: u32 = 6;
 
-/// The name of a candidate by `own`, which says the same as `id`, or by that; if either is set.
+/// The candidate's name from the setting `own`, or from `id`, which must not differ; `None` if
+/// neither is set.
 pub(crate) fn own(
     layers: &mut Layers<'_>,
     own: &Setting<NodeName>,
@@ -35,9 +36,8 @@ pub(crate) fn own(
     }
 }
 
-/// `web-1-4711` for the process 4711 of the host `web-1`. In a PID namespace of its own, where
-/// every container's first process has the same number, a random part follows:
-/// `billing-7d9f-1-k3f9qa`.
+/// `web-1-4711` for process 4711 of host `web-1`. A PID namespace, in which every container's first
+/// process has the same number, adds a random part: `billing-7d9f-1-k3f9qa`.
 pub(crate) fn of_this_process() -> Result<NodeName, NameError> {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
@@ -47,12 +47,13 @@ pub(crate) fn of_this_process() -> Result<NodeName, NameError> {
     NodeName::new(&id(&host, process, tag.as_deref()))
 }
 
-/// Whether no other process of this host has this number now, as far as is known.
+/// Whether the process number is unique on this host, as far as known.
 fn is_told_by_number(process: u32, numbers: Option<&Path>) -> bool {
     process != 1 && numbers.is_some_and(|numbers| numbers.as_os_str() == MACHINE)
 }
 
-/// From the keys of the standard library's maps, which the system draws for each process.
+/// A random number from the hash keys of the standard library, which the system draws for each
+/// process.
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().build_hasher().finish()
@@ -63,8 +64,8 @@ fn tag(number: u64) -> String {
     (0..TAG_LETTERS).map(letter).collect()
 }
 
-/// The host's name as far as there is room and its characters are allowed. Where it is not
-/// whole, a hash of all of it stands for what is missing.
+/// The host's name, cut to its allowed characters and length. A cut name ends in a hash of the
+/// whole.
 fn id(host: &str, process: u32, tag: Option<&str>) -> String {
     let behind = match tag {
         Some(tag) => format!("-{process}-{tag}"),

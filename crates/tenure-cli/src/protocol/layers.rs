@@ -1,4 +1,4 @@
-//! Finding a setting: flags over variables over the file over the default.
+//! Finds settings: flags over variables over the file over the default.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -13,35 +13,34 @@ use crate::settings::file::SettingsFile;
 use crate::settings::flags::Flags;
 use crate::settings::{Default, Origin, Origins, Refusal, Setting, Spec, table};
 
-/// The settings that keep apart elections of one name: the [realms](Protocol::realm) of protocols,
-/// and their [rosters](Protocol::roster). Runners and nodes report them in their status, under the
+/// The settings that separate elections of one name: the [realms](Protocol::realm) of protocols,
+/// and their [rosters](Protocol::roster). Runners and nodes report them in their status under the
 /// same names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Realms {
-    /// The settings that name a realm.
     pub names: Vec<&'static str>,
-    /// The lists that are alike in a realm, in whatever order they are written.
+    /// Lists that are alike throughout a realm, in any order.
     pub rosters: Vec<&'static str>,
 }
 
-/// The layers of one invocation, and the origins of what was found in them.
+/// The layers of one invocation, and the origins of the values found.
 pub struct Layers<'a> {
     flags: Flags<'a>,
     environment: &'a Environment,
     registry: Registry,
-    /// Whether variables that `tenure run` hands down to CMD are settings.
+    /// Whether variables that `tenure run` hands down to CMD count as settings.
     takes_handed_down: bool,
     file: Option<SettingsFile>,
-    /// The protocol, once it is known, whose defaults hold.
+    /// The protocol whose defaults hold, once it is known.
     protocol: Option<&'static Protocol>,
-    /// Each setting that was read, with its origin.
+    /// Origins of the settings that were read.
     pub origins: Origins,
     warnings: Vec<String>,
 }
 
 impl<'a> Layers<'a> {
-    /// The layers of an invocation whose flags are `flags`; reads the file if one is named and
-    /// the command has settings that may stand in one.
+    /// The layers of an invocation with these flags. Reads the file if one is named and the command
+    /// has settings that a file may hold.
     pub fn new(
         flags: Flags<'a>,
         environment: &'a Environment,
@@ -67,25 +66,25 @@ impl<'a> Layers<'a> {
         Ok(layers)
     }
 
-    /// From now on ignores what a `tenure run` around this process handed down: the names of
-    /// its election and of its candidate are not ours.
+    /// From now on ignores the variables of an enclosing `tenure run`: the names of its election
+    /// and candidate belong to that process.
     pub fn ignore_handed_down(&mut self) {
         self.takes_handed_down = !self.environment.is_inside_command();
     }
 
-    /// The flags themselves, for what is no setting.
+    /// The flags themselves, for arguments that are no settings.
     #[must_use]
     pub fn flags(&self) -> &'a ArgMatches {
         self.flags.given
     }
 
-    /// The variables themselves, for what is no setting.
+    /// The variables themselves, for those that are no settings.
     #[must_use]
     pub fn environment(&self) -> &'a Environment {
         self.environment
     }
 
-    /// The settings that keep apart elections of one name, of all protocols.
+    /// The realms and rosters of all protocols.
     #[must_use]
     pub fn realms(&self) -> Realms {
         let sorted = |mut names: Vec<&'static str>| {
@@ -100,7 +99,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Says what people should know although it can be used.
+    /// Adds a warning about settings that work.
     pub fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
@@ -124,7 +123,7 @@ impl<'a> Layers<'a> {
         Ok(value)
     }
 
-    /// The text that holds when a setting is not set, if a text does.
+    /// The default text of a setting, if it has one.
     fn default(&self, spec: &Spec) -> Option<&'static str> {
         match spec.default {
             Default::Text(text) => Some(text),
@@ -132,16 +131,16 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// From now on takes the defaults of `protocol`, for a command that has no choice.
+    /// From now on uses the defaults of `protocol`, for a command without a choice.
     pub fn assume(&mut self, protocol: &'static Protocol) {
         self.protocol = Some(protocol);
     }
 
-    /// Reads the protocol, and takes its defaults from now on.
+    /// Reads the protocol, and uses its defaults from now on.
     ///
-    /// A flag that only another protocol has is a mistake and refused. A variable or a key of the
-    /// file describes an installation, which may use several protocols: it is left alone, and its
-    /// origin says so.
+    /// A flag of another protocol is a mistake and refused. A variable or a key of the file
+    /// describes an installation, which may use several protocols: it is ignored, and its origin
+    /// says so.
     pub fn protocol(&mut self) -> Result<&'static Protocol, Failure> {
         let name = self.required(&table::PROTOCOL)?;
         let protocol = self.registry.named(&name).map_err(|refusal| {
@@ -159,7 +158,7 @@ impl<'a> Layers<'a> {
             }
             if let Some((text, origin)) = self.text(spec)? {
                 let origin = Origin::Unused(Box::new(origin), protocol.name);
-                // As it is shown where it is used: it may be a secret.
+                // The owning protocol may hide this text: it may be a secret.
                 let text = (spec.check)(&text).unwrap_or_else(|refusal| {
                     if refusal.hides_text { "(not shown)".to_owned() } else { text }
                 });
@@ -178,7 +177,7 @@ impl<'a> Layers<'a> {
         Ok(value)
     }
 
-    /// A setting whose default follows from others.
+    /// A setting whose default follows from other settings.
     pub fn or_follows<T>(
         &mut self,
         setting: &Setting<T>,
@@ -196,7 +195,7 @@ impl<'a> Layers<'a> {
         Ok(value)
     }
 
-    /// Why `spec` is missing, with every way to set it.
+    /// The failure for a missing `spec`, with every way to set it.
     #[must_use]
     pub fn missing(&self, spec: &Spec) -> Failure {
         let mut ways = vec![if spec.is_switch() {
@@ -225,14 +224,14 @@ impl<'a> Layers<'a> {
         }
         let mut fix = ways.join(", or ");
         if let Some(protocol) = self.forgotten(spec) {
-            fix += &format!("; or give --protocol {protocol}, which has what is set");
+            fix += &format!("; or give --protocol {protocol}, whose settings are set");
         }
         Failure::usage(format!("--{} is required and not set", spec.name), fix)
             .origin(looked.join(", "))
     }
 
-    /// The protocol that the user must have meant: `spec` has the addresses of the others, and only
-    /// that setting of another protocol is set.
+    /// The protocol that the user must have meant: `spec` has the addresses of this one, and only
+    /// the corresponding setting of one other protocol is set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
         if self.protocol?.whereabouts.name != spec.name {
             return None;
@@ -242,7 +241,7 @@ impl<'a> Layers<'a> {
         Some(meant.name)
     }
 
-    /// The text of a setting that must be set, or has a default text, written in one way.
+    /// The text of a setting that must be set, or has a default text, in its standard form.
     pub fn text_of(&mut self, spec: &Spec) -> Result<String, Failure> {
         let found = match self.text(spec)? {
             Some(found) => Some(found),
@@ -252,7 +251,7 @@ impl<'a> Layers<'a> {
         self.checked(spec, &text, origin)
     }
 
-    /// The text of a setting that need not be set.
+    /// The text of a setting that may be absent.
     pub fn text_if_set(&mut self, spec: &Spec) -> Result<Option<String>, Failure> {
         let found = self.text(spec)?;
         found.map(|(text, origin)| self.checked(spec, &text, origin)).transpose()
@@ -271,7 +270,7 @@ impl<'a> Layers<'a> {
         Ok(Some(value))
     }
 
-    /// Writes down a value that was found elsewhere.
+    /// Records a value that was found elsewhere.
     pub fn note<T>(&mut self, setting: &Setting<T>, value: Option<&T>, origin: Origin) {
         self.origins.note(setting.spec.name, value.map(setting.show), origin);
     }
@@ -315,7 +314,7 @@ fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
     })
 }
 
-/// Reads the text of a setting, or says what is wrong with it and where it came from.
+/// Parses the text of a setting; a failure names the fault and the origin.
 pub fn read<T>(setting: &Setting<T>, text: &str, origin: &Origin) -> Result<T, Failure> {
     (setting.parse)(text).map_err(|refusal| refused(&setting.spec, text, refusal, origin))
 }

@@ -1,31 +1,28 @@
-//! The members of a protocol that has a list of them.
+//! The members of a protocol with a list of members.
 
 use tenure::NodeName;
 
 use crate::failure::Failure;
 
-/// A change of the members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MemberChange {
-    /// This node becomes a member.
+    /// Makes this node a member.
     Add(NodeName),
-    /// This node is a member no longer.
+    /// Ends the membership of this node.
     Remove(NodeName),
 }
 
-/// The members of a protocol that has a list of them.
+/// The members of a protocol with a list of members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
-    /// Each member, in the order of the list.
+    /// Members in the order of the list.
     pub all: Vec<Member>,
-    /// The failure of the command, where too few members serve for an election.
+    /// The failure of the command, if too few members serve for an election.
     pub failure: Option<Failure>,
 }
 
-/// A member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Member {
-    /// Name of the member.
     pub name: NodeName,
     /// Address at which the member was asked.
     pub address: String,

@@ -1,20 +1,20 @@
 //! The protocols of the command: each has one module, and one row in [`ALL`].
 //!
-//! A [`Protocol`] lists the abilities of its leaders and candidates, its settings with their
-//! defaults, and its words; [`Protocol::backend`] makes a [`Backend`] of checked settings, which
-//! starts [`Participant`]s. No other module of the command names a protocol: help, completions and
-//! errors are made from these rows, and a test compares `docs/operations.md` with them.
-//! [`crate::main`] takes the list, so that a program of another crate can add a protocol.
+//! A [`Protocol`] lists its capabilities, its settings with their defaults, and its words.
+//! [`Protocol::backend`] makes a [`Backend`] of checked settings, which starts [`Participant`]s. No
+//! other module of the command names a protocol: help, completions and errors are made from these
+//! rows, and a test compares `docs/operations.md` with them. [`crate::main`] takes the list, so
+//! that a program of another crate can add a protocol.
 //!
 //! To write one, as `examples/beacon` does:
 //!
 //! 1. Declare the settings that no other protocol has with [`settings!`](crate::settings!), and
-//!    list them with those that it shares (`lease`, `grace`, `cacert` … of
+//!    list them with the shared ones (`lease`, `grace`, `cacert` … of
 //!    [`table`](crate::settings::table)).
 //! 2. Read them in the function of [`Support::Built`] with [`Layers`]: `required`, `optional`,
 //!    `or_follows`. Refuse wrong combinations there, with
 //!    [`Origins::usage`](crate::settings::Origins::usage).
-//! 3. Start a node of the library in [`Backend::candidate`] and [`Backend::asker`], and hand out
+//! 3. Start a node of the library in [`Backend::candidate`] and [`Backend::asker`], and return
 //!    its elections as [`AnyElection`].
 
 pub mod allcall;
@@ -46,7 +46,9 @@ use std::fmt::{self, Debug};
 use tenure_core::{ElectionName, NodeName};
 
 pub(crate) use self::backend::Class;
-pub use self::backend::{AnyElection, Asks, Backend, Participant, Rank, Started, refused};
+pub use self::backend::{
+    AnyElection, AskMode, Backend, Participant, Rank, StartedParticipant, refused,
+};
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
 pub use self::members::{Member, MemberChange, Members};
@@ -65,72 +67,67 @@ use crate::settings::{Default, Setting, Spec};
 pub static ALL: &[&Protocol] =
     &[&nerio::PROTOCOL, &etcd::PROTOCOL, &allcall::PROTOCOL, &voter::PROTOCOL, &nele::PROTOCOL];
 
-/// A protocol, as the command knows it. Each writes out every field, so that none is forgotten.
+/// A protocol, as the command knows it. Every protocol writes out all fields, so that none is
+/// forgotten.
 pub struct Protocol {
-    /// Value of `--protocol`.
     pub name: &'static str,
     /// A line of the help.
     pub about: &'static str,
-    /// Abilities of its leaders and candidates.
     pub can: Capabilities,
-    /// The settings that `run`, `leader` and `observe` have with it, besides those of every
-    /// protocol.
+    /// Settings of `run`, `leader` and `observe`, beside those of every protocol.
     pub settings: &'static [&'static Spec],
-    /// Further settings of `run`, which only candidates need.
+    /// Further settings of `run`, for candidates only.
     pub of_candidates: &'static [&'static Spec],
-    /// The settings whose values may be secrets: CMD is not given their variables.
+    /// Settings whose values may be secrets; CMD does not inherit their variables.
     pub secrets: &'static [&'static Spec],
-    /// Defaults and notes of settings that it shares.
+    /// Defaults and notes of shared settings.
     pub says: &'static [About],
-    /// The setting with the addresses of the others. A user that sets that of another protocol
-    /// alone has forgotten `--protocol`.
+    /// The setting with the addresses of the peers. A user who sets only that of another protocol
+    /// has forgotten `--protocol`.
     pub whereabouts: &'static Spec,
-    /// The setting that keeps apart elections of one name: with the election it names the control
+    /// The setting that separates elections of one name; with the election it names the control
     /// sockets of runners.
     pub realm: &'static Spec,
-    /// The setting that all of a realm have alike, if there is such a setting: it tells apart two
-    /// realms of one name.
+    /// The setting that is alike throughout a realm, if there is one; it distinguishes two realms
+    /// of one name.
     pub roster: Option<&'static Spec>,
-    /// Advice for users that give settings of other protocols.
+    /// Advice for users who give settings of other protocols.
     pub instead: &'static [Replacement],
-    /// Log targets of its client library, if that calls errors of what the commands report better:
-    /// the end of a connection.
+    /// Log targets of its client library that are silenced because the commands report the same
+    /// events better.
     pub quiet: &'static [&'static str],
     /// The setting that picks a role, if elections have roles: role 3 is the election `NAME/3`.
     pub role: Option<&'static Setting<u32>>,
-    /// Another way for a leader to give way than `tenure resign`, if it cannot hand over by name.
+    /// The way in which a leader gives way without `tenure resign`, if it cannot hand over by name.
     pub gives_way: Option<&'static str>,
-    /// The setting that names a candidate as well as `id` does.
+    /// The setting that also names a candidate, beside `id`.
     pub own_id: Option<&'static Setting<NodeName>>,
     /// The text of an answer while the leader is unknown.
     pub unknown: &'static str,
-    /// Whether a candidate without `--value` shows its id: others see no other name of it.
+    /// Whether a candidate without `--value` shows its id, because others see no other name.
     pub shows_id: bool,
-    /// The arguments of an example of `tenure run` that find the others.
+    /// The arguments of an example of `tenure run` that find the peers.
     pub example: &'static str,
-    /// The code behind it, if this build has that.
+    /// The protocol's code, if this build has it.
     pub support: Support,
 }
 
-/// Reads the settings of a protocol.
 pub type ReadSettings = fn(&mut Layers<'_>, Purpose<'_>) -> Result<Box<dyn Backend>, Failure>;
 
 /// Whether this build has the code of a protocol.
 #[derive(Clone, Copy)]
 pub enum Support {
-    /// The function that reads the settings of the protocol for a purpose; those
-    /// [of candidates](Protocol::of_candidates) only to campaign.
+    /// The function that reads the protocol's settings for a purpose; the settings [of
+    /// candidates](Protocol::of_candidates) only for a campaign.
     Built(ReadSettings),
     /// The feature of this crate that the build lacks.
     Lacks(&'static str),
 }
 
-/// Advice for users that give settings of other protocols.
+/// Advice for users who give settings of other protocols.
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement {
-    /// The names of these settings.
     pub settings: &'static [&'static str],
-    /// The fix of the error.
     pub fix: &'static str,
 }
 
@@ -150,7 +147,7 @@ impl Protocol {
         }
     }
 
-    /// Reads the settings of the protocol for this purpose.
+    /// Reads the protocol's settings for this purpose.
     pub fn backend(
         &self,
         layers: &mut Layers<'_>,
@@ -170,20 +167,19 @@ impl Protocol {
 /// The purpose for which settings are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose<'a> {
-    /// The command campaigns in this election.
+    /// Campaign in this election.
     Campaign(&'a ElectionName),
-    /// The command asks about this election.
+    /// Ask about this election.
     Ask(&'a ElectionName),
-    /// To ask the members how they do, of this election where it has members of its own.
+    /// Ask the members for their state; of this election if it has members of its own.
     Members(Option<&'a ElectionName>),
-    /// The command has the leader of this election step down.
+    /// Order the leader of this election to step down.
     Order(&'a ElectionName),
-    /// To ask which elections there are, of those that may be asked about.
+    /// List the elections that may be asked about.
     Elections,
 }
 
 impl<'a> Purpose<'a> {
-    /// The election that it is about, where it is about one.
     #[must_use]
     pub const fn election(self) -> Option<&'a ElectionName> {
         match self {
@@ -195,42 +191,38 @@ impl<'a> Purpose<'a> {
     }
 }
 
-/// A protocol's default and note of a setting that it shares with others.
+/// A protocol's default and note of a shared setting.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Name of the setting.
     pub setting: &'static str,
-    /// Text that holds with this protocol when the setting is not set.
     pub default: Option<&'static str>,
     /// Addition to the help; may be empty.
     pub note: &'static str,
 }
 
-/// The abilities of the leaders and candidates of a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capabilities {
-    /// Leaders are ordered by fences, and CMD is given its own.
+    /// Leaders have fences, and CMD gets its own.
     pub fence: bool,
-    /// Candidates have a priority; the higher one goes first.
+    /// Candidates have a priority; the highest leads next.
     pub priority: bool,
-    /// A leader can hand over to a candidate by name.
+    /// A leader can hand over to a named candidate.
     pub transfer: bool,
-    /// A leader can be asked to promise that it leads.
+    /// A leader can promise on request that it leads.
     pub verify: bool,
-    /// Several may lead at once.
+    /// Several candidates may lead at once.
     pub several_leaders: bool,
-    /// There is a list of members, which can be asked how they do.
+    /// A list of members exists, and each can report its state.
     pub members: bool,
     /// Members can be added and removed.
     pub change_members: bool,
-    /// Elections and their candidates can be listed.
     pub elections: bool,
-    /// A leader can be told from elsewhere to resign or to hand over.
+    /// A leader obeys orders over the network to resign or hand over.
     pub orders: bool,
 }
 
 impl Capabilities {
-    /// No ability.
+    /// No capability.
     pub const NONE: Self = Self {
         fence: false,
         priority: false,
@@ -243,7 +235,7 @@ impl Capabilities {
         orders: false,
     };
 
-    /// Each ability with its name.
+    /// Each capability with its name.
     #[must_use]
     pub const fn named(self) -> [(&'static str, bool); 9] {
         [
@@ -260,8 +252,8 @@ impl Capabilities {
     }
 }
 
-/// The election that has the roles: `NAME/3` and 3 together name role 3 of NAME, as CMD is told
-/// both, and what it starts may take both.
+/// The election with the roles: `NAME/3` and role 3 together mean role 3 of NAME. CMD gets both,
+/// and its own commands may use both.
 pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName {
     let end = role.map(|role| format!("/{role}"));
     let name = end.and_then(|end| election.as_str().strip_suffix(&*end));
@@ -270,8 +262,8 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
 }
 
 impl Realm {
-    /// Reads the settings of `protocol` that name the realm. Where none does, the name of the
-    /// election, without a role, does.
+    /// Reads the realm setting of `protocol`. If it has no name, the name of the election without
+    /// its role is the realm.
     pub fn read(
         layers: &mut Layers<'_>,
         protocol: &Protocol,

@@ -1,26 +1,26 @@
-//! The warnings while no endpoint answers: each reason once, and now and then the length of the
-//! outage.
+//! The warnings while no endpoint answers: each reason once, and from time to time the length of
+//! the outage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure::Time;
 
-/// After so long it is said again, with how long it has lasted.
+/// The interval of repeated warnings, with the length of the outage.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// More reasons of one endpoint than this are said anew.
+/// The number of remembered reasons of one endpoint; later reasons are reported again.
 const REASONS_MAX: usize = 32;
 
-/// The reasons reported of each endpoint since its latest use. A server that refuses a certificate
-/// may be heard to say so or only be seen to close the connection, a different one at each attempt.
+/// The reported reasons of each endpoint since its last use. A server that refuses a certificate
+/// may report that, or only close the connection, differently at each attempt.
 #[derive(Default)]
 pub(super) struct Endpoints {
     reasons: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Endpoints {
-    /// Whether this reason is a new one for `endpoint`.
+    /// Whether this reason is new for `endpoint`.
     pub(super) fn is_news(&mut self, endpoint: &str, why: &str) -> bool {
         let reasons = self.reasons.entry(endpoint.to_owned()).or_default();
         if reasons.len() >= REASONS_MAX {
@@ -29,18 +29,17 @@ impl Endpoints {
         reasons.insert(why.to_owned())
     }
 
-    /// The endpoint is in use.
+    /// Forgets the reasons of an endpoint in use.
     pub(super) fn works(&mut self, endpoint: &str) {
         self.reasons.remove(endpoint);
     }
 }
 
-/// A time in which no server is in use.
+/// A time without a server in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Outage {
     since: Time,
     said: Time,
-    /// The latest reason.
     why: String,
 }
 
@@ -49,7 +48,7 @@ impl Outage {
         Self { since: now, said: now, why: why.to_owned() }
     }
 
-    /// Another attempt has failed. Says it again when it was said long ago.
+    /// Records another failed attempt, and returns a warning if the last one was long ago.
     pub(super) fn goes_on(&mut self, now: Time, why: &str) -> Option<String> {
         why.clone_into(&mut self.why);
         if now.since(self.said) < AGAIN {
@@ -77,7 +76,7 @@ mod tests {
         assert!(endpoints.is_news("b", "closed"));
         endpoints.works("a");
         assert!(endpoints.is_news("a", "expired") && !endpoints.is_news("b", "closed"));
-        // Texts of others have no bound.
+        // Texts from other programs have no bound.
         (0..100).for_each(|number| assert!(endpoints.is_news("b", &number.to_string())));
         assert!(endpoints.reasons["b"].len() <= REASONS_MAX);
     }

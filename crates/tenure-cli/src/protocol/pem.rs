@@ -1,4 +1,4 @@
-//! Certificates and keys of settings, as drivers read them.
+//! Certificates and keys from settings, as drivers read them.
 
 use tenure_tls::{Identity, Pem};
 
@@ -17,7 +17,7 @@ pub(super) fn tls<T>(
     Ok(any.then(|| tls(authority, identity)))
 }
 
-/// Reads `--cert` and `--key`, of which neither is of use alone.
+/// Reads `--cert` and `--key`, which need each other.
 fn identity(layers: &mut Layers<'_>) -> Result<Option<Identity>, Failure> {
     let certificate = layers.optional(&table::CERT)?;
     let key = layers.optional(&table::KEY)?;

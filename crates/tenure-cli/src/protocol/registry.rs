@@ -1,4 +1,4 @@
-//! The protocols of a command, and what is made of all: settings, help, the table of abilities.
+//! The protocols of a command, and their common texts: settings, help, the table of capabilities.
 
 use std::fmt::Write;
 
@@ -9,25 +9,22 @@ use crate::settings::{Default, Refusal, Spec, table};
 #[cfg(test)]
 use crate::settings::{Origin, Origins};
 
-/// The protocols of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Registry(pub &'static [&'static Protocol]);
 
 impl Registry {
-    /// Each setting that some command has, once.
+    /// Each setting of any command, once.
     pub fn settings(self) -> impl Iterator<Item = &'static Spec> {
         let own = self.of_protocols(true).into_iter();
         table::ALL.iter().copied().chain(own.filter(|spec| table::named(spec.name).is_none()))
     }
 
-    /// The setting called `name` in flags and files.
     #[must_use]
     pub fn setting(self, name: &str) -> Option<&'static Spec> {
         self.settings().find(|spec| spec.name == name)
     }
 
-    /// The settings of one protocol or another, each once; with those of candidates alone or
-    /// without.
+    /// The settings of any protocol, each once; `candidates` adds those of candidates alone.
     #[must_use]
     pub fn of_protocols(self, candidates: bool) -> Vec<&'static Spec> {
         let mut all: Vec<&Spec> = Vec::new();
@@ -39,18 +36,15 @@ impl Registry {
         all
     }
 
-    /// The protocols that have a setting; none if it is that of a command.
     #[must_use]
     pub fn owners(self, spec: &Spec) -> Vec<&'static Protocol> {
         self.0.iter().copied().filter(|protocol| protocol.has(spec)).collect()
     }
 
-    /// The protocols of this build.
     pub fn built(self) -> impl Iterator<Item = &'static Protocol> {
         self.0.iter().copied().filter(|protocol| protocol.lacks().is_none())
     }
 
-    /// Their names.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         self.built().map(|protocol| protocol.name).collect()
@@ -70,7 +64,7 @@ impl Registry {
         }
     }
 
-    /// A flag that `protocol` does not have.
+    /// The failure for a flag that `protocol` does not have.
     #[must_use]
     pub fn foreign(self, spec: &Spec, protocol: &Protocol) -> Failure {
         let name = spec.name;
@@ -89,7 +83,6 @@ impl Registry {
         Failure::usage(what, fix)
     }
 
-    /// The help of a setting.
     #[must_use]
     pub fn help(self, spec: &Spec) -> String {
         let mut help = spec.help.to_owned();
@@ -135,7 +128,7 @@ impl Registry {
         format!("Protocols:{}", self.built().map(line).collect::<String>())
     }
 
-    /// The capabilities of each protocol, as a table of Markdown.
+    /// The capabilities of each protocol, as a Markdown table.
     #[must_use]
     pub fn capabilities(self) -> String {
         let Some(first) = self.0.first() else { return String::new() };
@@ -151,7 +144,7 @@ impl Registry {
 }
 
 impl Protocol {
-    /// Whether it has a setting.
+    /// Whether the protocol has the setting `spec`.
     pub(super) fn has(&self, spec: &Spec) -> bool {
         self.all_settings(true).any(|listed| listed.name == spec.name)
     }
@@ -161,19 +154,19 @@ impl Protocol {
         self.settings.iter().chain(more).copied()
     }
 
-    /// Its default and note of a setting that it shares.
+    /// The protocol's default and note of a shared setting.
     fn note(&self, spec: &Spec) -> Option<&'static About> {
         self.says.iter().find(|about| about.setting == spec.name)
     }
 
-    /// Advice for a user that gave the setting `name` of another protocol.
+    /// Advice for a user who gave the setting `name` of another protocol.
     fn advice(&self, name: &str) -> Option<&'static str> {
         let advice = self.instead.iter().find(|advice| advice.settings.contains(&name))?;
         Some(advice.fix)
     }
 }
 
-/// The text that holds with `protocol` when a setting is not set, if a text does.
+/// The default text of a setting with `protocol`, if it has one.
 pub(crate) fn default(protocol: &Protocol, spec: &Spec) -> Option<&'static str> {
     match spec.default {
         Default::Text(text) => Some(text),
@@ -182,7 +175,7 @@ pub(crate) fn default(protocol: &Protocol, spec: &Spec) -> Option<&'static str> 
     }
 }
 
-/// Asserts that the defaults in the help are those of the core.
+/// Asserts that the help shows the core's defaults.
 #[cfg(test)]
 pub(super) fn expect_defaults(
     protocol: &Protocol,

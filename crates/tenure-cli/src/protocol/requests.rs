@@ -1,4 +1,4 @@
-//! Requests to members over the network, where a protocol has a list of members.
+//! Requests to members over the network, for protocols with a list of members.
 
 use super::later::{Later, at_once};
 use super::members::{MemberChange, Members};
@@ -6,12 +6,11 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
 
-/// Requests to the members of a protocol.
 pub trait MemberRequests {
-    /// Lists the members, and how each does.
+    /// Lists the members with their states.
     fn members<'a>(&'a self, origins: &'a Origins) -> Later<'a, Result<Members, Failure>>;
 
-    /// Adds or removes a member, where the protocol [`can`](super::Protocol::can) do that.
+    /// Adds or removes a member, if the protocol [`can`](super::Protocol::can) do that.
     fn change_members<'a>(
         &'a self,
         _: MemberChange,

@@ -1,5 +1,5 @@
-//! Elections that have roles: a process stands for several of them, and the service divides them
-//! among the processes of a group.
+//! Elections with roles: a process stands for several of them, and the service divides them among
+//! the processes of a group.
 
 use std::collections::BTreeSet;
 
@@ -8,80 +8,76 @@ use tenure::{ElectionName, Fence, Time};
 use super::later::Later;
 use crate::failure::Failure;
 
-/// The checked settings of elections that have roles.
+/// The checked settings of elections with roles.
 pub trait RoleSettings {
-    /// The roles that these settings are about, each an election of its own.
+    /// The roles of these settings, each an election.
     fn parts(&self) -> Vec<Part>;
 
-    /// Whether the whole election is asked about, as a table.
+    /// Whether the command asks about the whole election, as a table.
     fn asks_for_all(&self) -> bool;
 
-    /// Whether CMD is run again that has ended by itself while its runner leads.
+    /// Whether a CMD that ended by itself runs again while its runner leads.
     fn runs_again(&self) -> bool;
 }
 
-/// A participant in elections that have roles.
+/// A participant in elections with roles.
 pub trait RoleHolder {
-    /// Gives back all that is held and stands for it again: nothing can be given back alone.
+    /// Gives back all roles and campaigns for them again: no role can be given back alone.
     fn give_back_all(&self) -> Later<'_, ()>;
 
-    /// Why giving back would hand on nothing, and what to do instead, where that is so.
+    /// The failure of a participant whose roles nobody would take over, with the remedy.
     fn keeps_all(&self) -> Option<Failure>;
 
-    /// Leaves, and leads on until others can have taken over, where that can be done: what is led
-    /// ends by itself.
+    /// Leaves the group, and leads on until others have had time to take over. `None` if that is
+    /// impossible; the leaderships end by themselves.
     fn leave_and_lead_on(&self) -> Option<Later<'_, ()>>;
 
-    /// Whether another process is there that could lead `election` next.
+    /// Whether another process could lead `election` next.
     fn could_be_followed(&self, election: &ElectionName) -> Later<'_, bool>;
 
-    /// All others that have said since then that they lead `election`. To be asked while that is
-    /// observed.
+    /// The processes that have reported since then that they lead `election`. The caller must
+    /// observe that election meanwhile.
     fn others_that_lead(&self, election: &ElectionName, since: Time)
     -> Later<'_, BTreeSet<String>>;
 
-    /// All parts of the election as they are now: `None` if that is not known.
+    /// All parts of the election as they are now; `None` if unknown.
     fn table(&self) -> Later<'_, Option<Table>>;
 }
 
-/// An election of its own, of which a runner may fill several.
+/// An election of its own; a process may stand for several.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// Its name: `NAME/3` of role 3.
+    /// Name of the election: `NAME/3` for role 3.
     pub election: ElectionName,
-    /// Its role, where there are several.
+    /// Role, if there are several.
     pub role: Option<u32>,
 }
 
 /// The leaders of the parts of an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table {
-    /// A row for each process that says that it leads a part, in the order of roles; for a part
-    /// without a leader a row without an owner, if the part was asked about.
+    /// A row for each process that reports to lead a part, in the order of roles; a requested part
+    /// without a leader has a row without an owner.
     pub rows: Vec<Row>,
 }
 
 /// A leader of a part, or a part without a leader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// The part.
     pub part: Part,
     /// Partition whose owner leads the part.
     pub partition: u32,
     /// Process that leads the part.
     pub owner: Option<Owner>,
-    /// Whether that is certain: the report of a leader may not have come yet.
+    /// Whether the row is certain: the report of a leader may still be on its way.
     pub known: bool,
 }
 
-/// A process that says that it leads.
+/// A process that reports to lead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Owner {
-    /// Name of the process.
     pub id: String,
-    /// Group of the process.
     pub group: String,
-    /// Machine of the process.
     pub host: String,
     /// Value that the process shows to others.
     pub value: String,
@@ -89,6 +85,6 @@ pub struct Owner {
     pub fence: Option<Fence>,
     /// Time of its latest report, on this process's clock.
     pub heard: Time,
-    /// Whether that is longer ago than a process that runs stays silent.
+    /// Whether the latest report is older than the interval of a running process.
     pub silent: bool,
 }

@@ -1,4 +1,4 @@
-//! A client of a service that did not start.
+//! The failed start of a service's client.
 
 use std::error::Error as _;
 

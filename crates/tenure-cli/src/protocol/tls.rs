@@ -12,14 +12,11 @@ use crate::failure::{Failure, quoted, shell_word};
 use crate::settings::hidden::{Hidden, PASSWORD};
 use crate::settings::{Origin, table};
 
-/// A user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Login {
-    /// The name.
     pub user: String,
-    /// The password.
     pub password: Secret,
-    /// Where it is from, if it was read from a file, which may hold another one later.
+    /// The file of the password, which may change later; `None` for a variable.
     pub file: Option<PathBuf>,
 }
 
@@ -33,18 +30,17 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A hidden text that was found.
+/// A hidden text with its origin.
 pub struct HiddenText {
-    /// The text.
     pub text: String,
-    /// Place where the user set it.
     pub origin: Origin,
-    /// The file that holds the text, if a file does.
+    /// The file of the text; `None` for a variable.
     pub file: Option<PathBuf>,
 }
 
 impl Hidden {
-    /// Reads it. A flag wins over a variable, that over the file; the rest is up to the user.
+    /// Reads the text: a flag wins over a variable, that over the file. Two other sources at once
+    /// are refused.
     pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<HiddenText>, Failure> {
         let Self { name, variable, .. } = *self;
         let file = layers.optional(self.file)?;
@@ -81,7 +77,7 @@ impl Hidden {
         Failure::usage(format!("{place} {what}"), "correct it there").origin(origin)
     }
 
-    /// Reads the text of the file at `path`, if it is UTF-8.
+    /// Reads the file at `path`, if its text is UTF-8.
     fn of_file(&self, path: &Path, layers: &mut Layers<'_>) -> Result<Option<String>, Failure> {
         let name = self.name;
         let SecretFile { bytes, mode } = SecretFile::read(path).map_err(|what| {
@@ -100,15 +96,15 @@ impl Hidden {
     }
 }
 
-/// Refuses a file that shows the identity of this user and cannot be read, also where nothing but
-/// settings is asked for; warns if others can read it, or put another in its place.
+/// Refuses an unreadable file of this user's identity, even if only settings are asked for. Warns
+/// if others can read or replace it.
 pub fn look_at(
     layers: &mut Layers<'_>,
     setting: &str,
     what: &str,
     path: &Path,
 ) -> Result<(), Failure> {
-    // A pipe, or another file that is not regular, is read once, where it is used.
+    // A pipe, or another irregular file, is read once, at its use.
     let opened = path.metadata().and_then(|about| {
         if about.is_file() { File::open(path).map(|_| about) } else { Ok(about) }
     });
@@ -141,7 +137,7 @@ fn word(path: &Path) -> String {
     shell_word(&path.display().to_string()).into_owned()
 }
 
-/// Reads `--user` and its password, of which neither is of use alone.
+/// Reads `--user` and its password, which need each other.
 pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     let user = layers.optional(&table::USER)?;
     let (password, file) = line(&PASSWORD, layers)?.unzip();
@@ -162,7 +158,7 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
     }
 }
 
-/// Reads what is on one line, and its file.
+/// Reads a one-line text, and its file.
 pub fn line(
     hidden: &Hidden,
     layers: &mut Layers<'_>,
@@ -174,14 +170,14 @@ pub fn line(
     }
 }
 
-/// Editors end a file with the end of a line.
+/// Editors end a file with a line end.
 fn one_line_of(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\r').unwrap_or(text)
 }
 
-/// Refuses certificates that no server would look at: the setting `whereabouts` has servers without
-/// TLS. Takes both schemes.
+/// Refuses certificates that no server would see, because the setting `whereabouts` names servers
+/// without TLS. Takes both schemes.
 pub fn refuse_without(
     layers: &Layers<'_>,
     whereabouts: &str,
@@ -206,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_shown() {
+    fn secret_is_not_shown() {
         let login = Login { user: "app".into(), password: Secret("hunter2".into()), file: None };
         assert_eq!(format!("{login:?}"), r#"Login { user: "app", password: …, file: None }"#);
     }

@@ -1,4 +1,4 @@
-//! Troubles between a client and its service: known to its commands, and warned of.
+//! Troubles between a client and its service, for commands and for warnings.
 #![allow(dead_code, reason = "a build may lack the one protocol that needs all of it")]
 
 use std::collections::BTreeMap;
@@ -9,36 +9,36 @@ use super::Later;
 use super::outage::{Endpoints, Outage};
 use crate::failure::{self, Failure};
 
-/// The troubles of the moment, on request.
+/// The present troubles, on request.
 pub(super) struct Troubles(watch::Receiver<State>);
 
 #[derive(Clone, Default)]
 struct State {
-    /// Something that waiting does not mend.
+    /// The trouble that waiting does not end.
     permanent: Option<Failure>,
-    /// Why the service does not answer.
+    /// The reason for which the service does not answer.
     silent: Option<Failure>,
-    /// The outage: its begin, and the latest reason.
+    /// Begin and latest reason of the outage.
     outage: Option<Outage>,
     /// The trouble of this process itself.
     own: Option<String>,
 }
 
 impl Troubles {
-    /// Something that waiting does not mend, once it is found.
+    /// Resolves with the permanent trouble, once there is one.
     pub(super) fn permanent(&self) -> Later<'static, Failure> {
         let mut state = self.0.clone();
         Box::pin(async move {
             let found = state.wait_for(|state| state.permanent.is_some()).await;
             match found.ok().and_then(|state| state.permanent.clone()) {
                 Some(failure) => failure,
-                // Nothing was found, and the watcher has ended.
+                // The watcher has ended without a finding.
                 None => std::future::pending().await,
             }
         })
     }
 
-    /// Once the service does not answer.
+    /// Resolves once the service does not answer.
     pub(super) fn silence(&self) -> Later<'static, ()> {
         let mut state = self.0.clone();
         Box::pin(async move {
@@ -49,7 +49,7 @@ impl Troubles {
         })
     }
 
-    /// Why the service does not answer.
+    /// The reason for which the service does not answer.
     pub(super) fn why_silent(&self) -> Later<'static, Option<Failure>> {
         Box::pin(std::future::ready(self.0.borrow().silent.clone()))
     }
@@ -59,18 +59,18 @@ impl Troubles {
         self.0.borrow().own.clone()
     }
 
-    /// For how long no endpoint is in use.
+    /// The length of the present outage, in words.
     pub(super) fn outage(&self) -> Option<String> {
         self.0.borrow().outage.as_ref().map(|outage| outage.told(tenure::clock::now()))
     }
 }
 
-/// Finds out what is wrong: makes it known, and warns of it.
+/// Finds troubles, records them, and warns.
 pub(super) struct Watch<About> {
-    /// A process that only asks says it in its answer instead.
+    /// Whether to warn: a process that only asks puts troubles into its answer.
     aloud: bool,
     state: watch::Sender<State>,
-    /// The latest warning about each thing: repeated only when it changes.
+    /// The latest warning on each subject, repeated only when it changes.
     warned: BTreeMap<About, String>,
     endpoints: Endpoints,
 }
@@ -83,35 +83,35 @@ impl<About: Ord> Watch<About> {
         (Self { aloud, state, warned, endpoints }, Troubles(troubles))
     }
 
-    /// Waiting does not mend this.
+    /// Records a permanent trouble.
     pub(super) fn give_up(&self, failure: Failure) {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }
 
-    /// The permanent trouble was mended all the same.
+    /// The permanent trouble has ended after all.
     pub(super) fn goes_on(&self) {
         self.state.send_modify(|state| state.permanent = None);
     }
 
-    /// A function that gives up, for another task.
+    /// A function that records a permanent trouble, for another task.
     pub(super) fn giving_up(&self) -> impl Fn(Failure) + Send + use<About> {
         let state = self.state.clone();
         move |failure| state.send_modify(|state| state.permanent = Some(failure))
     }
 
-    /// The service does not answer. The first reason says more.
+    /// Records that the service does not answer. The first reason stays, because it says more.
     pub(super) fn is_silent(&self, why: impl FnOnce() -> Failure) {
         self.state.send_modify(|state| {
             state.silent.get_or_insert_with(why);
         });
     }
 
-    /// Replaces the first reason by this one, which says more.
+    /// Replaces the first reason by a more precise one.
     pub(super) fn is_of_no_use(&self, why: Failure) {
         self.state.send_modify(|state| state.silent = Some(why));
     }
 
-    /// A connection is there.
+    /// Records a connection to `endpoint`.
     pub(super) fn is_connected(&mut self, endpoint: &str) {
         self.works(endpoint);
         self.state.send_modify(|state| (state.silent, state.outage) = (None, None));
@@ -121,20 +121,20 @@ impl<About: Ord> Watch<About> {
         self.endpoints.works(endpoint);
     }
 
-    /// This is known of an endpoint, and not said.
+    /// Records a trouble of an endpoint without a warning.
     pub(super) fn knows_of(&mut self, endpoint: &str, why: &str) {
         self.endpoints.is_news(endpoint, why);
     }
 
-    /// Each reason once, until the endpoint is in use again.
+    /// Warns of each reason once, until the endpoint is in use again.
     pub(super) fn warn_of(&mut self, endpoint: &str, text: &str) {
         if self.endpoints.is_news(endpoint, text) && self.aloud {
             failure::warn(text);
         }
     }
 
-    /// An endpoint is of no use: a candidate waits, as files of certificates are read anew for each
-    /// connection, and a network mends.
+    /// Records an unusable endpoint. A candidate waits: certificate files are read again for each
+    /// connection, and a network may recover.
     pub(super) fn goes_on_without(
         &mut self,
         endpoint: &str,
@@ -154,7 +154,7 @@ impl<About: Ord> Watch<About> {
         }
     }
 
-    /// Something is wrong with this process itself, or is not any more.
+    /// Records a trouble of this process itself, or its end.
     pub(super) fn is_hampered(&self, by: Option<String>) {
         self.state.send_modify(|state| state.own = by);
     }
@@ -166,7 +166,7 @@ impl<About: Ord> Watch<About> {
         }
     }
 
-    /// Trouble that is over is new when it comes back.
+    /// Forgets warnings whose subject is over, so that they count as new when they come back.
     pub(super) fn forget(&mut self, is_over: impl Fn(&About) -> bool) {
         self.warned.retain(|about, _| !is_over(about));
     }

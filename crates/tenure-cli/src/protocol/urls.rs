@@ -4,16 +4,16 @@ use tenure::driver::{ServerUrl, UrlForm};
 
 use crate::settings::Refusal;
 
-/// Writes a list as [`list`] reads it.
+/// Writes a list in the form that [`list`] reads.
 #[must_use]
 pub fn shown(list: &[ServerUrl]) -> String {
     list.iter().map(ServerUrl::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// `http://10.0.0.1:2379,http://10.0.0.2`: without a port it is the default one.
+/// Reads `http://10.0.0.1:2379,http://10.0.0.2`; a missing port is the default one.
 pub fn list(form: &UrlForm, text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let UrlForm { what, service, plain, secure, rule, .. } = *form;
-    // Before anything else is refused: the text would be repeated, with the password in it.
+    // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let what = format!("{what} holds no user and no password; --user is for that");
         return Err(Refusal::of_secret(what, rule));

@@ -1,4 +1,4 @@
-//! The settings file: TOML, with a position for everything in it.
+//! The settings file: TOML, with the position of every value.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,13 +14,13 @@ use super::{Origin, Reach, Shape, Spec, parse};
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 
-/// More than any settings file needs, and what is read at most.
+/// The largest file that is read, more than any settings need.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The settings of one file, as texts: every key is known and every type is right.
+/// The texts of one file's settings, with known keys and correct types.
 #[derive(Debug)]
 pub struct SettingsFile {
-    /// The file, as it was named.
+    /// File name as the user gave it.
     pub path: String,
     values: BTreeMap<&'static str, (String, Origin)>,
 }
@@ -54,14 +54,14 @@ impl SettingsFile {
         }
     }
 
-    /// Reads `text`, which stands in the file `path`.
+    /// Reads `text` of the file `path`.
     fn parse(path: String, text: &str, specs: &[&'static Spec]) -> Result<Self, Failure> {
         let place = Source { path, text, specs };
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or_default();
             let lines: Vec<_> = error.message().lines().map(str::trim).collect();
             let mut what = format!("the settings file is not TOML: {}", lines.join(", "));
-            // An endpoint without its quotes may have a password before its `@`.
+            // A URL without its quotes may have a password before its `@`.
             let showable = |found: &&str| !found.is_empty() && !found.contains('@');
             if let Some(found) = text.get(span.clone()).filter(showable) {
                 what += &format!("; found {}", quoted(found));
@@ -77,7 +77,7 @@ impl SettingsFile {
         Ok(Self { path: place.path, values })
     }
 
-    /// The text of a setting, and where it stands.
+    /// The text of a setting, and its place.
     #[must_use]
     pub fn value(&self, spec: &Spec) -> Option<(String, Origin)> {
         self.values.get(spec.name).cloned()
@@ -126,7 +126,6 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The setting called `name`.
     fn setting(&self, name: &str) -> Option<&'static Spec> {
         self.specs.iter().copied().find(|spec| spec.name == name)
     }
@@ -148,14 +147,14 @@ impl Source<'_> {
         (line, column)
     }
 
-    /// The text of a value of the type that `spec` may have.
+    /// The text of a value whose type fits `spec`.
     fn text_of(&self, spec: &Spec, value: &Spanned<DeValue<'_>>) -> Result<String, Failure> {
         match (spec.shape, value.get_ref()) {
             (Shape::Text | Shape::List | Shape::Number | Shape::Members, DeValue::String(text)) => {
                 Ok(text.to_string())
             }
             (Shape::List, DeValue::Array(items)) => self.list(spec, items),
-            // As it is written: through a binary fraction, 0.001 would not be 0.001.
+            // Taken as written: a binary fraction would change 0.001.
             (Shape::Number, DeValue::Integer(_) | DeValue::Float(_)) => {
                 Ok(self.text.get(value.span()).unwrap_or_default().to_owned())
             }
@@ -182,7 +181,7 @@ impl Source<'_> {
         }
     }
 
-    /// An array as the list that the flag takes.
+    /// An array in the form of the flag.
     fn list(&self, spec: &Spec, items: &DeArray<'_>) -> Result<String, Failure> {
         let mut list = Vec::new();
         for item in items {
@@ -196,7 +195,7 @@ impl Source<'_> {
         Ok(list.join(","))
     }
 
-    /// `[members]` as the list that the flag takes, in the order of the file.
+    /// `[members]` in the form of the flag, in the order of the file.
     fn members(&self, table: &DeTable<'_>) -> Result<String, Failure> {
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(name, _)| name.span().start);
@@ -225,7 +224,8 @@ impl Source<'_> {
     }
 }
 
-/// In TOML, a setting below `[members]` becomes a member of that name.
+/// The remedy for a member of a wrong type: in TOML, a setting below `[members]` becomes a member
+/// of that name.
 fn fix_for(misplaced: Option<&str>, otherwise: &str) -> String {
     match misplaced {
         Some(name) => format!("if {name} is meant as a setting, move it above [members]"),

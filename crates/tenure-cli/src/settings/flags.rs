@@ -4,24 +4,20 @@ use std::collections::BTreeSet;
 
 use clap::{ArgMatches, Command};
 
-/// The flags of the command that was given.
 #[derive(Debug)]
 pub struct Flags<'a> {
-    /// The flags that were given.
     pub given: &'a ArgMatches,
-    /// All that the command has: what was given knows that in debug builds only.
+    /// All flags of the command; `ArgMatches` knows them only in debug builds.
     known: BTreeSet<String>,
 }
 
 impl<'a> Flags<'a> {
-    /// The flags of `command`.
     #[must_use]
     pub fn new(command: &Command, given: &'a ArgMatches) -> Self {
         let known = command.get_arguments().map(|flag| flag.get_id().to_string()).collect();
         Self { given, known }
     }
 
-    /// Whether the command has it.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.known.contains(name)

@@ -1,4 +1,4 @@
-//! Texts that no flag and no key of the file holds: passwords, tokens, keys.
+//! Texts that no flag and no key of the file may hold: passwords, tokens, keys.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,12 @@ use tenure::settings::SecretFile;
 use super::{Setting, table};
 use crate::failure::quoted;
 
-/// The name of the password in origins, among those of settings.
+/// The password's name in the origins.
 pub const PASSWORD_ENTRY: &str = "password";
 
-/// The name of the token in origins, among those of settings.
+/// The token's name in the origins.
 pub const TOKEN_ENTRY: &str = "token";
 
-/// The password of `--user`.
 pub static PASSWORD: Hidden = Hidden {
     name: PASSWORD_ENTRY,
     variable: "TENURE_PASSWORD",
@@ -21,7 +20,7 @@ pub static PASSWORD: Hidden = Hidden {
     is_kept_from_others: false,
 };
 
-/// The secret that all voters of a network share.
+/// The secret of all voters of a network.
 pub static SECRET: Hidden = Hidden {
     name: "secret",
     variable: "TENURE_SECRET",
@@ -45,24 +44,22 @@ pub static TOKEN: Hidden = Hidden {
     is_kept_from_others: false,
 };
 
-/// All hidden texts.
 pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 
-/// A text that is in a file or a variable. There is no such flag, because every user of the
-/// machine could read it, and no such key, because settings files are passed on.
+/// A text from a file or a variable. A flag would show it to every user of the machine, and
+/// settings files are passed on.
 pub struct Hidden {
-    /// Its name in origins, which never hold its value.
+    /// Name in the origins, which never hold the value.
     pub name: &'static str,
-    /// The variable that holds it.
+    /// Variable that holds the text.
     pub variable: &'static str,
-    /// The setting that names its file.
     pub file: &'static Setting<PathBuf>,
     /// Whether a file that others can read or change is refused.
     pub is_kept_from_others: bool,
 }
 
 impl Hidden {
-    /// Advice for a user that gave the text as a flag or a key.
+    /// Advice for a user who gave the text as a flag or a key.
     #[must_use]
     pub fn elsewhere(&self) -> String {
         let file = self.file.spec.name;
@@ -70,7 +67,7 @@ impl Hidden {
         format!("give --{file} FILE or set {variable}: others could read it here")
     }
 
-    /// The place that it was read from, in words.
+    /// Description of the text's place.
     #[must_use]
     pub fn place(&self, file: Option<&Path>) -> String {
         match file {
@@ -81,7 +78,7 @@ impl Hidden {
         }
     }
 
-    /// Reads the file at `path` again while the process runs. The error is in words.
+    /// Reads the file at `path` again while the process runs. The error is a sentence.
     pub fn reread(&self, path: &Path) -> Result<String, String> {
         let SecretFile { bytes, mode } = SecretFile::read(path)?;
         if self.is_kept_from_others && SecretFile::is_open(mode) {

@@ -1,9 +1,9 @@
 //! Settings: each is declared once, with its name, kind, default, help and parser.
 //!
-//! [`table`] has those of commands and those that several protocols share; every protocol declares
-//! its own. Layers above this module find the text of a setting, a flag before a variable before
-//! the [file](mod@file) before the default, with its [`Origin`]. Every text goes through the same
-//! parser, so that a mistake reads the same wherever it was made.
+//! [`table`] has the settings of commands and those that several protocols share; every protocol
+//! declares its own. Layers above this module find the text of a setting, a flag before a variable
+//! before the [file](mod@file) before the default, with its [`Origin`]. Every text goes through the
+//! same parser, so that a mistake gets the same error in every layer.
 
 pub mod file;
 pub mod flags;
@@ -49,42 +49,38 @@ macro_rules! settings {
 
 use std::fmt;
 
-/// The settings of every command.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Context {
     /// Whether to answer in JSON.
     pub json: bool,
-    /// Every setting with its origin.
     pub origins: Origins,
 }
 
-/// A setting of type `T`.
 pub struct Setting<T: 'static> {
-    /// The part that does not depend on `T`.
+    /// Parts that do not depend on `T`.
     pub spec: Spec,
-    /// Reads it.
+    /// Parses the text.
     pub parse: fn(&str) -> Result<T, Refusal>,
-    /// Writes it as [`parse`](Self::parse) reads it.
+    /// Writes a value in the form that [`parse`](Self::parse) reads.
     pub show: fn(&T) -> String,
 }
 
-/// How a setting is called, where it may be set, and its help.
+/// The name, help and reach of a setting.
 pub struct Spec {
-    /// Its name: the flag without `--`, and the key in the file.
+    /// Name: the flag without `--`, and the key in the file.
     pub name: &'static str,
-    /// The name of its value in the help; empty for a switch.
+    /// Name of the value in the help; empty for a switch.
     pub value: &'static str,
-    /// Which types it may have in the file.
+    /// Types in the file.
     pub shape: Shape,
-    /// Where it may be set.
     pub reach: Reach,
-    /// The value while it is not set.
+    /// Value while the setting is not set.
     pub default: Default,
-    /// The heading in the help.
+    /// Heading in the help.
     pub group: &'static str,
-    /// Its meaning, a sentence for users.
+    /// Meaning, a sentence for users.
     pub help: &'static str,
-    /// Reads it and writes it again.
+    /// Parses a text, and writes the value again.
     pub check: fn(&str) -> Result<String, Refusal>,
 }
 
@@ -94,47 +90,42 @@ impl fmt::Debug for Spec {
     }
 }
 
-/// Which types a setting may have in the file.
+/// The types of a setting in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// A string.
     Text,
     /// A string with commas, or an array of strings.
     List,
-    /// A number, or a string that holds one.
+    /// A number, or a string with a number.
     Number,
-    /// `true` or `false`.
     Switch,
     /// A string, or a table from names to addresses.
     Members,
 }
 
-/// Where a setting may be set.
+/// The layers that may hold a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// Flag, variable and file: what describes an installation.
+    /// Flag, variable and file, for settings of an installation.
     Everywhere,
     /// Flag and variable.
     Process,
-    /// Only as a flag: what is meant for this one invocation, for the reason given.
+    /// A flag alone, for the given reason.
     Flag(&'static str),
 }
 
-/// The value of a setting that is not set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Default {
-    /// Nothing: it is required, or its absence has a meaning.
+    /// No default: the setting is required, or its absence has a meaning.
     Nothing,
-    /// The default is this text.
     Text(&'static str),
-    /// The default of the protocol.
     ByProtocol,
     /// The value follows from other settings, in these words.
     Follows(&'static str),
 }
 
 impl Spec {
-    /// The variable that sets it: `lease-max` is `TENURE_LEASE_MAX`.
+    /// The setting's variable: `TENURE_LEASE_MAX` for `lease-max`.
     #[must_use]
     pub fn variable(&self) -> Option<String> {
         match self.reach {
@@ -145,13 +136,13 @@ impl Spec {
         }
     }
 
-    /// Whether the file may set it.
+    /// Whether the file may hold the setting.
     #[must_use]
     pub fn in_file(&self) -> bool {
         self.reach == Reach::Everywhere
     }
 
-    /// Whether it is on or off and takes no value.
+    /// Whether the setting takes no value.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         self.shape == Shape::Switch

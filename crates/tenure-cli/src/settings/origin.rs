@@ -1,32 +1,29 @@
-//! Where a value came from.
+//! The origin of a value.
 
 use std::fmt;
 
-/// Where a value came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {
-    /// A flag, as it is written: `--lease`.
+    /// A flag as the user wrote it: `--lease`.
     Flag(String),
-    /// An argument without a flag, as the help calls it: `SHELL`.
+    /// An argument without a flag, by its name in the help: `SHELL`.
     Argument(&'static str),
-    /// A variable.
     Variable(String),
     /// A key of the file.
     File {
-        /// The file, as it was named.
+        /// File name as the user gave it.
         path: String,
-        /// The line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// The column in characters, from 1.
+        /// Column in characters, from 1.
         column: usize,
-        /// The key.
         key: String,
     },
-    /// No layer set it.
+    /// The default.
     Default,
-    /// No layer set it, and it follows from others, in these words.
+    /// The default, which follows from other settings, in these words.
     Follows(&'static str),
-    /// There it is set, and the protocol of this name has no such setting.
+    /// An origin whose value the protocol of this name does not use.
     Unused(Box<Self>, &'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Every setting of one invocation with its value and its origin.
+//! Every setting of one invocation with its value and origin.
 
 use std::fmt;
 
@@ -24,14 +24,14 @@ struct Entry {
 }
 
 impl Origins {
-    /// Where the value of `setting` came from, for errors that show only while running, such as
-    /// a port in use. `None` for a setting that this command does not have.
+    /// The origin of a setting's value, for errors that appear only at run time, such as a port in
+    /// use. `None` for a setting that this command does not have.
     #[must_use]
     pub fn origin<T>(&self, setting: &Setting<T>) -> Option<&Origin> {
         self.entry(setting.spec.name).map(|entry| &entry.origin)
     }
 
-    /// The value of a setting, if it stood on the command line.
+    /// The value of a setting from the command line.
     #[must_use]
     pub fn by_flag(&self, name: &str) -> Option<&str> {
         let entry = self.entry(name).filter(|entry| matches!(entry.origin, Origin::Flag(_)))?;
@@ -48,12 +48,12 @@ impl Origins {
         given.filter_map(|entry| Some((entry.name, entry.value.clone()?))).collect()
     }
 
-    /// Whether a setting was found that the protocol does not have.
+    /// Whether the user gave a setting that the protocol does not have.
     pub(crate) fn is_unused(&self, name: &str) -> bool {
         self.entry(name).is_some_and(|entry| matches!(entry.origin, Origin::Unused(..)))
     }
 
-    /// `failure`, with where each of these settings got its value.
+    /// Adds the origins of these settings to `failure`.
     #[must_use]
     pub fn explain(&self, failure: Failure, names: &[&str]) -> Failure {
         let entries = names.iter().filter_map(|name| self.entry(name));
@@ -121,8 +121,8 @@ impl Origins {
         self.explain(Failure::new(exit, what, fix), names)
     }
 
-    /// The command line that sets all this again: what was set, and `always` whether it was or
-    /// not; but none of `without`.
+    /// The command line with all given settings, with `always` in any case, and without those of
+    /// `without`.
     #[must_use]
     pub fn command(&self, command: &str, without: &[&str], always: &str) -> String {
         let is_set = |entry: &&Entry| {
@@ -136,7 +136,6 @@ impl Origins {
         format!("{command}{flags}")
     }
 
-    /// Writes down a value that was found.
     pub(crate) fn note(&mut self, name: &'static str, value: Option<String>, origin: Origin) {
         self.0.retain(|entry| entry.name != name);
         self.0.push(Entry { name, value, origin });
@@ -146,7 +145,7 @@ impl Origins {
         self.0.iter().find(|entry| entry.name == name)
     }
 
-    /// An object for each setting: `{"setting", "value", "origin"}`, in a list.
+    /// A JSON list with an object for each setting: `{"setting", "value", "origin"}`.
     #[must_use]
     pub fn to_json(&self) -> String {
         let entries: Vec<_> = self
@@ -170,7 +169,7 @@ impl fmt::Display for Origins {
         };
         let width = |text: &dyn Fn(&Entry) -> usize| self.0.iter().map(text).max().unwrap_or(0);
         let names = width(&|entry| entry.name.len());
-        // A long members list does not push every origin out of sight.
+        // A long members list must not push the origins out of sight.
         let values = width(&|entry| shown(entry).chars().count()).min(40);
         for entry in &self.0 {
             let value = shown(entry);

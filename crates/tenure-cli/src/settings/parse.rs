@@ -1,4 +1,4 @@
-//! A parser for each kind of value, whatever layer its text came from.
+//! A parser for each kind of value, for texts from any layer.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -15,24 +15,23 @@ use tracing::level_filters::LevelFilter;
 
 use crate::near::nearest;
 
-/// Why a text was refused. The caller adds which setting it is, its text and its origin.
+/// The refusal of a text. The caller adds the setting, its text and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The broken rule.
+    /// Broken rule.
     pub what: String,
-    /// The text to write instead.
+    /// Text to write instead.
     pub fix: String,
-    /// Whether the text may hold a secret, so that it is not repeated.
+    /// Whether the text may hold a secret, and must not be repeated.
     pub hides_text: bool,
 }
 
 impl Refusal {
-    /// A refusal for this reason, with a text to write instead.
     pub fn new(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { what: what.into(), fix: fix.into(), hides_text: false }
     }
 
-    /// A refusal of a text that may hold a secret.
+    /// The refusal of a text that may hold a secret.
     #[must_use]
     pub fn of_secret(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { hides_text: true, ..Self::new(what, fix) }
@@ -63,11 +62,10 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
     })
 }
 
-/// The name of an election.
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     ElectionName::new(text).map_err(|error| {
         let mut refusal = refused(&error, ElectionName::MAX_BYTES);
-        // Programs of others may hold an election of that very name.
+        // Programs of others may use an election of that very name.
         if !matches!(error, NameError::Empty { .. }) {
             refusal.fix += &format!(", for all its candidates: {ANOTHER}");
         }
@@ -75,17 +73,14 @@ pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     })
 }
 
-/// The name of a node or a candidate.
 pub fn node(text: &str) -> Result<NodeName, Refusal> {
     NodeName::new(text).map_err(|error| refused(&error, NodeName::MAX_BYTES))
 }
 
-/// Names of members, with commas.
 pub fn nodes(text: &str) -> Result<Vec<NodeName>, Refusal> {
     text.split(',').map(|name| node(name.trim())).collect()
 }
 
-/// The floor of fences.
 pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
     let max = Recovery::FLOOR_MAX;
     let floor = whole(text, max.number()).map(Fence::new)?;
@@ -96,22 +91,19 @@ pub fn fence_floor(text: &str) -> Result<Fence, Refusal> {
     Ok(floor)
 }
 
-/// The name of a cluster.
 pub fn cluster(text: &str) -> Result<ClusterName, Refusal> {
     ClusterName::new(text).map_err(|error| refused(&error, ClusterName::MAX_BYTES))
 }
 
-/// The elections of a key.
 pub fn elections(text: &str) -> Result<Elections, Refusal> {
     text.parse().map_err(|error: ElectionsError| {
         Refusal::new(error.to_string(), "write names with commas, such as billing/*,audit, or *")
     })
 }
 
-/// Why a name is not mended for one candidate alone.
+/// The reason against another name for one candidate alone.
 pub const ANOTHER: &str = "another name is another election";
 
-/// The rights of a key.
 pub fn rights(text: &str) -> Result<Rights, Refusal> {
     text.parse().map_err(|error: RightsError| {
         Refusal::new(error.to_string(), "list some of contend, ask, resign, with commas between")
@@ -143,7 +135,7 @@ pub fn address(text: &str) -> Result<SocketAddr, Refusal> {
         Err(HostPortError::Host { host, .. }) => host,
         Err(error) => return Err(Refusal::new(error.to_string(), fix)),
     };
-    let what = format!("{host:?} is not an IP address (what is bound is not looked up)");
+    let what = format!("{host:?} is not an IP address (an address to bind is not looked up)");
     Err(Refusal::new(what, fix))
 }
 
@@ -152,7 +144,6 @@ pub fn members(text: &str) -> Result<Vec<Member>, Refusal> {
     tenure_core::nerio::members(text).map_err(|error| of_member(&error))
 }
 
-/// A member from its name and its address.
 pub fn member(name: &str, address: &str) -> Result<Member, Refusal> {
     Member::new(name, address).map_err(|error| of_member(&error))
 }
@@ -190,7 +181,7 @@ pub fn whole<T: FromStr + Display>(text: &str, max: T) -> Result<T, Refusal> {
     })
 }
 
-/// The name of a user. Other clients take the password behind a colon, where every user of the
+/// The name of a user. Other clients accept the password after a colon, where every user of the
 /// machine can read it.
 pub fn user(text: &str) -> Result<String, Refusal> {
     if text.is_empty() {
@@ -198,7 +189,7 @@ pub fn user(text: &str) -> Result<String, Refusal> {
     }
     if text.contains(':') {
         let fix = "give the name alone, and the password in TENURE_PASSWORD or --password-file";
-        return Err(Refusal::of_secret("it holds a colon, and with it a password perhaps", fix));
+        return Err(Refusal::of_secret("it holds a colon, and perhaps a password after it", fix));
     }
     Ok(text.to_owned())
 }
@@ -215,7 +206,6 @@ pub fn switch(text: &str) -> Result<bool, Refusal> {
 /// The words that [`level`] takes.
 pub const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// How much is logged.
 pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
     let levels = [
         LevelFilter::OFF,
@@ -234,7 +224,7 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
 /// The words that [`shell`] takes.
 pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
-/// A shell to write completions for.
+/// A shell with completions.
 pub fn shell(text: &str) -> Result<clap_complete::Shell, Refusal> {
     text.parse().map_err(|_| not_one_of(text, "a shell that completions exist for", &SHELLS))
 }
@@ -268,12 +258,15 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_what_it_lacks() {
+    fn incomplete_address_is_explained() {
         for (text, what) in [
             ("127.0.0.1", "the address \"127.0.0.1\" has no port"),
             ("127.0.0.1:", "the address \"127.0.0.1:\" has no port"),
             ("127.0.0.1:70000", "the port \"70000\" is not a number from 1 to 65535"),
-            ("localhost:1", "\"localhost\" is not an IP address (what is bound is not looked up)"),
+            (
+                "localhost:1",
+                "\"localhost\" is not an IP address (an address to bind is not looked up)",
+            ),
             ("fe80::1:2:x", "the port \"x\" is not a number from 1 to 65535"),
             ("::1", "the address \"::1\" has no port"),
             ("", "the address is empty"),
@@ -300,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_knows_its_words() {
+    fn choices_know_their_words() {
         assert_eq!(level("trace"), Ok(LevelFilter::TRACE));
         assert_eq!(
             level("inof").unwrap_err().fix,

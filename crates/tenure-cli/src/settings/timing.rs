@@ -1,8 +1,8 @@
-//! Times that do not work together, in the words of the flags.
+//! Contradicting times, in the words of the flags.
 
 use tenure_core::TimingError;
 
-/// The remedy, where more is known than the settings to change.
+/// The remedy, if it is more than a change of one setting.
 #[must_use]
 pub fn fix(error: &TimingError) -> Option<String> {
     let TimingError::TooShort(short) = error else { return None };

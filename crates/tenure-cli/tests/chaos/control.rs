@@ -1,20 +1,22 @@
-//! The control: with nodes that forget, CMDs do run at once, and the judge sees it.
+//! The control: with forgetful nodes CMDs do run at once, and the judge sees it.
 
 use std::time::Duration;
 
 use tenure_testkit::processes::nerio::{Memory, Nerio};
-use tenure_testkit::processes::{Fleet, Host, Manner, Network, Proxy, Timing, Wrong, eventually};
+use tenure_testkit::processes::{
+    Fleet, Host, Manner, Network, Proxy, Timing, ViolationKind, eventually,
+};
 
-tenure_testkit::tests!(forgetful_nodes_give_two_leaders_and_the_judge_sees_it);
+tenure_testkit::tests!(the_judge_sees_forgetful_nodes);
 
-/// Long enough for another leader to come within it, on a busy machine as well.
+/// Leaves time for another leader within it, also on a busy machine.
 const TIMING: Timing = Timing {
     lease: Duration::from_secs(60),
     grace: Duration::from_millis(400),
     kill_margin: Duration::from_millis(250),
 };
 
-fn forgetful_nodes_give_two_leaders_and_the_judge_sees_it() {
+fn the_judge_sees_forgetful_nodes() {
     let mut cluster = Fleet::start(crate::TENURE, Nerio::forgetful(Proxy::start(8), TIMING));
     let leader = Host::runner(0);
     cluster.start_runner(leader, Manner::Polite);
@@ -26,6 +28,6 @@ fn forgetful_nodes_give_two_leaders_and_the_judge_sees_it() {
     }
     cluster.start_runner(Host::runner(1), Manner::Polite);
     let found = eventually("two leaders at once", || cluster.verdict().err());
-    let expected = [Wrong::Overlap, Wrong::ClockOverlap, Wrong::SameFence];
+    let expected = [ViolationKind::Overlap, ViolationKind::ClockOverlap, ViolationKind::SameFence];
     assert!(expected.contains(&found.wrong), "{found}");
 }

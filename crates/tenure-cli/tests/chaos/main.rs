@@ -1,9 +1,9 @@
 //! Two CMDs never run at once on Nerio: real processes of the command `tenure`, real faults, and a
 //! judge ([`tenure_testkit::processes`]).
 //!
-//! Three nodes and three runners talk through a proxy of our own. The seed decides which faults
-//! come, and when; `TESTS_SEED` chooses another one than always. `TESTS_LONG` asks for 200 rounds
-//! with a seed that is drawn and printed first.
+//! Three nodes and three runners talk through our proxy. The seed decides the faults and their
+//! times; `TESTS_SEED` sets it. `TESTS_LONG` plays 200 rounds with a drawn seed, which it prints
+//! first.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 mod control;

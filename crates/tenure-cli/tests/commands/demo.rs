@@ -14,10 +14,10 @@ use tenure::clock;
 
 use tenure_testkit::processes::wait::{self, PATIENCE, eventually, output};
 
-/// A machine that stands still for some seconds neither ends such a lease nor outlasts it.
+/// A lease that a machine which stands still for some seconds neither loses nor outlasts.
 const LEASE: &str = "12s";
 
-/// A folder for one demo's directory, by which its processes are known.
+/// A folder for one demo's directory, which identifies its processes.
 struct Stage(TempDir);
 
 impl Stage {
@@ -32,8 +32,8 @@ impl Stage {
         command
     }
 
-    /// Starts a demo, and gives what it says.
-    fn start(&self, args: &[&str]) -> (Child, Said<ChildStdout>) {
+    /// Starts a demo, and returns its output.
+    fn start(&self, args: &[&str]) -> (Child, PipeOutput<ChildStdout>) {
         started(&mut self.demo(args))
     }
 
@@ -41,7 +41,7 @@ impl Stage {
         output(&mut self.demo(args))
     }
 
-    /// The command lines of all processes that have to do with this stage.
+    /// The command lines of all processes of this stage.
     fn processes(&self) -> Vec<String> {
         let stage = self.0.path().to_str().unwrap();
         let numbers = fs::read_dir("/proc").unwrap().flatten();
@@ -61,27 +61,27 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-fn started(demo: &mut Command) -> (Child, Said<ChildStdout>) {
+fn started(demo: &mut Command) -> (Child, PipeOutput<ChildStdout>) {
     let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let out = Said::through(demo.stdout.take().unwrap());
+    let out = PipeOutput::through(demo.stdout.take().unwrap());
     (demo, out)
 }
 
-/// What comes through a pipe, which may be silent for so long but no longer.
-struct Said<P> {
+/// The output of a pipe, with a bound on each silence.
+struct PipeOutput<P> {
     pipe: P,
     /// The lines that were taken.
     taken: String,
-    /// What came after the last of them.
+    /// The bytes after the last taken line.
     rest: Vec<u8>,
 }
 
-impl<P: Read + AsFd> Said<P> {
+impl<P: Read + AsFd> PipeOutput<P> {
     fn through(pipe: P) -> Self {
         Self { pipe, taken: String::new(), rest: Vec::new() }
     }
 
-    /// Takes what is there, and waits for it; `false` at the end.
+    /// Reads more output, waiting if needed; `false` at the end.
     fn more(&mut self) -> bool {
         let patience = Timespec::try_from(PATIENCE).unwrap();
         let ready = poll(&mut [PollFd::new(&self.pipe, PollFlags::IN)], Some(&patience)).unwrap();
@@ -110,13 +110,13 @@ impl<P: Read + AsFd> Said<P> {
         }
     }
 
-    /// Waits for this event of a demo that tells programs.
+    /// Waits for this JSON event of a demo.
     fn event(&mut self, event: &str) -> Value {
         let line = self.line_with(&format!("\"event\":\"{event}\""));
         serde_json::from_str(&line).unwrap()
     }
 
-    /// All that comes until the end.
+    /// The rest of the output.
     fn all(mut self) -> String {
         while self.more() {}
         text(&self.rest).to_owned()
@@ -127,15 +127,15 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Waits for the end, and returns what the demo said on standard error.
+/// Waits for the end, and returns the demo's standard error.
 fn ended(mut demo: Child, code: i32) -> String {
     let status = wait::ended("the demo ends", &mut demo);
-    let err = Said::through(demo.stderr.take().unwrap()).all();
+    let err = PipeOutput::through(demo.stderr.take().unwrap()).all();
     assert_eq!(status.code(), Some(code), "{err}");
     err
 }
 
-/// Somebody writes who was superseded long ago.
+/// Writes a line of a leader that was superseded long ago.
 fn eve_writes(opened: &Value) {
     let work = Path::new(opened["directory"].as_str().unwrap()).join("work");
     let mut work = fs::OpenOptions::new().append(true).open(work).unwrap();
@@ -143,13 +143,13 @@ fn eve_writes(opened: &Value) {
 }
 
 #[test]
-fn ends_by_itself_with_a_summary_and_nothing_left() {
+fn demo_ends_with_a_summary() {
     let stage = Stage::new();
     let output = stage.run(&["--for", "3s"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    // On a machine that stands still nobody may lead so soon, and that alone is wrong then.
+    // On a machine that stands still no candidate may lead so soon; then only that is wrong.
     let nobody = out.contains("\n0 leaderships in ");
-    let (code, said) = if nobody { (1, "WRONG: nobody led within ") } else { (0, "right: ") };
+    let (code, said) = if nobody { (1, "WRONG: no candidate led within ") } else { (0, "right: ") };
     assert_eq!(output.status.code(), Some(code), "{out}{err}");
     for said in ["lines of work", "no failover was measured", said] {
         assert!(out.contains(said), "{said:?} in\n{out}");
@@ -160,7 +160,7 @@ fn ends_by_itself_with_a_summary_and_nothing_left() {
 }
 
 #[test]
-fn sums_up_what_was_done() {
+fn demo_sums_up_its_faults() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&[]);
     out.line_with("tenure resign: ");
@@ -174,7 +174,7 @@ fn sums_up_what_was_done() {
 }
 
 #[test]
-fn tells_programs_of_every_failover() {
+fn demo_reports_failovers_in_json() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json", "--keep"]);
     let mut lines: Vec<Value> = Vec::new();
@@ -196,7 +196,7 @@ fn tells_programs_of_every_failover() {
     assert_eq!(last["ok"], true);
 
     let failovers: Vec<_> = lines.iter().filter(|line| line["event"] == "failover").collect();
-    // On a machine that stands still a leader may be lost besides.
+    // On a machine that stands still a leader may also lose its lease.
     let struck = failovers.iter().find(|failover| !failover["fault"].is_null()).unwrap();
     assert_eq!(struck["fault"], "resign");
     let mut fence = 0;
@@ -210,7 +210,7 @@ fn tells_programs_of_every_failover() {
         }
     }
 
-    // The directory was kept, and the file in it says the same.
+    // The kept directory has the same file.
     let kept = Path::new(last["kept"].as_str().unwrap());
     assert_eq!(kept, Path::new(first["directory"].as_str().unwrap()));
     let work = fs::read_to_string(kept.join("work")).unwrap();
@@ -224,12 +224,12 @@ fn tells_programs_of_every_failover() {
 }
 
 #[test]
-fn its_processes_do_not_outlive_it() {
+fn demo_leaves_no_process() {
     let stage = Stage::new();
     let (mut demo, mut out) = stage.start(&[]);
     out.line_with("leads with the fence");
-    // Three nodes, two candidates, a guard and a worker. In the middle of `execve` a process has
-    // no command line.
+    // Three nodes, two candidates, a guard and a worker. During `execve` a process has no command
+    // line.
     eventually("all play", || (stage.processes().len() == 7).then_some(()));
     send(&demo, Signal::KILL);
     wait::ended("the demo ends", &mut demo);
@@ -237,7 +237,7 @@ fn its_processes_do_not_outlive_it() {
 }
 
 #[test]
-fn ends_when_its_reader_leaves() {
+fn demo_ends_with_its_reader() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&[]);
     out.line_with("leads with the fence");
@@ -246,9 +246,9 @@ fn ends_when_its_reader_leaves() {
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
-/// Nobody reads the summary, so what was wrong is told elsewhere.
+/// The summary has no reader, so the fault goes to standard error.
 #[test]
-fn says_what_was_wrong_when_its_reader_has_left() {
+fn demo_reports_faults_without_reader() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
     let opened = out.event("opened");
@@ -263,7 +263,7 @@ fn says_what_was_wrong_when_its_reader_has_left() {
     assert!(stage.is_clean(), "{:?}", stage.processes());
 }
 
-/// Nobody's child here. Dropping it kills it.
+/// A process that is no child of this one. Dropping it kills it.
 struct Stranger(Pid);
 
 impl Drop for Stranger {
@@ -272,9 +272,9 @@ impl Drop for Stranger {
     }
 }
 
-/// As in `tenure demo > >(cat)`: what a shell has started before it becomes the demo.
+/// A shell starts a child and then becomes the demo, as in `tenure demo > >(cat)`.
 #[test]
-fn does_not_wait_for_children_of_others() {
+fn demo_ignores_inherited_children() {
     let stage = Stage::new();
     let script = "sleep 600 </dev/null >/dev/null 2>&1 & echo $!; exec \"$0\" demo --lease \"$1\"";
     let mut demo = Command::new("sh");
@@ -291,7 +291,7 @@ fn does_not_wait_for_children_of_others() {
 }
 
 #[test]
-fn copes_with_others_who_kill_its_processes() {
+fn demo_survives_kills_by_others() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
     let led = out.event("leads");
@@ -307,9 +307,9 @@ fn copes_with_others_who_kill_its_processes() {
     assert_eq!(ended(demo, 0), "");
 }
 
-/// The judge does not look away.
+/// The judge finds the overlap.
 #[test]
-fn a_leader_out_of_turn_is_found_out() {
+fn demo_detects_overlapping_leaders() {
     let stage = Stage::new();
     let (demo, mut out) = stage.start(&["--json"]);
     let opened = out.event("opened");
@@ -327,7 +327,7 @@ fn a_leader_out_of_turn_is_found_out() {
 }
 
 #[test]
-fn says_where_it_cannot_be_played() {
+fn demo_names_an_unusable_directory() {
     let stage = Stage::new();
     let nowhere = stage.0.path().join("nowhere");
     let refused = output(stage.demo(&["--for", "5s"]).env("TMPDIR", &nowhere));

@@ -1,12 +1,12 @@
-//! One process a machine: `tenure run --name` is a member of the cluster, and contends. Three of
-//! them need nothing else.
+//! A single process a machine: `tenure run --name` is a member of the cluster and a candidate.
+//! Three such processes form a cluster.
 
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, Machine, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// Three machines in one, each with its process for the first time.
+/// Three machines in one, each with its process on its first start.
 fn three() -> Cluster {
     let settings = "election = \"billing\"\nlease = \"20s\"\nround-trip = \"100ms\"";
     let mut three = Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings);
@@ -21,7 +21,7 @@ fn start(three: &mut Cluster, name: &str, more: &[&str]) {
     three.spawn(name, three.command(&[&own, more, &work].concat()));
 }
 
-/// Who leads, once somebody does with a fence above this one.
+/// The leader with a fence above this one, once there is one.
 fn leader(three: &Cluster, fence: u64) -> (&'static str, u64) {
     wait::eventually("somebody leads", || {
         let told = three.leader(&[])?;
@@ -31,7 +31,7 @@ fn leader(three: &Cluster, fence: u64) -> (&'static str, u64) {
     })
 }
 
-/// What the member says to those that ask for it by its name.
+/// Checks that the member answers questions by its name.
 fn serves(three: &Cluster, name: &str) {
     wait::eventually(&format!("{name} serves"), || {
         let answer = three.ask(&["node", "status", "--name", name, "--json"]);
@@ -47,14 +47,14 @@ fn three_processes_elect_among_themselves() {
     NAMES.iter().for_each(|name| serves(&three, name));
     three.says(first, "works with");
 
-    // Its machine is gone, and comes back with the same command line.
+    // The machine is gone, and comes back with the same command line.
     three.kill(first);
     let (second, next) = leader(&three, fence);
     assert_ne!(first, second);
     start(&mut three, first, &[]);
     serves(&three, first);
 
-    // A rolling restart: each is stopped when the one before is safe.
+    // A rolling restart: each process stops once the one before is safe.
     for name in NAMES {
         let (before, fence) = leader(&three, 0);
         three.stop(name);
@@ -70,7 +70,7 @@ fn three_processes_elect_among_themselves() {
 }
 
 #[test]
-fn a_member_is_one_process() {
+fn member_is_a_single_process() {
     let three = three();
     let (id, _) = leader(&three, 0);
     let refused = |words: &[&str], code: i32, parts: &[&str]| {
@@ -87,15 +87,15 @@ fn a_member_is_one_process() {
     let elsewhere = ["--control", "x.sock"];
     refused(&elsewhere, 74, &["is in use by another socket", "tenure node, or tenure run --name"]);
 
-    // Of one that has no place in the cluster the candidate's name is taken all the same.
+    // A process without a place in the cluster still takes the candidate's name.
     let own = ["run", "--id", id];
     let answer = three.ask(&[&own, &elsewhere[..], &["--", "true"]].concat());
     assert!(answer.err.contains("--name and --state, to be that member"), "{}", answer.err);
 }
 
-/// What is said at the start is heard, and the socket is beside that of the runner.
+/// Warnings of the start are printed, and the member's socket is beside that of the runner.
 #[test]
-fn a_member_tells_what_is_wrong_with_it() {
+fn member_reports_its_troubles() {
     let mut three = three();
     leader(&three, 0);
     three.kill("a");
@@ -111,9 +111,9 @@ fn a_member_tells_what_is_wrong_with_it() {
     );
 }
 
-/// The others may be a quorum, so it is no error.
+/// The other members may be a quorum, so this is no error.
 #[test]
-fn a_member_that_gives_no_lease_as_long_as_its_own_says_so_at_its_start() {
+fn member_warns_of_short_lease_max() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));
     let own = ["run", "--name", "a", "--memory", "--election", "e", "--members", "a=127.0.0.1:1"];
     let said = |lease_max: &str| {

@@ -1,5 +1,5 @@
-//! More state directories are lost than the others make up for: the runbook, followed step by step
-//! with real nodes, and what is refused on the way.
+//! More state directories are lost than the other members can replace: follows the runbook with
+//! real nodes, and tries the refused commands on the way.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use tenure_testkit::processes::{Answer, Cluster, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// What operators read.
+/// The page for operators.
 const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
 
-/// Three machines in one, of which none runs.
+/// Three machines in one, with no running process.
 fn three() -> Cluster {
     let settings =
         "election = \"billing\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"";
@@ -31,19 +31,18 @@ fn lose(three: &Cluster, name: &str) {
     fs::remove_dir_all(three.path(&format!("state-{name}"))).unwrap();
 }
 
-/// With which fence CMD of `id` runs.
+/// The fence of the running CMD of `id`.
 fn works(three: &Cluster, id: &str) -> u64 {
     let line = three[id].line("works with ", 1);
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-/// `tenure node recover` for `name`, with these words.
 fn recover(three: &Cluster, name: &str, words: &[&str]) -> Answer {
     let state = format!("state-{name}");
     three.ask(&[&["node", "recover", "--name", name, "--state", &state], words].concat())
 }
 
-/// The same is refused.
+/// Checks that such a recovery is refused.
 fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
     let answer = recover(three, name, words);
     assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
@@ -51,7 +50,7 @@ fn refused(three: &Cluster, name: &str, words: &[&str], code: i32, part: &str) {
     assert_eq!(answer.out, "");
 }
 
-/// What was printed for the member `name`, with its directory in place of DIR.
+/// Runs the printed command line for the member `name`, with its directory in place of DIR.
 fn as_printed(three: &Cluster, printed: &str, name: &str) -> Answer {
     let start = format!("  tenure node recover --name {name} ");
     let line = printed.lines().find(|line| line.starts_with(&start)).expect(printed);
@@ -63,7 +62,7 @@ fn serve(three: &Cluster, names: &[&str]) {
     names.iter().for_each(|name| three.says(name, "granting leases"));
 }
 
-/// The runbook has this as its step of this number.
+/// Checks that the runbook has this step.
 fn step(number: u32, text: &str) {
     let (_, section) = OPERATIONS.split_once("\n## Too many lost directories\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
@@ -74,14 +73,14 @@ fn step(number: u32, text: &str) {
 const WORD: &str = "--all-leaders-stopped";
 
 #[test]
-fn the_runbook_for_too_many_lost_directories() {
+fn runbook_recovers_lost_directories() {
     let mut three = three();
     nodes(&mut three, &NAMES);
     candidate(&mut three, "one");
     serve(&three, &NAMES);
     let before = works(&three, "one");
 
-    // a and b are lost, and start again as always: that mends nothing.
+    // The lost members a and b start again as usual, which changes nothing.
     for name in ["a", "b"] {
         three.stop(name);
         lose(&three, name);
@@ -100,8 +99,8 @@ fn the_runbook_for_too_many_lost_directories() {
     ["one", "c", "b", "a"].iter().for_each(|name| three.stop(name));
 
     step(2, "Find out which members are lost");
-    refused(&three, "a", &["--lost", "a", WORD], 2, "nothing is to be recovered");
-    refused(&three, "a", &["--lost", "a,b"], 2, "it is your word");
+    refused(&three, "a", &["--lost", "a", WORD], 2, "no recovery is needed");
+    refused(&three, "a", &["--lost", "a,b"], 2, "with it you confirm");
     refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
     refused(&three, "a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
 
@@ -110,14 +109,18 @@ fn the_runbook_for_too_many_lost_directories() {
     refused(&three, "c", &low, 74, "a fence floor of 7 is too low");
     let recovered = recover(&three, "c", &["--lost", "a,b", WORD]);
     assert_eq!(recovered.code, Some(0), "{}", recovered.err);
-    assert!(recovered.out.contains("Lost with a, b: whom they granted"), "{}", recovered.out);
+    assert!(
+        recovered.out.contains("Lost with a, b: the leases that they granted"),
+        "{}",
+        recovered.out
+    );
 
     step(4, "Run what it prints for the others");
     for name in ["a", "b"] {
         let answer = as_printed(&three, &recovered.out, name);
         assert_eq!(answer.code, Some(0), "{}", answer.err);
         assert!(answer.out.contains("holds a new memory"), "{}", answer.out);
-        // The same again does no harm.
+        // A second run changes nothing.
         assert_eq!(as_printed(&three, &recovered.out, name).code, Some(0));
     }
     let again = recover(&three, "c", &["--lost", "a,b", WORD, "--json"]);
@@ -135,21 +138,21 @@ fn the_runbook_for_too_many_lost_directories() {
     assert_eq!(safe.code, Some(0), "{}", safe.err);
     for name in NAMES {
         let log = three.log(name);
-        // A busy disk may take long for what is written; nothing is said of what was lost.
+        // A busy disk may need long for writes; no warning concerns the loss.
         let mut warnings = log.lines().filter(|line| line.starts_with("warning: "));
         let of_loss = |line: &str| ["memory", "lost", "fence"].iter().any(|of| line.contains(of));
         assert!(!warnings.any(of_loss), "{log}");
     }
 
-    // It has lost nothing since.
+    // The member has lost nothing since.
     three.stop("a");
     refused(&three, "a", &["--lost", "a,b", WORD], 74, "started 1 times");
 }
 
-/// One machine is gone for ever, and the other two have lost their directories: nobody remembers,
-/// and the cluster cannot be founded anew, as that takes all.
+/// A machine is gone for ever, and the other two have lost their directories: no member remembers,
+/// and the cluster cannot be founded again without all members.
 #[test]
-fn a_cluster_of_which_a_machine_never_comes_back() {
+fn cluster_recovers_without_a_machine() {
     let mut three = three();
     nodes(&mut three, &NAMES);
     candidate(&mut three, "one");
@@ -166,7 +169,7 @@ fn a_cluster_of_which_a_machine_never_comes_back() {
     nodes(&mut three, &["a", "b"]);
     candidate(&mut three, "two");
     assert!(works(&three, "two") > before);
-    // Should it come back all the same, it reads from the two.
+    // If the machine comes back after all, its member reads from the others.
     nodes(&mut three, &["c"]);
     serve(&three, &["c"]);
     wait::eventually("all serve", || {

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A short world in which a lot happens.
+/// A short world with many events.
 const WORLD: [&str; 10] = [
     "--hours",
     "1",
@@ -19,7 +19,7 @@ const WORLD: [&str; 10] = [
     "p50=1ms,p99=30ms",
 ];
 
-/// What never ends fails before the limit of a test, which says nothing.
+/// A simulation that never ends fails here, before the silent limit of a test.
 fn simulate(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new("timeout");
     command.args(["400", env!("CARGO_BIN_EXE_tenure")]);
@@ -38,7 +38,7 @@ fn text(output: Output) -> String {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_object() {
+fn same_seed_gives_same_object() {
     let dir = tempfile::tempdir().unwrap();
     let args = [&WORLD[..], &["--json"]].concat();
     let object = || {
@@ -61,7 +61,7 @@ fn the_same_seed_gives_the_same_object() {
 }
 
 #[test]
-fn the_screen_is_narrow_and_says_how_to_get_it_again() {
+fn screen_is_narrow_and_repeatable() {
     let dir = tempfile::tempdir().unwrap();
     let seedless = ["--hours", "1", "--nodes", "2", "--lease", "3s", "--pause-every", "1h"];
     let args = [&seedless[..], &["--seed", "5"]].concat();
@@ -77,13 +77,13 @@ fn the_screen_is_narrow_and_says_how_to_get_it_again() {
         screen.lines().filter(|line| !line.contains("million")).map(str::to_owned).collect()
     };
     assert_eq!(lasting(&screen), lasting(&same));
-    // One that is given no seed draws its own.
+    // Without a seed the command draws one.
     let drawn = text(simulate(&seedless, dir.path()));
     assert!(drawn.lines().last().unwrap().contains(" --seed "), "{drawn}");
 }
 
 #[test]
-fn the_page_needs_nothing_beside_it() {
+fn page_is_complete_in_one_file() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("trips"), "1ms\n2ms\n3ms\n").unwrap();
     let args = ["--hours", "1", "--seed", "5", "--rtt", "@trips", "--html", "page.html", "--json"];

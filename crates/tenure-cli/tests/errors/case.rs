@@ -26,31 +26,30 @@
 
 use std::fmt;
 
-/// One file of cases.
+/// A file of cases.
 pub(crate) struct Suite {
     preface: Vec<String>,
     pub(crate) cases: Vec<Case>,
 }
 
-/// One command line with what surrounds it and what it must answer.
+/// A command line with its stage and its expected answer.
 #[derive(Default)]
 pub(crate) struct Case {
     pub(crate) title: String,
     pub(crate) steps: Vec<Step>,
-    /// The words of the command, as they are written.
+    /// Words of the command, unexpanded.
     pub(crate) command: Vec<String>,
     written: String,
     pub(crate) expected: Outcome,
 }
 
-/// One line of preparation: its words, and the lines below it.
+/// A line of preparation: its words, and the lines below it.
 pub(crate) struct Step {
     pub(crate) verb: String,
     pub(crate) rest: String,
     pub(crate) block: Vec<String>,
 }
 
-/// How a command ended.
 #[derive(Default, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) exit: i32,

@@ -7,10 +7,10 @@ use std::thread;
 use crate::case::{Case, Outcome, Suite};
 use crate::stage::{self, Text};
 
-/// So many cases run at a time.
+/// The number of cases that run at once.
 const AT_ONCE: usize = 8;
 
-/// So often a case is played at most.
+/// The largest number of attempts for a case.
 const PLAYS: usize = 10;
 
 /// The files of cases in `folder` of the tests.
@@ -25,7 +25,7 @@ pub(crate) fn suites(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs every case of `files`, which may use these texts, and says how many there are.
+/// Runs every case of `files`, with these texts for its placeholders, and returns their number.
 pub(crate) fn compare(files: &[PathBuf], texts: &[Text]) -> usize {
     let bless = blessing();
     let (mut count, mut report) = (0, String::new());
@@ -61,7 +61,7 @@ pub(crate) fn compare(files: &[PathBuf], texts: &[Text]) -> usize {
     count
 }
 
-/// What came of each case. Several run at a time: most of them wait for somebody who is silent.
+/// The outcomes of all cases. Several run at once, because most of them wait for a silent process.
 fn perform_all(cases: &[Case], texts: &[Text]) -> Vec<Result<Outcome, String>> {
     let mut found = Vec::new();
     for few in cases.chunks(AT_ONCE) {
@@ -74,8 +74,7 @@ fn perform_all(cases: &[Case], texts: &[Text]) -> Vec<Result<Outcome, String>> {
     found
 }
 
-/// Plays a case again while a service or a node is silent that the case expects to answer, as on a
-/// busy machine.
+/// Plays a case again while a process that should answer is silent, as on a busy machine.
 fn perform(case: &Case, texts: &[Text]) -> Result<Outcome, String> {
     let silent = |outcome: &Outcome| {
         let said = outcome.to_string();
@@ -88,7 +87,7 @@ fn perform(case: &Case, texts: &[Text]) -> Result<Outcome, String> {
     (1..PLAYS).map(|_| play()).find(all_answer).unwrap_or_else(play)
 }
 
-/// Whether golden texts are to be written. Never in CI, where nobody would read them.
+/// Whether to write golden texts. Never in CI, where nobody would review them.
 fn blessing() -> bool {
     let bless = std::env::var_os("TENURE_BLESS").is_some();
     let ci = std::env::var_os("CI").is_some();
@@ -96,11 +95,11 @@ fn blessing() -> bool {
     bless
 }
 
-/// What no error of this command may look like, whatever is expected of it.
+/// Checks the rules for all errors of the command, whatever the case expects.
 fn complaint(case: &Case, found: &Outcome) -> Option<String> {
     let lines: Vec<&str> = found.stderr.lines().collect();
     let begins = |label: &str| lines.iter().filter(|line| line.starts_with(label)).count();
-    // A runner says what it does before something turns out to be wrong.
+    // A runner reports its steps before a fault shows.
     let labels = ["warning: ", "error: ", "origin: ", "fix: ", "tenure: "];
     let rules = [
         (found.exit != 0, "it succeeded"),

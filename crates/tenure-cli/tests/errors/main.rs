@@ -1,8 +1,8 @@
 //! Wrong invocations and files, each with the golden text of its error.
 //!
-//! The cases are in `*.txt` beside this file and are run against the real binary, each in a
-//! directory of its own. `case.rs` says how they are written, `stage.rs` what they can set up.
-//! `cargo xtask bless` rewrites what they expect; read the difference before you keep it.
+//! The cases are in `*.txt` beside this file and run against the real binary, each in its own
+//! directory. `case.rs` has their format, `stage.rs` their means. `cargo xtask bless` rewrites the
+//! expected texts; read the difference before you keep it.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -15,12 +15,11 @@ use std::path::PathBuf;
 use case::Suite;
 use tenure_cli::protocol::ALL;
 
-/// Whether this build lacks the feature.
 fn lacks(feature: &str) -> bool {
     ALL.iter().any(|protocol| protocol.lacks() == Some(feature))
 }
 
-/// The files of cases whose names are so, without `.txt`.
+/// The files of cases with these names, without `.txt`.
 fn suites(ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut files = golden::suites("errors");
     files.retain(|path| ours(&path.file_stem().unwrap().to_string_lossy()));
@@ -29,7 +28,7 @@ fn suites(ours: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 
 /// `X.txt` has cases of builds with the feature X.
 #[test]
-fn every_wrong_invocation_is_refused_in_its_golden_words() {
+fn wrong_invocations_get_golden_errors() {
     let files = suites(|stem| !stem.starts_with("no_") && !lacks(stem));
     assert!(golden::compare(&files, &[]) > 0, "no case was found");
 }
@@ -44,7 +43,7 @@ fn missing_features_are_named() {
 }
 
 #[test]
-fn a_case_is_written_as_it_is_read() {
+fn case_survives_writing_and_reading() {
     let text = "# about\n\n## one\nfile a.toml\n| x = 1\nenv TENURE_X=y\n$ tenure 'a b' \\x01\n\
                 exit 2\n| error: no\n\n## two\nbusy p\n$ sh\nexit 0\nstdout\n| yes\n";
     let suite = Suite::parse(text).unwrap();
@@ -54,9 +53,9 @@ fn a_case_is_written_as_it_is_read() {
     assert!(Suite::parse("## x\nexit 2\n").is_err());
 }
 
-/// What the cases of a running cluster need works: a held port, a process that is there.
+/// The means of cases with a cluster work: held ports and background processes.
 #[test]
-fn the_stage_holds_ports_and_processes_and_hides_their_numbers() {
+fn stage_hides_ports_and_process_ids() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\
                 start s sh -c 'echo ready; exec sleep 600'\nuntil s ready\n\
                 $ sh -c 'kill -0 {pid:s} && echo :{port:p} :{port:q} {dir} && echo process {pid:s} \

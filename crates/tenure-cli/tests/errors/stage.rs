@@ -1,4 +1,4 @@
-//! What a case can set up, and how its command is run.
+//! The stage of a case, and the run of its command.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,16 +17,15 @@ use tenure_testkit::processes::wait;
 use crate::case::{Case, Outcome, Step, words};
 
 const MEMBERS: &str = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
-/// `nobody`, wherever there is one.
+/// The user `nobody`, on all systems.
 const NOBODY: u32 = 65_534;
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// A placeholder and its text.
 pub(crate) type Text = (String, String);
 
-/// Sets the stage of `case`, runs its command, and cleans up whatever happens. The case may use
-/// these texts.
+/// Sets the stage of `case`, runs its command, and cleans up in any event. `texts` fill
+/// placeholders of the case.
 pub(crate) fn perform(case: &Case, texts: &[Text]) -> Result<Outcome> {
     let mut stage = Stage::new()?;
     stage.texts.extend(texts.iter().cloned());
@@ -38,15 +37,14 @@ pub(crate) fn perform(case: &Case, texts: &[Text]) -> Result<Outcome> {
 
 struct Stage {
     dir: TempDir,
-    /// What the processes print; beside the directory, which belongs to the case.
+    /// Output of the processes; beside the directory, which belongs to the case.
     outputs: TempDir,
     variables: Vec<(OsString, OsString)>,
-    /// Placeholder and text.
     texts: BTreeMap<String, String>,
     sockets: Vec<UdpSocket>,
     processes: BTreeMap<String, Child>,
     unprivileged: bool,
-    /// What had its mode changed, and would resist the cleaning up.
+    /// Paths with changed modes, which would resist the cleaning up.
     closed: Vec<PathBuf>,
 }
 
@@ -126,7 +124,7 @@ impl Stage {
         let (out, err) = (self.output(name, "out"), self.output(name, "err"));
         let child = self.processes.get_mut(name).ok_or("no such process")?;
         wait::eventually(&format!("{name} says {text}"), || {
-            // It may say so with its last words.
+            // The text may be in the last output.
             let ended = child.try_wait().unwrap();
             let seen = fs::read_to_string(&out).unwrap() + &fs::read_to_string(&err).unwrap();
             match (seen.contains(text), ended) {
@@ -152,7 +150,7 @@ impl Stage {
         })
     }
 
-    /// The program is copied to where anybody reaches it: the build may be in root's home.
+    /// Runs a copy of the program that every user can reach: the build may be in root's home.
     fn as_nobody(&self, line: &[String]) -> Result<Command> {
         let program = self.outputs.path().join("tenure");
         fs::copy(env!("CARGO_BIN_EXE_tenure"), &program)?;
@@ -182,7 +180,7 @@ impl Stage {
             .env("PATH", path_with_command())
             .env("XDG_RUNTIME_DIR", self.dir.path());
         if !self.processes.is_empty() {
-            // A node is called silent when it has said nothing for 2 s, not for 250 ms.
+            // Only a node without an answer for 2 s counts as silent, not 250 ms.
             command.env("TENURE_ROUND_TRIP", "100ms");
         }
         command.envs(self.variables.iter().cloned()).stdin(Stdio::null());
@@ -206,11 +204,11 @@ impl Stage {
         OsString::from_vec(unescaped(&text))
     }
 
-    /// What a process printed, with what differs from run to run replaced by its placeholder.
+    /// The output of a process, with placeholders for texts that differ between runs.
     fn hide(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (placeholder, value) in &self.texts {
-            // A port and a process may have one number, and seconds may have it.
+            // A port, a process and a number of seconds may be equal.
             text = match placeholder.split_once(':') {
                 Some(("{port", _)) => replace_number(&text, ":", value, placeholder),
                 Some(("{pid", _)) => replace_number(&text, "process ", value, placeholder),
@@ -222,7 +220,7 @@ impl Stage {
     }
 }
 
-/// Digests cover the ports, which are others each time.
+/// Digests cover the ports, which differ in each run.
 fn hide_digests(mut text: String) -> String {
     for before in ["(digest ", ", here "] {
         let mut from = 0;
@@ -237,7 +235,7 @@ fn hide_digests(mut text: String) -> String {
     text
 }
 
-/// The search path, on which a shell finds the command as well.
+/// The search path, with the command in it for shells.
 fn path_with_command() -> OsString {
     let command = Path::new(env!("CARGO_BIN_EXE_tenure")).parent().unwrap();
     let others = std::env::var_os("PATH").unwrap_or_default();
@@ -248,7 +246,7 @@ fn path_with_command() -> OsString {
 impl Drop for Stage {
     fn drop(&mut self) {
         for child in self.processes.values_mut() {
-            // One that has ended by itself cannot be killed, and need not be.
+            // An ended process cannot be killed.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -258,7 +256,7 @@ impl Drop for Stage {
     }
 }
 
-/// `{repeat:x:3}` is `xxx`.
+/// Expands `{repeat:x:3}` to `xxx`.
 fn repeated(text: &str) -> String {
     let Some((before, rest)) = text.split_once("{repeat:") else { return text.into() };
     let Some((inside, after)) = rest.split_once('}') else { return text.into() };
@@ -289,7 +287,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Replaces `number` where it stands alone, 71 is not in 7101, behind these words.
+/// Replaces `number` after these words where it stands alone: 71 is not in 7101.
 fn replace_number(text: &str, behind: &str, number: &str, with: &str) -> String {
     let is_digit = |c: char| c.is_ascii_digit();
     let (mut done, mut rest) = (String::new(), text);

@@ -8,7 +8,7 @@ use rcgen::{
 };
 use tenure_services::etcd::{ClientCertificate, Cluster, ClusterConfig, Tls, Version};
 
-/// One who signs, and a folder for what it has signed.
+/// A certificate authority, and the folder of its certificates.
 pub(crate) struct Authority {
     folder: tempfile::TempDir,
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -33,12 +33,12 @@ impl Authority {
         self.folder.path()
     }
 
-    /// One member that speaks TLS. `name` names its certificate.
+    /// A one-member cluster with TLS. `name` names its certificate.
     pub(crate) fn cluster(&self, name: &str) -> Cluster {
         self.start(name, None)
     }
 
-    /// One that lets nobody in without a certificate; `client` names the one of ours.
+    /// A cluster that requires client certificates; `client` names ours.
     pub(crate) fn strict_cluster(&self, name: &str, client: &str) -> Cluster {
         let (certificate, key) = self.sign(client, false);
         self.start(name, Some(ClientCertificate { certificate, key }))
@@ -50,9 +50,9 @@ impl Authority {
         ClusterConfig::new(Version::Newest, 1).tls(tls).start().unwrap()
     }
 
-    /// A certificate and its key. Members need one for both sides: they are their own clients.
-    /// One of the same name is replaced at once, by one for the same key: members read both anew
-    /// at each handshake.
+    /// Signs a certificate with its key. Members need one for both sides, because they are their
+    /// own clients. An old certificate of the same name is replaced at once, for the same key:
+    /// members read both again at each handshake.
     pub(crate) fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         params.extended_key_usages =

@@ -1,4 +1,4 @@
-//! What is wrong with an etcd that is there, each with the golden text of its error.
+//! Errors about an unusable etcd, each with its golden text.
 //!
 //! The cases are in `errors.txt` beside this file; `cargo xtask bless` rewrites them.
 
@@ -12,7 +12,7 @@ use crate::{golden, old};
 
 const CASES_AT_LEAST: usize = 16;
 
-/// One that asks for a login: `root`, and `poor` who may use keys below `poor/` only.
+/// A cluster with logins: `root`, and `poor`, who may only use keys below `poor/`.
 fn with_users() -> Cluster {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     cluster.etcdctl(&["role", "add", "poor"]).unwrap();
@@ -41,7 +41,7 @@ fn address(cluster: &Cluster) -> String {
 }
 
 #[test]
-fn every_etcd_that_cannot_be_used_is_refused_in_its_golden_words() {
+fn unusable_etcd_gets_its_golden_error() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let start: [&(dyn Fn() -> Cluster + Sync); 6] = [
         &|| Cluster::start(Version::Newest, 1).unwrap(),

@@ -7,7 +7,7 @@ use crate::runner::Host;
 use crate::runs::{LONG, WORK};
 
 #[test]
-fn foreign_keys_are_told_and_deleted() {
+fn foreign_keys_are_reported_and_deleted() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     cluster.etcdctl(&["put", "billing/note", "hello"]).unwrap();
@@ -22,7 +22,7 @@ fn foreign_keys_are_told_and_deleted() {
     observer.line(text.trim_end(), 1);
 
     let runner = host.run("ours", LONG, WORK);
-    // A candidate does not see whether the key has a lease.
+    // A candidate cannot see whether the key has a lease.
     runner.line(
         &format!(
             "warning: billing: {why} --write-out=fields shows it; if its \"Lease\" is not 0, a \
@@ -36,7 +36,7 @@ fn foreign_keys_are_told_and_deleted() {
     let waiting = &status["waiting"];
     assert_eq!(waiting["waiting"], "foreign-key");
     assert_eq!(waiting["behind"], "billing/note");
-    // The candidate behind it leads as little.
+    // The candidate behind the key does not lead either.
     assert_eq!(host.ask(&["leader", "--election", "billing"]).code, Some(3));
 
     cluster.etcdctl(&["del", "billing/note"]).unwrap();

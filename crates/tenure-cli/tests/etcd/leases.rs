@@ -1,4 +1,4 @@
-//! Leases that etcd makes longer than they were asked for, and the golden text that tells it.
+//! Leases that etcd grants longer than requested, and the golden text about them.
 
 use rustix::process::Signal;
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
@@ -10,11 +10,11 @@ const TWO_FOR_ONE: &str = "warning: etcd grants a lease of 2 s at least, and 1 s
                            taking over after a crash takes 2 s";
 const FIFTEEN_FOR_TEN: &str = "warning: etcd grants a lease of 15 s at least, and 10 s were asked \
                                for: taking over after a crash takes 15 s";
-/// In seconds: what no busy machine misses.
+/// A lease in seconds, longer than a busy machine needs.
 const LONG: u32 = 10;
 
 #[test]
-fn the_shortest_on_debians_3_4() {
+fn old_etcd_grants_its_shortest_lease() {
     leads(ClusterConfig::new(Version::Oldest, 1), 1, |cluster| {
         let version = format!(
             "warning: {} runs etcd 3.4.23, of which a leader that is stuck on its disk may end \
@@ -26,9 +26,9 @@ fn the_shortest_on_debians_3_4() {
     });
 }
 
-/// One and a half of etcd's election time-outs.
+/// Half again as long as etcd's election timeout.
 #[test]
-fn the_shortest_where_etcd_elects_slowly() {
+fn slow_etcd_grants_its_shortest_lease() {
     let config = ClusterConfig::new(Version::Newest, 1)
         .argument("--heartbeat-interval=1000")
         .argument("--election-timeout=10000");
@@ -36,11 +36,11 @@ fn the_shortest_where_etcd_elects_slowly() {
 }
 
 #[test]
-fn one_that_is_granted_as_asked_for() {
+fn exact_lease_causes_no_warning() {
     leads(ClusterConfig::new(Version::Newest, 1), LONG, |_| Vec::new());
 }
 
-/// Leads with a lease for which `asked` seconds were asked, and gives these warnings and no more.
+/// Leads with a lease of `asked` seconds, and expects exactly these warnings.
 fn leads(config: ClusterConfig, asked: u32, warnings: impl FnOnce(&Cluster) -> Vec<String>) {
     let cluster = config.start().unwrap();
     let (host, expected) = (Host::of(&cluster), warnings(&cluster));
@@ -62,14 +62,14 @@ fn leads(config: ClusterConfig, asked: u32, warnings: impl FnOnce(&Cluster) -> V
     ours.signal(Signal::TERM);
     let (ended, log) = (ours.ended(), host.log("ours"));
     assert_eq!(ended, Some(143), "{log}");
-    // A busy machine may be too late for so short a lease, which is told as well.
+    // A busy machine may be too late for so short a lease, and warns of that as well.
     let is_told =
         |line: &&str| line.starts_with("warning: etcd grants") || line.contains(" runs etcd ");
     assert_eq!(log.lines().filter(is_told).collect::<Vec<_>>(), expected);
     no_key_left(&cluster);
 }
 
-/// How many seconds CMD had left when it wrote that.
+/// The seconds that CMD had left when it wrote this line.
 fn left(line: &str) -> f64 {
     let number = |nth| line.split(' ').nth(nth).and_then(|text| text.parse::<f64>().ok()).unwrap();
     number(2) / 1e9 - number(1)

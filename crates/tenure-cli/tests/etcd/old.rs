@@ -1,4 +1,4 @@
-//! An etcd that is too old to be had: it tells its version, and nothing else.
+//! An unsupported old etcd, which only answers with its version.
 
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use h2::server;
 use http::{HeaderMap, HeaderValue, Response};
 
-/// Serves until the process ends, and says where.
+/// Serves until the process ends, and returns the address.
 pub(crate) fn serve(version: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -18,7 +18,7 @@ pub(crate) fn serve(version: &'static str) -> SocketAddr {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(async move {
-                    // Clients leave when they have heard enough.
+                    // Clients leave after the version.
                     let Ok(mut connection) = server::handshake(stream).await else { return };
                     while let Some(Ok((_, reply))) = connection.accept().await {
                         let _ = answer(reply, version);
@@ -30,7 +30,7 @@ pub(crate) fn serve(version: &'static str) -> SocketAddr {
     address
 }
 
-/// Every question is answered as `Maintenance.Status` is: version is field 2, a string.
+/// Answers every request like `Maintenance.Status`: version is field 2, a string.
 fn answer(
     mut reply: server::SendResponse<Bytes>,
     version: &str,

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use tenure_services::etcd::Cluster;
 pub(crate) use tenure_testkit::processes::wait::eventually as soon;
-use tenure_testkit::processes::{Machine, Running};
+use tenure_testkit::processes::{Machine, RunningCommand};
 
 pub(crate) struct Host(Machine);
 
@@ -35,8 +35,7 @@ impl Host {
         paths.into_iter().find(|path| path.ends_with(".sock")).unwrap()
     }
 
-    /// Starts a candidate of the election `billing`.
-    pub(crate) fn run(&self, id: &str, flags: &[&str], cmd: &str) -> Running {
+    pub(crate) fn run(&self, id: &str, flags: &[&str], cmd: &str) -> RunningCommand {
         let own = ["run", "--election", "billing", "--id", id, "--value", id];
         self.start(id, &[&own, flags, &["--", "sh", "-c", cmd]].concat())
     }

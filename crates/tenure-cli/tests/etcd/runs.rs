@@ -1,4 +1,4 @@
-//! Elections on etcd that work.
+//! Successful elections on etcd.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,15 +11,15 @@ use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::runner::{Host, soon};
 
-/// Says at which instant it lived, and until when it might.
+/// Prints the time of each line, and the end of the lease.
 pub(crate) const WORK: &str = r#"while :; do read -r now _ </proc/uptime
 read -r until <"$TENURE_UNTIL_FILE"
 echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 
-/// A machine may stand still for six seconds just when this lease ends.
+/// A lease that survives a machine which stands still for six seconds.
 const ROBUST: &[&str] = &["--lease", "20s", "--grace", "6s", "--kill-margin", "6s"];
 
-/// One that no machine sleeps through.
+/// A lease that no machine outsleeps.
 pub(crate) const LONG: &[&str] = &["--lease", "60s"];
 
 fn keys(cluster: &Cluster) -> String {
@@ -30,9 +30,9 @@ pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
 }
 
-/// The observer and the one who asks need no lease, and take any bytes.
+/// Observers and askers need no lease, and accept any bytes.
 #[test]
-fn a_leader_of_any_other_program_is_told() {
+fn foreign_leader_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let bytes = OsString::from_vec(b"10.0.0.9\x1b[2J\n\xff".to_vec());
@@ -54,12 +54,12 @@ fn a_leader_of_any_other_program_is_told() {
     assert_eq!(object["fence"], (1_u64 << 48) + 2);
     let leases = cluster.etcdctl(&["lease", "list"]).unwrap();
     assert!(leases.starts_with("found 1 leases"), "{leases}");
-    // Another namespace, another election.
+    // Another namespace has other elections.
     assert_eq!(host.ask(&["leader", "--election", "billing"]).code, Some(3));
 }
 
 #[test]
-fn an_end_is_told_by_the_exit_code() {
+fn exit_code_tells_the_end() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let own = host.run("own", LONG, "exit 42");
@@ -68,7 +68,7 @@ fn an_end_is_told_by_the_exit_code() {
 
     let once = host.run("once", &[LONG, &["--once"]].concat(), WORK);
     once.line("work", 1);
-    // With the flags of the runner, as one has them at hand.
+    // Users may pass the flags of the runner.
     let resign = [&["resign", "--election", "billing"][..], LONG].concat();
     assert_eq!(host.ask(&resign).code, Some(0));
     assert_eq!(once.ended(), Some(0));
@@ -78,16 +78,16 @@ fn an_end_is_told_by_the_exit_code() {
     lost.line("work", 1);
     let key = keys(&cluster);
     cluster.etcdctl(&["del", &key]).unwrap();
-    lost.line("somebody else deleted its key or its lease in the store", 1);
+    lost.line("another program deleted the key or the lease in the store", 1);
     assert_eq!(lost.ended(), Some(5));
     no_key_left(&cluster);
     let nobody = host.ask(&["resign", "--election", "billing"]);
     assert_eq!(nobody.code, Some(69));
 }
 
-/// etcd stands still: CMD, which does not want to end, is gone before its lease is.
+/// etcd stands still: the stubborn CMD is gone before its lease ends.
 #[test]
-fn work_ends_before_the_lease_when_etcd_stalls() {
+fn work_ends_before_a_stalled_lease() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let ours = host.run("ours", ROBUST, &format!("trap '' TERM; {WORK}"));
@@ -111,7 +111,7 @@ fn work_ends_before_the_lease_when_etcd_stalls() {
     assert_eq!(ours.ended(), Some(143));
 }
 
-/// The runner stands still: the guard ends CMD before somebody else leads.
+/// The runner stands still: the guard ends CMD before another candidate leads.
 #[test]
 fn work_ends_before_somebody_else_leads() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -131,9 +131,9 @@ fn work_ends_before_somebody_else_leads() {
     ours.line("campaigns for billing", 2);
 }
 
-/// A restore with a new token: nobody can know whether it is the same etcd, so whoever runs ends.
+/// After a restore with a new token etcd may be another one, so every running process ends.
 #[test]
-fn another_cluster_ends_who_waits_and_who_watches() {
+fn foreign_cluster_ends_waiters_and_watchers() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let file = cluster.folder().join("snapshot");
@@ -150,9 +150,9 @@ fn another_cluster_ends_who_waits_and_who_watches() {
     }
 }
 
-/// Fences may come again then, and nobody else would say so.
+/// Fences may repeat then, and only this warning says so.
 #[test]
-fn who_runs_through_a_restore_says_so() {
+fn restored_etcd_is_warned_of() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let file = cluster.folder().join("snapshot");
@@ -167,7 +167,7 @@ fn who_runs_through_a_restore_says_so() {
 
 /// While etcd is silent a resignation may take as long as the lease: a signal does not wait for it.
 #[test]
-fn a_signal_does_not_wait_for_a_resignation() {
+fn signal_does_not_await_resignation() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster);
     let ours = host.run("ours", &["--lease", "1h"], WORK);
@@ -183,7 +183,7 @@ fn a_signal_does_not_wait_for_a_resignation() {
 }
 
 #[test]
-fn variables_of_the_other_protocol_are_left_alone() {
+fn variables_of_other_protocols_are_ignored() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = Host::of(&cluster).with("TENURE_MEMBERS", "a=127.0.0.1:7101");
     let shown = host.ask(&["leader", "--election", "billing", "--show-settings"]);

@@ -1,4 +1,4 @@
-//! What is wrong is told when it is, and ends only what it must.
+//! Troubles are reported when they happen, and end only the processes that they must.
 
 use rustix::process::Signal;
 use tenure_services::etcd::{Cluster, ClusterConfig, Version};
@@ -7,9 +7,9 @@ use crate::certificates::Authority;
 use crate::runner::{Host, soon};
 use crate::runs::WORK;
 
-/// The second one answers when the first has elected already.
+/// The second endpoint answers after the first has elected.
 #[test]
-fn another_cluster_that_answers_late_is_warned_of() {
+fn late_foreign_cluster_is_warned_of() {
     let [one, two] = [(); 2].map(|()| Cluster::start(Version::Newest, 1).unwrap());
     let both = format!("{},{}", one.endpoints()[0], two.endpoints()[0]);
     two.member(0).stop().unwrap();
@@ -29,9 +29,9 @@ fn another_cluster_that_answers_late_is_warned_of() {
     assert_eq!(confused.ended(), Some(143));
 }
 
-/// One that can never be used ends nothing while another may come.
+/// An unusable endpoint ends no process while another may come.
 #[test]
-fn one_bad_endpoint_is_waited_beside() {
+fn bad_endpoint_ends_nothing() {
     let authority = Authority::new();
     let (one, bad) = (Cluster::start(Version::Newest, 1).unwrap(), authority.cluster("bad"));
     let bad = bad.endpoints()[0].replace("https://", "http://");
@@ -48,10 +48,10 @@ fn one_bad_endpoint_is_waited_beside() {
     assert_eq!(hopeless.ended(), Some(2));
 }
 
-/// A runner reads its certificate anew for each connection. One that etcd refuses is told with the
-/// time since when, and waited with: a good one in its place is enough.
+/// A runner reads its certificate again for each connection. A refused certificate is reported with
+/// its duration, and a good one in its place is enough.
 #[test]
-fn a_certificate_that_goes_bad_is_told_and_waited_out() {
+fn expired_certificate_is_reported_and_awaited() {
     let authority = Authority::new();
     let cluster = authority.strict_cluster("etcd", "services");
     let (certificate, key) = authority.sign("ours", false);
@@ -68,7 +68,7 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
     authority.sign("ours", true);
     cluster.member(0).kill().unwrap();
     cluster.member(0).restart().unwrap();
-    // The server may be heard to refuse it, or be seen to close the connection.
+    // The server reports its refusal, or only closes the connection.
     let told = soon("a refusal", || {
         let told = status()["warning"].as_str()?.to_owned();
         (told.contains("certificate has expired") || told.contains("closed the connection"))
@@ -77,7 +77,7 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
     assert!(told.contains("; no server can be used for "), "{told}");
     ours.line("ours campaigns for billing", 2);
     ours.line("ours waits: connecting: ", 1);
-    // Whoever says a reason twice does so at the next attempts.
+    // A repeated reason would come with the next attempts.
     std::thread::sleep(std::time::Duration::from_secs(3));
     let log = ours.log();
     let mut said: Vec<_> = log.lines().filter(|line| line.starts_with("warning: https")).collect();
@@ -90,9 +90,9 @@ fn a_certificate_that_goes_bad_is_told_and_waited_out() {
     soon("nothing is wrong any more", || status()["warning"].is_null().then_some(()));
 }
 
-/// It was told of before, but there was a lease since.
+/// The trouble was reported before, but a lease came between.
 #[test]
-fn a_trouble_that_comes_back_is_told_again() {
+fn returning_trouble_is_reported_again() {
     let cluster = ClusterConfig::new(Version::Newest, 1).quota(4 << 20).start().unwrap();
     let host = Host::of(&cluster);
     let full = || {

@@ -1,4 +1,4 @@
-//! Who leads which role, for one that asks.
+//! Questions for the leaders of roles.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -9,9 +9,9 @@ use tenure_testkit::processes::wait::{ended, eventually as soon, output};
 
 use crate::{STRICT, run, shared_broker, words};
 
-/// The whole election is a table, and each change of it another one.
+/// The whole election is a table, printed again after each change.
 #[test]
-fn the_whole_election_is_a_table() {
+fn whole_election_is_a_table() {
     let (_broker, election, host) = shared_broker("table");
     let roles = ["--partitions", "2", "--roles", "0..2"];
     let work = "echo works; exec sleep 600";
@@ -34,18 +34,18 @@ fn the_whole_election_is_a_table() {
     assert_eq!((&rows[2]["election"], &rows[2]["partition"]), (&second.into(), &0.into()));
     assert!(rows[0]["fence"].is_u64() && rows[0]["heard_ms"].is_u64(), "{rows:?}");
     assert_eq!(rows[0]["group"], election);
-    // For people, without naming the roles.
+    // The output for people, without the names of the roles.
     let people = host.start("people", &words("observe", &STRICT, &["--partitions", "2"]));
     people.line("ROLE  PARTITION  LEADER", 1);
     let line = people.line("one", 3);
     assert!(line.starts_with("2     0          one"), "{line}");
-    // One line is read, and the observer ends while no change comes.
+    // The reader takes one line, and the observer ends although no change comes.
     let mut left = host.command(&follows).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(left.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.contains("roles"), "{line}");
     assert_eq!(ended("an observer without a reader", &mut left).code(), Some(0));
-    // Once: not every role is led.
+    // A single answer: some roles have no leader.
     let asks = words("leader", &STRICT, &["--partitions", "2", "--roles", "0..3"]);
     let once = soon("who leads is known", || {
         let once = host.ask(&asks);
@@ -61,9 +61,10 @@ fn the_whole_election_is_a_table() {
     }
 }
 
-/// One role is asked about as any election, and vacant once it is known that nobody leads.
+/// A single role is asked about like any election, and is vacant once it is known to have no
+/// leader.
 #[test]
-fn one_role_is_asked_about_alone() {
+fn single_role_has_own_answer() {
     let (_broker, election, host) = shared_broker("alone");
     let work = "tenure=1; exec sleep 600";
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "2", "--role", "1"], work));
@@ -72,11 +73,11 @@ fn one_role_is_asked_about_alone() {
     let led = host.ask(&ask("1"));
     assert_eq!(led.code, Some(0), "{}", led.err);
     assert!(led.out.starts_with("leader one, fence "), "{}", led.out);
-    // As CMD is told both.
+    // A role in the form that CMD gets.
     let role = format!("{election}/1");
     let inside = output(host.command(&ask("1")).env("TENURE_ELECTION", role));
     assert_eq!(inside.status.code(), Some(0), "{}", String::from_utf8_lossy(&inside.stderr));
-    // One that has read of the topic for too short a time says that it does not know.
+    // An asker that has read the topic for too short a time reports the role as unknown.
     soon("it is vacant", || (host.ask(&ask("0")).code == Some(3)).then_some(()));
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143));

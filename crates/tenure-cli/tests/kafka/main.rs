@@ -15,15 +15,15 @@ mod silent_names;
 use tenure_services::kafka::{Shared, shared, unique};
 use tenure_testkit::processes::Machine;
 
-/// A broker that others use as well, and an election, so a topic and a group, that is of this test.
+/// A broker that tests share, with an election, so a topic and a group, of this test.
 fn shared_broker(name: &str) -> (Shared, String, Machine) {
     let (broker, election) = (shared().unwrap(), unique(name));
     let machine = machine(&broker.addresses(), &election);
     (broker, election, machine)
 }
 
-/// What all of these have in common: sessions that outlast a machine that stands still for some
-/// seconds, and one broker.
+/// Common settings: sessions that outlast a machine which stands still for some seconds, and one
+/// broker.
 fn machine(brokers: &str, election: &str) -> Machine {
     Machine::new(env!("CARGO_BIN_EXE_tenure"))
         .with("TENURE_PROTOCOL", "nele")
@@ -34,17 +34,17 @@ fn machine(brokers: &str, election: &str) -> Machine {
         .with("TENURE_PUBLISH_INTERVAL", "200ms")
 }
 
-/// At most one leader at a time, T = 10 s: each waits for so long before it leads.
+/// At most one leader, T = 10 s: each process waits for that long before it leads.
 const STRICT: [&str; 6] = ["--mode", "at-most-one", "--takeover", "10s", "--grace", "500ms"];
 
-/// At least one, T = 40 s: two sessions of 8 s, a poll of 2 s, and some.
+/// At least one leader, T = 40 s: two sessions of 8 s, a poll of 2 s, and some room.
 const LOOSE: [&str; 4] = ["--takeover", "40s", "--grace", "500ms"];
 
 fn words<'a>(command: &'a str, mode: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [&[command], mode, more].concat()
 }
 
-/// `run` of one that makes the topic, with `sh -c script`.
+/// `run` with `sh -c script`, creating the topic.
 fn run<'a>(id: &'a str, mode: &[&'a str], more: &[&'a str], script: &'a str) -> Vec<&'a str> {
     let own = ["--id", id, "--create-topic"];
     [words("run", mode, &own), more.to_vec(), vec!["--", "sh", "-c", script]].concat()

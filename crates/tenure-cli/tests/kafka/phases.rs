@@ -1,4 +1,4 @@
-//! Phases that last are named, with what ends them.
+//! Long phases are named, with the event that ends them.
 
 use rustix::process::Signal;
 use tenure_services::kafka::{ClusterConfig, SHARED_VERSION};
@@ -7,7 +7,7 @@ use crate::{LOOSE, machine, run};
 
 const WORK: &str = "echo works; exec sleep 600";
 
-/// One broker can keep no topic of the copies that group coordinators ask for by default.
+/// A single broker cannot hold the replicas that group coordinators need by default.
 #[test]
 fn missing_coordinators_are_named() {
     let cluster = ClusterConfig::new(SHARED_VERSION, 1)
@@ -26,7 +26,7 @@ fn missing_coordinators_are_named() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// A broker that stands still is told in words of the command, and works again afterwards.
+/// A broker that stands still is reported in the command's words, and works again afterwards.
 #[test]
 fn brokers_that_stand_still_are_named() {
     let cluster = ClusterConfig::new(SHARED_VERSION, 1).start().unwrap();

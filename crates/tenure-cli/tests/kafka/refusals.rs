@@ -1,4 +1,4 @@
-//! Wrong settings that show only at a broker: each is refused with the numbers, and what to do.
+//! Wrong settings that only a broker can detect: each is refused with the numbers, and the remedy.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::{STRICT, machine, run, shared_broker, words};
 
 const WORK: &str = "echo works; exec sleep 600";
 
-/// Runs a command to its end, with exit code 2 and all of `parts` among what it says.
+/// Runs a command to its end, and expects exit code 2 and all `parts` in its output.
 fn refused(host: &Machine, words: &[&str], parts: &[&str]) {
     let answer = host.ask(words);
     assert_eq!(answer.code, Some(2), "{}{}", answer.out, answer.err);
@@ -24,7 +24,7 @@ fn refused(host: &Machine, words: &[&str], parts: &[&str]) {
 }
 
 #[test]
-fn a_topic_that_is_not_there_or_is_wrong() {
+fn missing_or_wrong_topic_is_refused() {
     let (_broker, election, host) = shared_broker("topics");
     let missing = words("leader", &STRICT, &["--partitions", "1"]);
     refused(
@@ -35,7 +35,7 @@ fn a_topic_that_is_not_there_or_is_wrong() {
             &format!("--create --topic {election} --partitions 1 --replication-factor 1"),
         ],
     );
-    // Made by another command, with two partitions.
+    // Another command made the topic, with two partitions.
     assert_eq!(host.ask(&run("one", &STRICT, &["--partitions", "2"], "exit 9")).code, Some(9));
     refused(
         &host,
@@ -50,9 +50,9 @@ fn a_topic_that_is_not_there_or_is_wrong() {
     );
 }
 
-/// The leader ends its CMD, and the process says what to do.
+/// The leader ends its CMD, and the process prints the remedy.
 #[test]
-fn a_number_of_partitions_that_changes_while_running() {
+fn changed_partition_count_ends_runner() {
     let (broker, election, host) = shared_broker("grown");
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     one.line("works", 1);
@@ -63,9 +63,10 @@ fn a_number_of_partitions_that_changes_while_running() {
     assert!(log.contains("fix: mend that with all processes stopped"), "{log}");
 }
 
-/// Nobody can lead without it, and nothing else says so. Where brokers make it anew, all end.
+/// Without the topic nobody can lead, and only this warning says so. Where brokers create it again,
+/// all processes end.
 #[test]
-fn a_topic_that_is_deleted_while_running() {
+fn deleted_topic_is_reported() {
     let config = quick(SHARED_VERSION).setting("auto.create.topics.enable=false");
     let cluster = config.start().unwrap();
     let host = machine(&cluster.addresses(), "deleted");
@@ -77,9 +78,9 @@ fn a_topic_that_is_deleted_while_running() {
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }
 
-/// Nothing is waited for then: neither for a broker, nor until it gives up by itself.
+/// The process waits neither for a broker nor for its own limit.
 #[test]
-fn a_signal_ends_it_while_no_broker_is_there() {
+fn signal_ends_runner_without_broker() {
     let host = Machine::new(env!("CARGO_BIN_EXE_tenure"))
         .with("TENURE_PROTOCOL", "nele")
         .with("TENURE_ELECTION", "nowhere")
@@ -87,7 +88,7 @@ fn a_signal_ends_it_while_no_broker_is_there() {
     for (command, own) in [("run", &["--", "true"][..]), ("leader", &[]), ("observe", &[])] {
         let more = [&["--partitions", "1"][..], own].concat();
         let one = host.start(command, &words(command, &STRICT, &more));
-        // One that asks once leaves signals to the system.
+        // A one-shot asker leaves signals to the system.
         let asks = command == "leader";
         if !asks {
             soon("it takes SIGTERM", || takes(one.pid(), Signal::TERM).then_some(()));
@@ -100,7 +101,7 @@ fn a_signal_ends_it_while_no_broker_is_there() {
     }
 }
 
-/// Whether a process has a handler of its own for this signal.
+/// Whether a process handles this signal.
 fn takes(process: Pid, signal: Signal) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -108,9 +109,9 @@ fn takes(process: Pid, signal: Signal) -> bool {
     caught.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 
-/// A secret that is given as a property stands nowhere, whatever is wrong and however much is said.
+/// A secret that is given as a property is never printed, whatever the error and the log level.
 #[test]
-fn a_secret_property_is_said_nowhere() {
+fn secret_property_is_never_printed() {
     let (_broker, _, host) = shared_broker("secrets");
     let host = host.with("TENURE_LOG", "trace");
     let more = ["--partitions", "1", "--json", "--kafka-property"];
@@ -135,9 +136,9 @@ fn a_secret_property_is_said_nowhere() {
     }
 }
 
-/// Nor is it where another protocol leaves it unused.
+/// The secret also stays hidden when another protocol does not use the property.
 #[test]
-fn a_secret_property_that_is_not_used_is_not_shown() {
+fn unused_secret_property_is_not_shown() {
     let members = "a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103";
     for (given, shown) in [
         ("client.rack=b,ssl.key.password=S3cret,x.y=S3cret", "ssl.key.password=(not shown),(not"),
@@ -156,7 +157,7 @@ fn a_secret_property_that_is_not_used_is_not_shown() {
 
 /// The group would give a static member the same partitions back.
 #[test]
-fn a_static_member_resigns_nothing() {
+fn static_member_resigns_nothing() {
     let (_broker, _, host) = shared_broker("static");
     let more = ["--partitions", "1", "--kafka-property", "group.instance.id=one"];
     let one = host.start("one", &run("one", &STRICT, &more, WORK));

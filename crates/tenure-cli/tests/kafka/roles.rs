@@ -1,44 +1,44 @@
-//! Several roles in one process: each has a CMD, a socket and an output of its own.
+//! Several roles in one process: each has its own CMD, socket and output.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use rustix::process::Signal;
 use serde_json::Value;
-use tenure_testkit::processes::Running;
+use tenure_testkit::processes::RunningCommand;
 use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{STRICT, run, shared_broker};
 
-/// Each says which it is, from its argument and from its variable, and goes on.
+/// Prints its role, from its argument and from its variable, and keeps running.
 const WORK: &str = "echo \"works $TENURE_ROLE {role}\"; exec sleep 600";
 
 const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 
-/// For all to write that they end, also on a busy machine.
+/// Leaves all CMDs time to write that they end, also on a busy machine.
 const ROOMY: [&str; 6] = ["--mode", "at-most-one", "--takeover", "25s", "--grace", "15s"];
 
-/// The roles that a runner has begun to work for, by the prefixes of its lines.
-fn works(one: &Running, election: &str) -> BTreeSet<u32> {
+/// The roles that a runner works for, by the prefixes of its lines.
+fn works(one: &RunningCommand, election: &str) -> BTreeSet<u32> {
     let log = one.log();
     let role = |role: &u32| log.contains(&format!("[{election}/{role}] works {role} {role}\n"));
     (0..4).filter(role).collect()
 }
 
-fn all_led(one: &Running, election: &str) {
+fn all_led(one: &RunningCommand, election: &str) {
     soon("all four roles", || (works(one, election).len() == 4).then_some(()));
 }
 
-/// A second process takes over half of them, and all of them after the first has ended.
+/// A second process takes over half of the roles, and all of them after the end of the first.
 #[test]
-fn roles_are_spread_over_the_processes_that_are_up() {
+fn roles_spread_over_running_processes() {
     let (_broker, election, host) = shared_broker("spread");
     let one = host.start("one", &run("one", &STRICT, &ROLES, WORK));
     all_led(&one, &election);
     let two = host.start("two", &run("two", &STRICT, &ROLES, WORK));
     soon("two of four", || (works(&two, &election).len() == 2).then_some(()));
-    // The two that stay are not disturbed.
-    let ended = |one: &Running| one.log().matches("CMD ended").count();
+    // The two remaining roles keep their CMDs.
+    let ended = |one: &RunningCommand| one.log().matches("CMD ended").count();
     assert_eq!(ended(&one), 2, "{}", one.log());
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
@@ -47,9 +47,9 @@ fn roles_are_spread_over_the_processes_that_are_up() {
     assert_eq!(two.ended(), Some(143), "{}", host.log("two"));
 }
 
-/// One role cannot be given back alone; all of them can, and are stood for again.
+/// A single role cannot be given back; all together can, and the process campaigns for them again.
 #[test]
-fn one_role_is_not_resigned_and_all_are() {
+fn only_all_roles_can_resign() {
     let (_broker, election, host) = shared_broker("resigned");
     let one = host.start("one", &run("one", &STRICT, &ROLES, WORK));
     all_led(&one, &election);
@@ -71,7 +71,7 @@ fn one_role_is_not_resigned_and_all_are() {
     assert_eq!(all.code, Some(0), "{}", all.err);
     let told: Value = serde_json::from_str(&all.out).unwrap();
     assert_eq!(told["roles"], serde_json::json!([0, 1, 2, 3]), "{told}");
-    // Every CMD had ended before the group was left, and each role is led again.
+    // Every CMD had ended before the process left the group, and each role is led again.
     assert_eq!(one.log().matches("CMD ended").count(), 4, "{}", one.log());
     one.line("works 2 2", 2);
     soon("all again", || (one.log().matches("works ").count() >= 8).then_some(()));
@@ -79,9 +79,9 @@ fn one_role_is_not_resigned_and_all_are() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// When one CMD ends all others are stopped, and the process ends with its code.
+/// When a CMD ends all others are stopped, and the process ends with its code.
 #[test]
-fn the_first_cmd_that_ends_ends_all() {
+fn first_ended_cmd_ends_all() {
     let (_broker, election, host) = shared_broker("first");
     let all = host.path("all");
     let script = format!(
@@ -99,9 +99,8 @@ fn the_first_cmd_that_ends_ends_all() {
     }
 }
 
-/// Each role has a socket, which says which it is.
 #[test]
-fn each_role_has_a_socket_of_its_own() {
+fn each_role_has_a_socket() {
     let (_broker, election, host) = shared_broker("sockets");
     let control = host.path("c.sock");
     let control = control.to_str().unwrap();

@@ -1,26 +1,26 @@
-//! In at-least-one a process that is asked to end leads on until another one leads.
+//! In at-least-one, a process that must end leads on until another process leads.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use rustix::process::Signal;
-use tenure_testkit::processes::Running;
+use tenure_testkit::processes::RunningCommand;
 use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{LOOSE, run, shared_broker};
 
 const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 
-/// For CMD to write that it ends, also on a busy machine.
+/// Leaves CMD time to write that it ends, also on a busy machine.
 const ROOMY: [&str; 4] = ["--takeover", "40s", "--grace", "10s"];
 
 const SINGLE: [&str; 2] = ["--partitions", "1"];
 
-/// Hundredths of a second since the machine was started.
+/// Hundredths of a second since the machine started.
 type Moment = u64;
 
-/// Writes when it begins and when it ends, and for which role, one line each.
+/// A worker that writes its begin and its end, with its role, one line each.
 fn worker(journal: &Path) -> String {
     let journal = journal.display();
     let tell = |what: &str| {
@@ -30,7 +30,7 @@ fn worker(journal: &Path) -> String {
     format!("trap '{end}; exit 0' TERM; {begin}; echo works {{role}}; while :; do sleep 0.05; done")
 }
 
-/// From when to when somebody worked for each role; without an end that is still so.
+/// Begin and end of each worker by role; no end means that it still works.
 fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
     let mut worked: BTreeMap<u32, BTreeMap<u32, (Moment, Option<Moment>)>> = BTreeMap::new();
     let text = fs::read_to_string(journal).unwrap_or_default();
@@ -48,7 +48,7 @@ fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
     worked.into_iter().map(|(role, of)| (role, of.into_values().collect())).collect()
 }
 
-/// The first moment at which nobody works who had begun.
+/// The first moment without a worker, after the first has begun.
 fn gap(mut spans: Vec<(Moment, Moment)>) -> Option<Moment> {
     spans.sort_unstable();
     let mut until = spans.first()?.0;
@@ -70,13 +70,13 @@ fn all_work(journal: &Path, by: usize) {
     });
 }
 
-fn begins(one: &Running) {
+fn begins(one: &RunningCommand) {
     soon("it works", || one.log().contains("works ").then_some(()));
 }
 
-/// One process after the other is replaced: for each role somebody works at every moment.
+/// Each process is replaced in turn: every role has a worker at every moment.
 #[test]
-fn a_rolling_restart_leaves_no_role_without_its_work() {
+fn rolling_restart_leaves_no_role_idle() {
     let (_broker, election, host) = shared_broker("rolling");
     let journal = host.path("journal");
     let work = worker(&journal);
@@ -111,14 +111,14 @@ fn a_rolling_restart_leaves_no_role_without_its_work() {
 }
 
 #[test]
-fn a_gap_is_seen_where_there_is_one() {
+fn judge_sees_gaps() {
     assert_eq!(gap(vec![(1, 4), (3, 6), (2, 3), (5, 9)]), None);
     assert_eq!(gap(vec![(5, 9), (1, 4)]), Some(4));
 }
 
-/// Nobody would follow it.
+/// A lone process has no successor.
 #[test]
-fn one_that_is_alone_stops_when_it_has_listened() {
+fn lone_process_stops_after_listening() {
     let (_broker, _, host) = shared_broker("lonely");
     let one = host.start("one", &run("one", &LOOSE, &SINGLE, "echo works; exec sleep 600"));
     one.line("works", 1);
@@ -128,21 +128,21 @@ fn one_that_is_alone_stops_when_it_has_listened() {
     assert!(log.contains("CMD ended: ") && !log.contains("on until another one does"), "{log}");
 }
 
-/// And so does one that is asked twice, or was told to.
+/// A second signal, or the setting, also stops it at once.
 #[test]
-fn a_second_signal_or_a_setting_stops_it_at_once() {
+fn second_signal_stops_at_once() {
     let (_broker, election, host) = shared_broker("hasty");
     let work = "echo works; exec sleep 600";
     let apart = [&SINGLE[..], &["--group", "apart"]].concat();
     let one = host.start("one", &run("one", &LOOSE, &apart, work));
     one.line("works", 1);
-    // Of another group: it could lead next, and does not, as it leads already.
+    // The process of another group could lead next, but does not count, because it leads already.
     let two = host.start("two", &run("two", &LOOSE, &SINGLE, work));
     one.line("is on the same host and leads", 1);
     one.signal(Signal::USR1);
     one.line(&format!("one leads {election}/0 on until another one does"), 1);
     one.signal(Signal::TERM);
-    // By the first of them.
+    // The first signal decides the code.
     assert_eq!(one.ended(), Some(138), "{}", host.log("one"));
     assert!(host.log("one").contains(", it was stopped"), "{}", host.log("one"));
     two.line("works", 1);

@@ -1,4 +1,4 @@
-//! One role: it is led, handed on, and its CMD knows what it is told.
+//! A single role: its leader, its hand-over, and the variables of its CMD.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -6,13 +6,13 @@ use tenure_testkit::processes::wait::eventually as soon;
 
 use crate::{LOOSE, STRICT, run, shared_broker, words};
 
-/// Says what it was told, and goes on.
+/// Prints its variables, and keeps running.
 const WORK: &str = "echo \"told $TENURE_ELECTION $TENURE_ROLE fence <${TENURE_FENCE-none}>\"; \
                     exec sleep 600";
 
-/// CMD has a fence, which grows; askers hear who leads; the next one leads after a clean stop.
+/// CMD has a growing fence; askers hear of the leader; the next process leads after a clean stop.
 #[test]
-fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
+fn role_is_led_and_handed_on() {
     let (_broker, election, host) = shared_broker("billing");
     let first = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     let told = first.line(&format!("told {election}/0 0 fence <"), 1);
@@ -41,9 +41,9 @@ fn a_role_is_led_by_one_with_a_fence_and_handed_on() {
     assert_eq!(second.ended(), Some(143));
 }
 
-/// In at-least-one there is no fence, and that several may run is said first.
+/// In at-least-one CMD has no fence, and the runner first says that several may run.
 #[test]
-fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
+fn at_least_one_gives_no_fence() {
     let (_broker, election, host) = shared_broker("loose");
     let one = host.start("one", &run("one", &LOOSE, &["--partitions", "1", "--role", "7"], WORK));
     let said = format!("one campaigns for {election}/7, which several may lead at once with nele");
@@ -53,9 +53,9 @@ fn in_at_least_one_cmd_has_no_fence_and_that_is_said() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// With --on-exit restart it runs again, under the same leadership.
+/// With --on-exit restart CMD runs again, under the same leadership.
 #[test]
-fn cmd_that_ends_runs_again_where_that_is_asked_for() {
+fn ended_cmd_restarts_on_request() {
     let (_broker, election, host) = shared_broker("again");
     let more = ["--partitions", "1", "--on-exit", "restart"];
     let one =
@@ -64,7 +64,7 @@ fn cmd_that_ends_runs_again_where_that_is_asked_for() {
     let log = one.log();
     assert!(log.contains("it runs again in 1s"), "{log}");
     assert_eq!(log.matches(&format!("leads {election}/0")).count(), 1, "{log}");
-    // Of the elected line and of each CMD.
+    // Fences of the elected line and of each CMD.
     assert!(
         log.lines().filter(|line| line.starts_with("fence ")).all(|line| line == last),
         "{log}"
@@ -73,9 +73,9 @@ fn cmd_that_ends_runs_again_where_that_is_asked_for() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// A runner with one role gives that back, and stands for it again.
+/// A runner with one role gives it back, and campaigns for it again.
 #[test]
-fn the_only_role_is_resigned_and_stood_for_again() {
+fn only_role_resigns_and_campaigns_again() {
     let (_broker, election, host) = shared_broker("only");
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     let told = format!("told {election}/0 0");

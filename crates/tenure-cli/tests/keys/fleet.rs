@@ -1,4 +1,4 @@
-//! Three nodes and some runners, each with a key file of its own.
+//! Three nodes and some runners, each with its own key file.
 
 use std::fs::{self, Permissions};
 use std::ops::{Deref, DerefMut};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tenure_testkit::processes::{Cluster, eventually};
 
 pub(crate) const NODES: [&str; 3] = ["a", "b", "c"];
-/// It outlasts a machine that stands still for some seconds.
+/// A lease that survives a machine which stands still for some seconds.
 pub(crate) const LEASE: Duration = Duration::from_secs(12);
 
 pub(crate) struct Fleet(Cluster);
@@ -35,7 +35,7 @@ impl Fleet {
     }
 
     pub(crate) fn with_lease(lease: &str) -> Self {
-        // A member that says nothing for 10 s is silent: a busy one is not.
+        // Only a member without an answer for 10 s counts as silent, not a busy one.
         let settings = format!(
             "election = \"billing/x\"\nlease = \"{lease}\"\ngrace = \"500ms\"\n\
              round-trip = \"500ms\"\nrefresh = \"1s\""
@@ -43,17 +43,17 @@ impl Fleet {
         Self(Cluster::new(env!("CARGO_BIN_EXE_tenure"), NODES, &settings))
     }
 
-    /// A new key of the cluster, in a file.
+    /// Writes a new key of the cluster to a file.
     pub(crate) fn key(&self, file: &str) -> String {
         self.made(&["keys", "new"], file)
     }
 
-    /// That of the application `billing`, from the key in `from`.
+    /// Issues a key of the application `billing`, from the key in `from`.
     pub(crate) fn issue(&self, from: &str, file: &str) -> String {
         self.issue_for(from, &["--app", "billing"], file)
     }
 
-    /// That of another one, for the same elections.
+    /// Issues a key of another application, for the same elections.
     pub(crate) fn issue_for(&self, from: &str, app: &[&str], file: &str) -> String {
         let own = ["keys", "issue", "--key-file", from, "--elections", "billing/*"];
         self.made(&[&own, app].concat(), file)
@@ -65,12 +65,11 @@ impl Fleet {
         file.to_owned()
     }
 
-    /// The key file of a process.
     pub(crate) fn file(&self, process: &str) -> PathBuf {
         self.path(&format!("{process}.own.key"))
     }
 
-    /// Puts the keys of these files into `file`, all at once.
+    /// Puts the keys of these files into `file`, atomically.
     pub(crate) fn give(&self, file: &Path, keys: &[&str]) {
         if keys.is_empty() {
             return;
@@ -83,7 +82,7 @@ impl Fleet {
         fs::rename(&draft, file).unwrap();
     }
 
-    /// Gives these keys, if there are any, to a process before it starts, and says its key file.
+    /// Gives these keys, if any, to a process before its start, and returns its key file flag.
     fn key_file(&self, process: &str, keys: &[&str]) -> Vec<String> {
         let file = self.file(process);
         self.give(&file, keys);
@@ -113,12 +112,12 @@ impl Fleet {
         self.says(name, "granting");
     }
 
-    /// On what is in its directory.
+    /// Starts a node on its existing directory.
     pub(crate) fn start_node_again(&mut self, name: &str, key: &str) {
         self.grant(name, &[key], &[]);
     }
 
-    /// The same with these keys, if there are any, once it grants.
+    /// Restarts a node with these keys, if any, and waits until it grants.
     pub(crate) fn restart_node(&mut self, name: &str, keys: &[&str]) {
         self.kill(name);
         self.grant(name, keys, &[]);
@@ -139,21 +138,21 @@ impl Fleet {
         self.says(id, "runs as process");
     }
 
-    /// Behind one that leads, with these keys if there are any.
+    /// Starts a candidate behind the leader, with these keys, if any.
     pub(crate) fn start_waiting(&mut self, id: &str, keys: &[&str]) {
         self.work(id, keys, &[], &["sleep", "600"]);
         self.says(id, " waits: ");
     }
 
-    /// Its CMD ends when there is a file of this name, however it is asked to; the lease must be so
-    /// long that it may take a minute for that.
+    /// Starts a candidate whose CMD ignores SIGTERM and ends when the file `until` exists; the
+    /// lease must allow a minute for that.
     pub(crate) fn start_stubborn(&mut self, id: &str, key: &str, until: &str) {
         let cmd = format!("trap '' TERM; until [ -e {until} ]; do sleep 0.1; done");
         self.work(id, &[key], &["--grace", "60s"], &["sh", "-c", &cmd]);
         self.says(id, "runs as process");
     }
 
-    /// Waits until somebody is known to lead, by the key in `key`, and says who.
+    /// Waits until a leader is known, with the key in `key`, and returns it.
     pub(crate) fn leader(&self, key: &str) -> Value {
         eventually("a leader is known", || self.told(&["--key-file", key]))
     }
@@ -162,7 +161,7 @@ impl Fleet {
         eventually("a leader is known without a key", || self.told(&[]))
     }
 
-    /// Who leads, as far as one is told that has this key, if any.
+    /// The leader, as an asker with this key hears it, if any.
     pub(crate) fn told(&self, key: &[&str]) -> Option<Value> {
         self.0.leader(key)
     }
@@ -174,7 +173,7 @@ impl Fleet {
         eventually("the lease is renewed", || (until() != before).then_some(()));
     }
 
-    /// What a node says of its keys.
+    /// The status of a node's keys.
     pub(crate) fn keys(&self, node: &str) -> Value {
         let control = format!("{node}.sock");
         eventually(&format!("{node} says what keys it has"), || {

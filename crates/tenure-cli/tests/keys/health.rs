@@ -1,4 +1,4 @@
-//! How nodes do, asked of them from elsewhere.
+//! The state of nodes, asked from elsewhere.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn ask(fleet: &Fleet, key: &str, more: &[&str]) -> (Option<i32>, Value, String) 
 }
 
 #[test]
-fn nodes_say_from_elsewhere_how_they_do_and_who_is_silent_is_told() {
+fn remote_status_names_silent_nodes() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));

@@ -1,4 +1,4 @@
-//! Which elections there are, and who wants them, asked with keys.
+//! Lists of elections and candidates, asked with keys.
 
 use serde_json::Value;
 use tenure_testkit::processes::Answer;
@@ -6,20 +6,20 @@ use tenure_testkit::processes::Answer;
 use crate::fleet::{Fleet, NODES};
 use crate::{eventually, until};
 
-struct Asked {
+struct JsonAnswer {
     code: Option<i32>,
     told: Value,
     errors: String,
 }
 
-fn ask(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
+fn ask(fleet: &Fleet, command: &[&str], key: &str) -> JsonAnswer {
     let answer = fleet.ask(&[command, &["--key-file", key, "--json"]].concat());
     let told = serde_json::from_str(&answer.out).unwrap_or(Value::Null);
-    Asked { code: answer.code, told, errors: answer.err }
+    JsonAnswer { code: answer.code, told, errors: answer.err }
 }
 
-/// The same until a quorum answers.
-fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
+/// The answer of a quorum.
+fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> JsonAnswer {
     eventually("a quorum answers", || {
         let asked = ask(fleet, command, key);
         (asked.code != Some(4)).then_some(asked)
@@ -29,7 +29,7 @@ fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> Asked {
 const ELECTIONS: [&str; 1] = ["elections"];
 const CANDIDATES: [&str; 1] = ["candidates"];
 
-/// Three nodes, one that leads, and one that waits.
+/// Three nodes, a leader, and a waiting candidate.
 fn fleet() -> (Fleet, String, String) {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
@@ -46,7 +46,7 @@ fn fleet() -> (Fleet, String, String) {
 }
 
 #[test]
-fn a_key_lists_its_own_elections_and_who_waits() {
+fn key_lists_own_elections_and_candidates() {
     let (fleet, key, billing) = fleet();
     for key in [&key, &billing] {
         let asked = by_a_quorum(&fleet, &ELECTIONS, key);
@@ -64,7 +64,7 @@ fn a_key_lists_its_own_elections_and_who_waits() {
         assert_eq!(web["fence"], one["fence"]);
         assert_eq!((&other["id"], &other["state"]), (&"web-2".into(), &"waiting".into()));
     }
-    // It grows while the process says that it is still there.
+    // The span grows while the candidate repeats its request.
     let waits = || ask(&fleet, &CANDIDATES, &key).told["candidates"][1]["waits_ms"].as_u64();
     let before = eventually("for how long it has waited", waits);
     until("it has waited for longer", || waits() > Some(before + 4_000));
@@ -76,7 +76,7 @@ fn a_key_lists_its_own_elections_and_who_waits() {
 }
 
 #[test]
-fn what_fewer_than_a_quorum_say_is_marked() {
+fn answers_below_a_quorum_are_marked() {
     let (mut fleet, key, _) = fleet();
     fleet.kill("c");
     let asked = by_a_quorum(&fleet, &ELECTIONS, &key);
@@ -94,12 +94,15 @@ fn what_fewer_than_a_quorum_say_is_marked() {
         lines.starts_with("leader web, fence ") && lines.contains("web-2 waits for at least "),
         "{lines}"
     );
-    assert!(warning.contains("what only they know may be missing: c does not"), "{warning}");
+    assert!(
+        warning.contains("entries that only they know may be missing: c does not"),
+        "{warning}"
+    );
 
-    // Of an election that nobody wants nothing is said but that.
+    // An unwanted election gets only this line.
     let none = ["candidates", "--election", "billing/y"];
     let answer = answered(&none);
-    let said = "no member that answered names a holder of billing/y or anybody who waits for it\n";
+    let said = "no member that answered names a leader of billing/y or a waiting candidate\n";
     assert_eq!(answer.out, said);
     let asked = by_a_quorum(&fleet, &none, &key);
     assert!(asked.told["age_ms"].is_u64() && asked.told["candidates"] == Value::Array(vec![]));

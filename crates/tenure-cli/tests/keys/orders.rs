@@ -1,5 +1,5 @@
-//! Leaderships that are ended from elsewhere: with keys that allow it and with others, for one that
-//! is not there, and of one that is stepping down already.
+//! Orders over the network, with keys that allow them and keys that do not: for an absent
+//! candidate, and for a leader that is stepping down already.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ struct Answer {
     errors: String,
 }
 
-/// Over the network: there is no control socket at which anybody would be found.
+/// Runs over the network: no control socket is at this place.
 fn tell(fleet: &Fleet, command: &[&str], key: &str) -> Answer {
     let answer = fleet.ask(&[command, &["--remote", "--key-file", key, "--json"]].concat());
     let told = serde_json::from_str(&answer.out).unwrap_or(Value::Null);
     Answer { code: answer.code, told, errors: answer.err }
 }
 
-/// The same of what orders nothing, asked until a quorum is heard.
+/// Repeats a question until a quorum answers.
 fn told(fleet: &Fleet, command: &[&str], key: &str) -> Answer {
     eventually("a quorum answers", || {
         let answer = tell(fleet, command, key);
@@ -38,7 +38,7 @@ fn waits_everywhere(fleet: &Fleet, key: &str, id: &str) {
 }
 
 #[test]
-fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
+fn remote_leader_obeys_permitted_orders() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -53,7 +53,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     let refused = told(&fleet, &["resign"], &billing);
     assert_eq!(refused.code, Some(2), "{}", refused.errors);
     let fix = "--app billing --elections 'billing/*' --rights contend,ask,resign";
-    assert!(refused.errors.contains("and not that to resign"), "{}", refused.errors);
+    assert!(refused.errors.contains("and not the right to resign"), "{}", refused.errors);
     assert!(refused.errors.contains(fix), "{}", refused.errors);
 
     let nobody = told(&fleet, &["transfer", "--to", "web-9"], &operator);
@@ -75,7 +75,7 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     assert!(said.contains("hand the leadership with fence"), "{said}");
     assert!(said.contains("CMD ended"), "it is stopped first: {said}");
 
-    // With the key of the cluster as well. Whoever wins may be the same one again.
+    // The key of the cluster works as well. The next leader may be the same candidate.
     waits_everywhere(&fleet, &key, "web");
     let resigned = tell(&fleet, &["resign"], &key);
     assert_eq!(resigned.code, Some(0), "{}{}", resigned.told, resigned.errors);
@@ -84,9 +84,9 @@ fn a_leader_elsewhere_hands_over_and_resigns_for_who_may_say_so() {
     assert!(fleet.runs("web") && fleet.runs("web-2"), "both campaign again");
 }
 
-/// The second of two comes while CMD is being stopped by the first.
+/// The second order comes while the first is stopping CMD.
 #[test]
-fn an_order_that_is_refused_is_told_by_the_runner_with_who_gave_it_and_why() {
+fn runner_reports_refused_order() {
     let mut fleet = Fleet::with_lease("120s");
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));

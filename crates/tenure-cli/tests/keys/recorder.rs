@@ -1,4 +1,4 @@
-//! A transport that keeps what passes.
+//! A transport that keeps all datagrams.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,10 +7,10 @@ use std::task::{Context, Poll};
 
 use tenure_nerio::transport::{Transport, Udp};
 
-/// Datagrams with where they went.
+/// Datagrams with their destinations.
 pub(crate) type Records = Arc<Mutex<Vec<(SocketAddr, Vec<u8>)>>>;
 
-/// More would be of no use.
+/// Enough datagrams for the tests.
 const KEPT: usize = 5_000;
 
 pub(crate) struct Recorder {

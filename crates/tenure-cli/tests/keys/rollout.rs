@@ -1,18 +1,18 @@
-//! A cluster that has no keys is given some, one process after the other, and goes on.
+//! A running cluster without keys gets some, one process after the other.
 
 use std::fs;
 
 use crate::fleet::{Fleet, NODES};
 use crate::until;
 
-/// A line of its own, to be put behind a key.
+/// The file with the line `accept-unsealed`, to be appended to a key.
 const OPEN: &str = "open";
 
 fn fence(led: &serde_json::Value) -> u64 {
     led["fence"].as_u64().unwrap()
 }
 
-/// Nothing is wrong with anybody else.
+/// Whether the status warns only that the node admits strangers.
 fn says_only_that_it_is_open(fleet: &Fleet) -> bool {
     let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();
     let open = warned.starts_with("the key file says accept-unsealed: ");
@@ -20,7 +20,7 @@ fn says_only_that_it_is_open(fleet: &Fleet) -> bool {
 }
 
 #[test]
-fn keys_are_given_to_a_cluster_that_goes_on() {
+fn running_cluster_gets_keys() {
     let mut fleet = Fleet::new();
     fs::write(fleet.path(OPEN), "accept-unsealed\n").unwrap();
     let key = fleet.key("prod.key");
@@ -31,8 +31,8 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
 
     for (nth, node) in NODES.iter().enumerate() {
         fleet.restart_node(node, &[&key, OPEN]);
-        assert!(fleet.log(node).contains("whoever reaches this process can speak as anybody"));
-        // By nodes with keys and without.
+        assert!(fleet.log(node).contains("everyone who reaches this process can speak as anybody"));
+        // Nodes with and without keys renew the lease.
         fleet.await_renewal("web");
         assert_eq!(fence(&fleet.leader_unsealed()), first, "{nth} have keys");
     }
@@ -45,14 +45,14 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
     let advice = status["advice"].as_str().unwrap();
     assert!(advice.contains("keep accept-unsealed until all have keys"), "{advice}");
 
-    // Too early: who has no key is named, and heard again when the line is back.
+    // A step too early: the process without a key is named, and heard again when the line is back.
     fleet.give(&fleet.file("a"), &[&key]);
     until("a says whom it refuses", || {
         let status = fleet.keys("a");
         let named = |one: &serde_json::Value| one["name"] == "web";
         status["accepts_unsealed"] == false
             && status["unsealed"].as_array().unwrap().iter().any(named)
-            && status["advice"].as_str().unwrap().contains("is refused, and ")
+            && status["advice"].as_str().unwrap().contains("are refused, and ")
     });
     until("its status does, too", || {
         let warned = fleet.status("a")["warning"].as_str().unwrap_or_default().to_owned();
@@ -89,9 +89,9 @@ fn keys_are_given_to_a_cluster_that_goes_on() {
     assert_eq!((&led["id"], fence(&led)), (&"new".into(), second));
 }
 
-/// Where it could not have been started without keys, a key file does not let strangers in.
+/// A process that needs keys outside loopback does not admit strangers because of its key file.
 #[test]
-fn a_process_outside_loopback_is_opened_to_strangers_by_a_flag_alone() {
+fn only_a_flag_admits_strangers() {
     let fleet = Fleet::new();
     fs::write(fleet.path(OPEN), "accept-unsealed\n").unwrap();
     let key = fleet.key("prod.key");

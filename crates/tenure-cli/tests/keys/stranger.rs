@@ -1,4 +1,4 @@
-//! One who hears everything, has no key, and sends as much as it can.
+//! A stranger that hears everything, has no key, and sends as much as it can.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +19,12 @@ use crate::fleet::{Fleet, LEASE, NODES};
 use crate::recorder::{Recorder, Records};
 use crate::until;
 
-/// So many of each kind must have come to each node before the flood ends.
+/// The number of datagrams of each kind that must reach each node before the flood ends.
 const EACH: u64 = 1_000;
 const KINDS: [&str; 4] = ["forged", "replayed", "cut", "unsealed"];
 /// The kind of a datagram that shows a key first.
 const HELLO: u8 = 6;
-/// So many at a time, which every socket has room for.
+/// Datagrams in a burst, which every socket has room for.
 const PORTION: usize = 40;
 const PAUSE: Duration = Duration::from_millis(2);
 /// Campaigns in the quiet and in the flood, in turn, in the soak.
@@ -32,7 +32,7 @@ const ROUNDS: usize = 20;
 const CAMPAIGNS: usize = 10;
 
 #[test]
-fn a_stranger_changes_nothing_and_learns_nothing() {
+fn stranger_changes_and_learns_nothing() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -81,7 +81,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
         flooded.len()
     );
     assert!(ratio <= 2.0 || !is_soak(), "a campaign takes {ratio:.2} times as long in the flood");
-    // A hello on its way to one node is news to another, and answered once, with fewer bytes.
+    // A hello for one node is new to another, which answers it once, with fewer bytes.
     println!("{heard:?}");
     let hellos = samples.iter().filter(|(_, bytes)| bytes[4] == HELLO).count();
     assert!(heard.answers <= hellos * hosts.len(), "{hellos} hellos: {heard:?}");
@@ -92,7 +92,7 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
         assert!(fleet.runs(node));
         let said = fleet.log(node);
         let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count() as u64;
-        // The flood takes as long as nodes need for it.
+        // The flood lasts as long as the nodes need for it.
         let dropped = dropped(&fleet, node).iter().sum::<u64>();
         let few = 1..=dropped / 50;
         assert!(few.contains(&warnings), "{node} has warned {warnings} times of {dropped}");
@@ -101,13 +101,13 @@ fn a_stranger_changes_nothing_and_learns_nothing() {
     assert!(peers < 20, "{peers} have shown a key to a");
 }
 
-/// How many this node has dropped for each reason that there is.
+/// The number of dropped datagrams of this node, by reason.
 fn dropped(fleet: &Fleet, node: &str) -> [u64; 4] {
     let dropped = &fleet.status(node)["dropped"];
     ["forged", "replayed", "size", "unsealed"].map(|reason| dropped[reason].as_u64().unwrap_or(0))
 }
 
-/// Ends the flood, also where the test fails.
+/// Ends the flood, also when the test fails.
 struct EndsFlood<'a>(&'a AtomicBool);
 
 impl Drop for EndsFlood<'_> {
@@ -120,7 +120,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// A candidate of this process, of whose datagrams the stranger hears every one.
+/// A candidate in this process, whose datagrams the stranger hears.
 fn candidate(fleet: &Fleet, key: &str) -> (Node, Records) {
     let members = fleet.addresses().iter();
     let members = members.map(|(name, address)| Member::at(name.parse().unwrap(), *address));
@@ -133,7 +133,7 @@ fn candidate(fleet: &Fleet, key: &str) -> (Node, Records) {
     (node.start_on(recorder).unwrap(), records)
 }
 
-/// How long it takes to win an election that nobody else wants.
+/// The time to win an uncontested election.
 fn campaign(runtime: &Runtime, election: &Election<AtMostOne>) -> Duration {
     let began = clock::now();
     runtime.block_on(async {
@@ -150,7 +150,7 @@ fn median(samples: &mut [Duration]) -> Duration {
     samples[samples.len() / 2]
 }
 
-/// What was heard, with where it went: of each kind of datagram some.
+/// Some recorded datagrams of each kind, with their destinations.
 fn samples(records: &Records) -> Vec<(SocketAddr, Vec<u8>)> {
     let samples = records.lock().unwrap().clone();
     assert!(samples.iter().all(|(_, bytes)| (5..=7).contains(&bytes[4])), "all are sealed");
@@ -159,26 +159,24 @@ fn samples(records: &Records) -> Vec<(SocketAddr, Vec<u8>)> {
     samples
 }
 
-/// What came back from a flood.
 #[derive(Default, Debug)]
-struct Heard {
+struct FloodAnswers {
     answers: usize,
-    /// Of these answers.
     bytes: usize,
-    /// Bytes that were sent.
+    /// Bytes of the flood.
     asked: usize,
 }
 
-/// Sends something of each kind to each host, again and again until it is `over`.
+/// Sends datagrams of each kind to each host, until it is `over`.
 fn flood(
     hosts: &[SocketAddr],
     samples: &[(SocketAddr, Vec<u8>)],
     (paused, over): (&AtomicBool, &AtomicBool),
-) -> Heard {
+) -> FloodAnswers {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_nonblocking(true).unwrap();
-    let (mut rng, mut heard, mut buffer) = (Rng::new(17), Heard::default(), [0; 2_000]);
-    let mut hear = |heard: &mut Heard| {
+    let (mut rng, mut heard, mut buffer) = (Rng::new(17), FloodAnswers::default(), [0; 2_000]);
+    let mut hear = |heard: &mut FloodAnswers| {
         while let Ok((length, _)) = socket.recv_from(&mut buffer) {
             heard.answers += 1;
             heard.bytes += length;
@@ -192,7 +190,7 @@ fn flood(
             }
         }
         hear(&mut heard);
-        // As fast as all can read, so that nothing else is lost.
+        // Sends as fast as all hosts can read, so that no other datagram is lost.
         let unread = |socket: &UdpSocketState| socket.unread > 0 && hosts.contains(&socket.address);
         let waits = || udp_sockets().iter().any(unread) || paused.load(Ordering::Relaxed);
         while waits() && !over.load(Ordering::Relaxed) {
@@ -204,7 +202,7 @@ fn flood(
     heard
 }
 
-/// Something of this kind, out of what was heard on its way to `host` if there is any.
+/// A datagram of this kind, made from a recorded datagram for `host` if there is one.
 fn spoiled(
     rng: &mut Rng,
     samples: &[(SocketAddr, Vec<u8>)],
@@ -222,7 +220,7 @@ fn spoiled(
         "forged" => {
             let bits = rng.within(1..4);
             for _ in 0..bits {
-                // Behind the version, so that it says what it said it is.
+                // The change comes after the version and the kind.
                 let at = 5 + rng.index(packet.len() - 5);
                 packet[at] ^= 1 << rng.within(0..8);
             }

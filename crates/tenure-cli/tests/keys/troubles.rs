@@ -1,4 +1,4 @@
-//! What is wrong with keys is told, and is in the status for as long as it is.
+//! Troubles with keys are reported, and stay in the status as long as they last.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ fn warned(fleet: &Fleet, process: &str) -> String {
 }
 
 #[test]
-fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended() {
+fn status_shows_unusable_key_file() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -23,12 +23,12 @@ fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended()
         let told = "has changed, and line 1 is no key: a key is what tenure keys new";
         fs::write(&file, "hello\n").unwrap();
         until("it is in the status", || warned(&fleet, process).contains(told));
-        assert!(warned(&fleet, process).contains("Put it right, and it is read again"));
+        assert!(warned(&fleet, process).contains("Correct the file, and it is read again"));
         fs::remove_file(&file).unwrap();
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
         until("it is mended", || warned(&fleet, process).is_empty());
-        // What is mended by its mode alone does not change the file.
+        // A remedy by the mode alone does not change the file.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
         until("others can read it", || warned(&fleet, process).contains("its mode is 606"));
@@ -39,12 +39,12 @@ fn a_key_file_that_cannot_be_used_any_more_is_in_the_status_until_it_is_mended()
 }
 
 #[test]
-fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
+fn status_shows_peer_with_wrong_key() {
     let mut fleet = Fleet::new();
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     fleet.start_node("a", &key);
     fleet.start_node("b", &key);
-    // Without memory it asks the others.
+    // A node without memory asks the others.
     fleet.start_node_again("c", &other);
     let told = |fleet: &Fleet| warned(fleet, "a").contains("c at 127.0.0.1:");
     until("a says who has another key", || told(&fleet));
@@ -58,27 +58,28 @@ fn a_peer_with_another_key_is_in_the_status_until_it_has_the_right_one() {
     until("c has the right one", || !told(&fleet));
 }
 
-/// To it they are silent, and only they know why.
+/// The nodes look silent to the runner, and only they know the reason.
 #[test]
-fn a_runner_whose_key_no_node_accepts_is_told_where_to_look() {
+fn unaccepted_key_points_to_node_logs() {
     let mut fleet = Fleet::new();
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
-    let told = "web waits: no quorum: nothing heard of a, b, c; a node answers nobody whose key it \
-                does not accept, and none if it has no key: its log says who has another one";
+    let told = "web waits: no quorum: nothing heard of a, b, c; a node does not answer a \
+                process whose key it does not accept, and without a key of its own it accepts \
+                none: its log names processes with another key";
     until("it says what may be behind it", || fleet.log("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
-    // What an operator asks of its own machine.
+    // An operator asks the process on the own machine.
     let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }
 
-/// Each of the two is there, and neither is who is meant.
+/// Both processes run, and neither is the member meant.
 #[test]
-fn members_that_were_exchanged_are_told_by_both_sides() {
+fn both_sides_report_exchanged_members() {
     let mut fleet = Fleet::new();
     let key = fleet.key("prod.key");
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
@@ -111,7 +112,7 @@ fn members_that_were_exchanged_are_told_by_both_sides() {
 
 /// The keys of nodes are exchanged first, then those of applications, one process after the other.
 #[test]
-fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
+fn leader_is_verified_during_key_exchange() {
     let mut fleet = Fleet::new();
     let (old, new) = (fleet.key("old.key"), fleet.key("new.key"));
     NODES.iter().for_each(|node| fleet.start_node(node, &old));
@@ -137,6 +138,6 @@ fn a_leader_is_verified_while_keys_are_exchanged_where_it_accepts_both() {
     until("and with the old one", || verify(&fleet, &of_old).0 == Some(0));
     until("it is told what to do", || {
         let (code, said) = verify(&fleet, &old);
-        code == Some(69) && said.contains("of an application, use one of that")
+        code == Some(69) && said.contains("of an application, use a key of that")
     });
 }

@@ -1,7 +1,7 @@
 //! The rounds of faults on hosts with names and keys, whose addresses change.
 
 use tenure_testkit::processes::nerio::Nerio;
-use tenure_testkit::processes::{Fleet, Named, rounds};
+use tenure_testkit::processes::{Fleet, NamedHosts, rounds};
 
 tenure_testkit::tests!(two_commands_never_run_at_once);
 
@@ -10,6 +10,6 @@ const LONG_ROUNDS: usize = 200;
 fn two_commands_never_run_at_once() {
     let command = "TESTS_SEED={} cargo test -p tenure-cli --test names_long -- faults";
     rounds::play(LONG_ROUNDS, command, |_| {
-        Fleet::start(crate::TENURE, Nerio::new(Named::create(crate::TENURE), rounds::timing()))
+        Fleet::start(crate::TENURE, Nerio::new(NamedHosts::create(crate::TENURE), rounds::timing()))
     });
 }

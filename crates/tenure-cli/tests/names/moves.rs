@@ -1,4 +1,4 @@
-//! Addresses that change, names that do not resolve, and names that lead to the wrong place.
+//! Moving addresses, names that do not resolve, and names of the wrong place.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use tenure_testkit::processes::{Host, Network, eventually};
 use crate::stage::Stage;
 
 tenure_testkit::tests!(
-    a_member_that_moves_is_found_again,
-    a_name_that_does_not_resolve_at_first_is_no_error,
-    two_members_at_one_address_are_told,
-    a_member_that_is_two_processes_is_told,
-    an_order_does_not_outlast_its_time_where_a_name_server_is_silent,
+    moved_member_is_found_again,
+    a_late_name_is_no_error,
+    a_shared_address_is_reported,
+    duplicate_member_is_reported,
+    silent_name_server_delays_no_order,
 );
 
-/// Finding a member that moved takes up to five seconds of it, and more where a disk is busy.
+/// A lease that leaves five seconds to find a moved member, and more where a disk is busy.
 const LEASE: Duration = Duration::from_secs(10);
 
 fn leads(stage: &Stage) -> String {
@@ -25,9 +25,8 @@ fn leads(stage: &Stage) -> String {
     })
 }
 
-/// Two of three are left, so nobody leads on without the one that moves; and the leader does not
-/// even lose its lease.
-fn a_member_that_moves_is_found_again() {
+/// Two of three members are left, so the leader needs the moved one; the leader keeps its lease.
+fn moved_member_is_found_again() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     let nodes = [a, b, c].map(|host| stage.node(host));
@@ -51,12 +50,12 @@ fn a_member_that_moves_is_found_again() {
     assert!(leads(&stage).contains("fence 1,"), "{}", runner.log());
 }
 
-/// How addresses of a host begin in what is said of it.
+/// The begin of a host's address in messages.
 fn first(stage: &Stage, host: Host) -> String {
     stage.hosts.member(host).to_string()
 }
 
-fn a_name_that_does_not_resolve_at_first_is_no_error() {
+fn a_late_name_is_no_error() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     stage.hosts.pretend(b, &[]);
@@ -76,11 +75,11 @@ fn a_name_that_does_not_resolve_at_first_is_no_error() {
     stage.hosts.register(b);
     assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
     eventually("it is in the status no more", || (!status().contains(said)).then_some(()));
-    // One that nobody has started yet hinders nobody.
+    // A member that was never started hinders no other.
     assert!(!stage.machine.log(c.name()).contains("node c"));
 }
 
-fn two_members_at_one_address_are_told() {
+fn a_shared_address_is_reported() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     stage.hosts.pretend(b, &stage.hosts.addresses(a));
@@ -88,14 +87,14 @@ fn two_members_at_one_address_are_told() {
     let runner = stage.runner(Host::runner(0));
     let said = runner.line("a and b are both at ", 1);
     assert!(said.contains("Correct members, or the DNS records"), "{said}");
-    // What is for b is nothing to a, so two of three are heard.
+    // Datagrams for b mean nothing to a, so two of three are heard.
     assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
     let members = stage.ask(&["members"]);
     assert!(members.out.contains("b at b.tenure.test:7100 does not answer"), "{members:?}");
 }
 
-/// As where a name of a service is given, and not that of a pod.
-fn a_member_that_is_two_processes_is_told() {
+/// The name of a service leads to two pods.
+fn duplicate_member_is_reported() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     let other = Host::runner(1);
@@ -115,8 +114,8 @@ fn a_member_that_is_two_processes_is_told() {
     assert!(said.contains("two leaders are possible"), "{said}");
 }
 
-/// A quorum answers, and is enough; without one a look at the members takes longer than there is.
-fn an_order_does_not_outlast_its_time_where_a_name_server_is_silent() {
+/// A quorum's answers are enough; without one a survey takes longer than the limit.
+fn silent_name_server_delays_no_order() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
     let _nodes = [a, b, c].map(|host| stage.node(host));

@@ -1,13 +1,13 @@
-//! What a new user does on three hosts, and reads: docs/operations.md shows it.
+//! The first steps of a user on three hosts, as docs/operations.md shows them.
 
 use tenure_testkit::processes::{Host, eventually};
 
 use crate::stage::Stage;
 
-tenure_testkit::tests!(three_hosts_elect_a_leader_by_their_names);
+tenure_testkit::tests!(named_hosts_elect_a_leader);
 
 /// The same command on each of three hosts, but for its name.
-fn three_hosts_elect_a_leader_by_their_names() {
+fn named_hosts_elect_a_leader() {
     let stage = Stage::new();
     let run = |host: Host| {
         let state = stage.machine.path(&format!("state-{host}")).display().to_string();

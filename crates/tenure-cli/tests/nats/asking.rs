@@ -1,4 +1,4 @@
-//! What one is told that asks who leads, where that is not plain.
+//! Questions for a leader that have no plain answer.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -8,10 +8,10 @@ use tenure_testkit::processes::eventually;
 
 use crate::{LEASE, candidate, machine, words};
 
-/// One that asks with other times than those that take part is told so, with what to give; it
-/// neither hears that nobody leads nor of a bug.
+/// An asker with other times than the candidates gets an error with the right ones, and neither a
+/// vacancy nor a bug.
 #[test]
-fn who_asks_with_other_times_is_told() {
+fn asker_with_other_times_is_refused() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -33,16 +33,16 @@ fn who_asks_with_other_times_is_told() {
         assert_eq!(code, Some(6), "{command} {more:?}: {out}{err}");
         assert!(err.contains("one takes part in cluster tenure and goes by"), "{err}");
         assert!(err.contains(&format!("fix: give the same, {fix}")), "{err}");
-        // An observer may say that it does not know before it hears of other times.
+        // An observer may report an unknown leader before it hears of other times.
         let is_known = |line: &str| !line.starts_with("unknown: ");
         assert!(!out.lines().any(is_known), "{command} {more:?}: {out}");
     }
 }
 
-/// While the lease of a leader may run that was stopped nobody says that the seat is vacant: the
-/// others know of it.
+/// While a stopped leader's lease may run, nobody reports a vacancy, because the others know of the
+/// lease.
 #[test]
-fn a_leader_that_is_stopped_is_told_of_by_the_others() {
+fn peers_report_stopped_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -60,15 +60,15 @@ fn a_leader_that_is_stopped_is_told_of_by_the_others() {
     leader.signal(Signal::CONT);
 }
 
-/// The same with nobody else: it is unknown until every lease is over, and vacant then.
+/// Without other candidates the leader is unknown until every lease is over, and vacant then.
 #[test]
-fn a_leader_that_is_stopped_and_alone_is_unknown_until_its_lease_is_over() {
+fn lone_stopped_leader_stays_unknown() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
     leader.line("fence <none>", 1);
     leader.signal(Signal::STOP);
-    // Until its first round is over it says nothing, and the lease is not over before 20 s.
+    // No answer comes before the first round is over, and the lease is not over before 20 s.
     let soon = host.ask(&words("leader", &["--wait", "10s", "--json"]));
     assert_eq!(soon.code, Some(4), "{}{}", soon.out, soon.err);
     let view: Value = serde_json::from_str(&soon.out).unwrap();
@@ -84,10 +84,10 @@ fn a_leader_that_is_stopped_and_alone_is_unknown_until_its_lease_is_over() {
     leader.signal(Signal::KILL);
 }
 
-/// An observer begins with the leader, not with not knowing: its first round has an answer, unless
-/// one of both stands still for that long.
+/// An observer first prints the leader: its first round has an answer, unless a process stands
+/// still for that long.
 #[test]
-fn an_observer_begins_with_who_leads() {
+fn observer_begins_with_the_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));

@@ -7,16 +7,14 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
 };
 
-/// One who signs.
 pub(crate) struct Authority {
     folder: PathBuf,
-    /// Its own certificate.
     pub(crate) file: PathBuf,
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// Everything goes into this folder, which is there.
+    /// An authority that writes into this existing folder.
     pub(crate) fn new(folder: &Path) -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -27,7 +25,7 @@ impl Authority {
         Self { folder: folder.into(), file, issuer }
     }
 
-    /// A certificate for this address, for either side, and its key.
+    /// Signs a certificate for this address, for either side, with its key.
     pub(crate) fn sign(&self, name: &str, host: &str) -> (PathBuf, PathBuf) {
         let mut params = CertificateParams::new([host.to_owned()]).unwrap();
         params.extended_key_usages =

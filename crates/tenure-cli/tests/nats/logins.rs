@@ -1,5 +1,5 @@
-//! Elections on servers that want to know who comes: by each kind of login, over TLS, and where a
-//! server is about to end.
+//! Elections on servers that require a login, of each kind, over TLS, and on a server that is about
+//! to end.
 
 use std::fs;
 use std::thread::sleep;
@@ -14,7 +14,7 @@ use crate::{LEASE, candidate, machine, words};
 
 tenure_services::on_each_version!(by_password, by_token, by_seed, by_credentials, over_tls);
 
-/// One leads, CMD runs, and an asker with the same settings hears of it.
+/// A candidate leads, CMD runs, and an asker with the same settings names the leader.
 fn elects(host: &Machine) {
     let leader = host.start("leader", &candidate("one", "1"));
     leader.line("one leads billing", 1);
@@ -25,7 +25,7 @@ fn elects(host: &Machine) {
     assert_eq!(leader.ended(), Some(143));
 }
 
-/// Neither one that asks nor a candidate is let in, and it is told why.
+/// An asker and a candidate are refused, with this reason.
 fn refused(host: &Machine, why: &str) {
     for (command, more) in [("leader", &[][..]), ("run", &["--grace=300ms", "--", "true"][..])] {
         let answer = host.ask(&words(command, more));
@@ -46,7 +46,7 @@ fn by_password(version: Version) {
     elects(&host);
 }
 
-/// A token in a file and in a variable. A process that logs in otherwise hears what is asked for.
+/// A token in a file and in a variable. Another kind of login gets an error with the right kind.
 fn by_token(version: Version) {
     let settings = "authorization { token: secret }";
     let cluster = ClusterConfig::new(version, 1).settings(settings).start().unwrap();
@@ -112,7 +112,7 @@ fn by_credentials(version: Version) {
     elects(&host);
 }
 
-/// What `issuer` says of `subject`, signed.
+/// A signed statement of `issuer` about `subject`.
 fn token(issuer: &KeyPair, subject: &str, said: &str) -> String {
     let header = base64(br#"{"typ":"JWT","alg":"ed25519-nkey"}"#);
     let who = format!(r#""iss":"{}","sub":"{subject}","name":"t""#, issuer.public_key());
@@ -122,7 +122,7 @@ fn token(issuer: &KeyPair, subject: &str, said: &str) -> String {
     format!("{text}.{signature}")
 }
 
-/// For URLs, without padding.
+/// Encoded for URLs, without padding.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let three = |three: &[u8]| {
@@ -134,7 +134,7 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(three).collect()
 }
 
-/// The certificate of the server, and that of clients, who have to show one.
+/// Certificates of the server and of clients, both required.
 fn over_tls(version: Version) {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new(folder.path());
@@ -152,9 +152,9 @@ fn over_tls(version: Version) {
     elects(&host.with("TENURE_KEY", key.to_str().unwrap()));
 }
 
-/// A server that says that it is about to end is left for the next one, and the leader leads on.
+/// Clients leave a server that announces its end, and the leader leads on.
 #[test]
-fn a_lame_duck_is_left_and_the_leader_leads_on() {
+fn leader_survives_lame_duck_server() {
     let cluster = Cluster::start(Version::Newest, 2).unwrap();
     let host = machine(&cluster);
     let leader = host.start("leader", &candidate("one", "1"));
@@ -165,7 +165,7 @@ fn a_lame_duck_is_left_and_the_leader_leads_on() {
     for runner in [&leader, &next] {
         runner.line("is about to end: going to the next one", 1);
     }
-    // A lease that was not renewed is over by then.
+    // An unrenewed lease is over by then.
     sleep(LEASE);
     let answer = host.ask(&words("leader", &["--json"]));
     assert!(answer.out.contains(r#""value":"one""#), "{}{}", answer.out, answer.err);
@@ -173,11 +173,11 @@ fn a_lame_duck_is_left_and_the_leader_leads_on() {
     assert!(!next.log().contains("leads billing"), "{}", next.log());
 }
 
-/// The password is changed on the server while one leads and another waits: neither ends, both say
-/// why, and the new password in the file is enough, also where that is empty first. What the client
-/// library logs of it is not for operators.
+/// The password changes on the server while one candidate leads and another waits: both report why,
+/// neither ends, and the new password in the file is enough, even if the file is empty first. Log
+/// lines of the client library are hidden from operators.
 #[test]
-fn a_login_that_is_refused_later_ends_nobody() {
+fn late_login_refusal_ends_no_process() {
     let users = "authorization { users: [ { user: ann, password: secret } ] }";
     let cluster = ClusterConfig::new(Version::Newest, 1).settings(users).start().unwrap();
     let file = cluster.folder().join("password");
@@ -194,15 +194,15 @@ fn a_login_that_is_refused_later_ends_nobody() {
         runner.line("the password file is read again at each attempt", 1);
         runner.line("the server refuses this login", 1);
     }
-    // The lease is over: both wait.
+    // The lease is over: both candidates wait.
     leader.line("CMD ended", 1);
-    // As whoever writes it anew may leave it for a moment.
+    // Editors may leave the file empty for a moment.
     fs::write(&file, "").unwrap();
     for runner in [&leader, &next] {
         runner.line("password is empty", 1);
     }
     fs::write(&file, "changed\n").unwrap();
-    // Which of the two has listened first leads, and the lower rank after it.
+    // The candidate that listened first leads, and the lower rank after it.
     leader.line("one leads billing", 2);
     for runner in [leader, next] {
         let log = runner.log();
@@ -213,9 +213,9 @@ fn a_login_that_is_refused_later_ends_nobody() {
     }
 }
 
-/// One side speaks TLS and the other does not: which scheme is right is said first.
+/// A side speaks TLS and the other does not: the error names the right scheme first.
 #[test]
-fn the_wrong_scheme_is_named() {
+fn wrong_scheme_is_named() {
     let plain = Cluster::start(Version::Newest, 1).unwrap();
     let url = plain.server(0).url().replace("nats://", "tls://");
     let told = machine(&plain).with("TENURE_SERVERS", &url).ask(&words("leader", &[]));

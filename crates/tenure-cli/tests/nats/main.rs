@@ -15,13 +15,13 @@ use tenure_services::nats::{Cluster, ClusterConfig, Version};
 use tenure_testkit::processes::Machine;
 use tenure_testkit::processes::wait::eventually as soon;
 
-/// What all of these have in common: rounds of 1 s, and a lease that outlasts a machine that stands
-/// still for some seconds.
+/// Common settings: rounds of 1 s, and a lease that outlasts a machine which stands still for some
+/// seconds.
 const TIMES: [&str; 6] = ["--heartbeat", "1s", "--lease", "20s", "--max-clock-skew", "100ms"];
 
 const LEASE: Duration = Duration::from_secs(20);
 
-/// Says whether it was given a fence, and goes on.
+/// Prints its fence, if any, and keeps running.
 const WORK: &str = "echo \"fence <${TENURE_FENCE-none}>\"; exec sleep 600";
 
 fn machine(cluster: &Cluster) -> Machine {
@@ -38,11 +38,11 @@ fn candidate<'a>(id: &'a str, rank: &'a str) -> Vec<&'a str> {
     [words("run", &own), vec!["--", "sh", "-c", WORK]].concat()
 }
 
-tenure_services::on_each_version!(the_lower_rank_leads_and_the_next_one_follows);
+tenure_services::on_each_version!(lowest_rank_leads_and_hands_over);
 
-/// Askers hear who leads; CMD has no fence, and is told that several may run; a clean stop hands
-/// over.
-fn the_lower_rank_leads_and_the_next_one_follows(version: Version) {
+/// Askers hear of the leader; CMD has no fence, and the runner says that several may run; a clean
+/// stop hands over.
+fn lowest_rank_leads_and_hands_over(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let host = machine(&cluster);
     let vacant = host.ask(&words("leader", &[]));
@@ -74,9 +74,9 @@ fn the_lower_rank_leads_and_the_next_one_follows(version: Version) {
     observer.line("vacant", 2);
 }
 
-/// Who may only ask is told who leads, and is refused as a candidate.
+/// A user with the right to ask gets the leader, and is refused as a candidate.
 #[test]
-fn who_may_not_take_part_is_told() {
+fn missing_permission_is_reported() {
     let users = r#"authorization { users: [
         { user: asker, password: secret, permissions: {
             publish: ["tenure.tenure.ask"], subscribe: ["tenure.tenure.*"] } } ] }"#;
@@ -89,16 +89,16 @@ fn who_may_not_take_part_is_told() {
     assert!(denied.err.contains("Permissions Violation for Publish"), "{}", denied.err);
 }
 
-/// Where nothing comes back nobody can say who leads.
+/// Without an answer the leader is unknown.
 #[test]
-fn without_a_server_it_is_not_known() {
+fn leader_is_unknown_without_server() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     cluster.server(0).kill().unwrap();
     let unknown = host.ask(&words("leader", &[]));
     assert_eq!(unknown.code, Some(4), "{}{}", unknown.out, unknown.err);
     assert!(unknown.err.contains("cannot be used"), "{}", unknown.err);
-    // The system accepts connections, and nobody answers.
+    // The system accepts connections, and no process answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("nats://{}", silent.local_addr().unwrap());
     let unknown = host.ask(&words("leader", &["--servers", &url, "--wait", "1s"]));

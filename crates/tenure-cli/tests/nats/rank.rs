@@ -1,14 +1,14 @@
-//! Which candidate leads: that is said as it starts, and where it gives way.
+//! The rank that decides who leads, reported at the start and at the end of a leadership.
 
 use serde_json::Value;
 use tenure_services::nats::{Cluster, Version};
 
 use crate::{candidate, machine, words};
 
-/// The rank is in the first line and in the status, drawn or not, and who resigns is told that the
-/// lowest leads next.
+/// The rank is in the first line and in the status, drawn or not, and a resigning candidate says
+/// that the lowest leads next.
 #[test]
-fn the_rank_is_told() {
+fn rank_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster).with("TENURE_CLUSTER", "ranks");
     let socket = host.path("one.sock");
@@ -32,9 +32,10 @@ fn the_rank_is_told() {
     one.line("one leads billing", 2);
 }
 
-/// Of two that have the same rank both are told so, and one that gives way says to whom.
+/// Both of two candidates with the same rank warn of it, and a candidate that gives way names the
+/// other.
 #[test]
-fn the_same_rank_and_a_lower_one_are_told() {
+fn equal_and_lower_ranks_are_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     let host = machine(&cluster);
     let pair =

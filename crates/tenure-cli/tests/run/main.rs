@@ -1,5 +1,5 @@
-//! One grantor and its candidates: `tenure run` that is asked to end while it gives its leadership
-//! up, and what a service manager is told.
+//! A grantor and its candidates: a `tenure run` that must end while it gives up its leadership, and
+//! messages to a service manager.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -17,21 +17,20 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use tenure::clock;
-use tenure_testkit::processes::{Cluster, Hanging, HangingLibrary, Running, wait};
+use tenure_testkit::processes::{Cluster, Hanging, HangingLibrary, RunningCommand, wait};
 
 use service_manager::Manager;
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// What the candidates run: it notes that it runs and that it was asked to end, and ends when it
-/// is let go.
+/// The candidates' CMD notes its start and its SIGTERM, and ends when a file lets it go.
 const CMD: &str = r#"
     trap 'echo asked >"$0/$TENURE_ID.asked"' TERM
     echo runs >"$0/$TENURE_ID.runs"
     while [ ! -e "$0/$TENURE_ID.asked" ] || [ ! -e "$0/go" ]; do sleep 0.02; done
 "#;
 
-/// One grantor and its candidates. Dropping it kills them; their guards end what they ran.
+/// A grantor and its candidates. Dropping this kills them; their guards end the CMDs.
 struct Stage(Cluster);
 
 impl Deref for Stage {
@@ -66,7 +65,7 @@ impl Stage {
         self.says("n", "granting leases");
     }
 
-    /// The folder, which CMD is told.
+    /// The folder, for CMD.
     fn directory(&self) -> String {
         self.path("").to_str().unwrap().to_owned()
     }
@@ -75,9 +74,9 @@ impl Stage {
         self.tenure_under(&[], name, words)
     }
 
-    /// Started by `starter`, which becomes the command.
+    /// Starts `starter`, which becomes the command.
     fn tenure_under(&self, starter: &[&str], name: &str, words: &[&str]) -> Command {
-        // Whoever started the tests may ignore signals, as `nohup` and `&` in a script do.
+        // The parent of the tests may ignore signals, as `nohup` and `&` in a script do.
         self.command_of(&[&["env", "--default-signal"], starter].concat(), name, words)
     }
 
@@ -101,7 +100,7 @@ impl Stage {
         eventually(file, || self.path(file).exists());
     }
 
-    /// Sends SIGTERM to one under `manager`, and lets all commands end when it has taken that in.
+    /// Sends SIGTERM to a process under `manager`, and lets all CMDs end once it has handled that.
     fn end(&mut self, name: &str, manager: &mut Manager) -> ExitStatus {
         self.asked_to_end(name);
         manager.hears("STOPPING=1");
@@ -109,7 +108,6 @@ impl Stage {
         self.ended(name)
     }
 
-    /// Sends SIGTERM.
     fn asked_to_end(&self, name: &str) {
         self[name].signal(Signal::TERM);
     }
@@ -117,7 +115,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // Commands that wait for this would end only after their grace.
+        // Waiting CMDs would end only after their grace.
         let _ = File::create(self.path("go"));
         self.kill_all();
         let directory = self.directory().into_bytes();
@@ -134,8 +132,8 @@ impl Drop for Stage {
     }
 }
 
-/// Waits until a launcher is at `execve`: it has taken over standard input. One that is stopped
-/// earlier is not said to have hung.
+/// Waits until a launcher is at `execve`, after it took over standard input. A launcher that stops
+/// earlier is not reported as hung.
 fn at_execve(hanging: &Hanging) {
     let command = hanging.command().into_string().unwrap();
     eventually("CMD is at execve", || {
@@ -155,7 +153,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn ends_when_asked_to_while_it_resigns() {
+fn a_resigning_runner_ends_on_request() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     let command = stage.candidate_command("ann");
@@ -165,23 +163,23 @@ fn ends_when_asked_to_while_it_resigns() {
     stage.has("ann.asked");
     let status = stage.end("ann", &mut manager);
     assert_eq!(status.code(), Some(128 + 15), "{}", stage.log("ann"));
-    // Whoever had it resign is told so all the same.
+    // The client that asked for the resignation still gets its answer.
     assert_eq!(resign.ended(), Some(0), "{}", stage.log("resign"));
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }
 
 #[test]
-fn ends_when_asked_to_while_it_hands_over() {
+fn a_transferring_runner_ends_on_request() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     let command = stage.candidate_command("ann");
     stage.managed("ann", &manager, command);
     stage.has("ann.runs");
     stage.candidate("ben");
-    // `ben` must have been heard of first.
+    // The runner must have heard of `ben` first.
     let mut transfer = None;
     eventually("the transfer begins", || {
-        if transfer.as_mut().is_none_or(Running::has_ended) {
+        if transfer.as_mut().is_none_or(RunningCommand::has_ended) {
             let command = stage.tenure("ann", &["transfer", "--to", "ben"]);
             transfer = Some(stage.machine.spawn("transfer", command));
         }
@@ -194,15 +192,15 @@ fn ends_when_asked_to_while_it_hands_over() {
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }
 
-/// The lease has 60 s.
+/// The lease is 60 s.
 #[test]
-fn a_command_whose_execve_hangs_keeps_every_signal_heard() {
+fn hanging_execve_blocks_no_signal() {
     let hanging = Hanging::script();
     let mut stage = Stage::new();
     stage.hanging("ann", &hanging);
     at_execve(&hanging);
     assert_eq!(stage.tell("ann", &["resign"]).out, "ann resigned (e)\n");
-    // It campaigns again, wins, and starts CMD once more.
+    // The runner campaigns again, wins, and starts CMD once more.
     stage.says_times("ann", "ann leads e", 2);
     at_execve(&hanging);
     stage.asked_to_end("ann");
@@ -231,16 +229,16 @@ fn changed_script_is_told_its_fault() {
     assert!(log.contains("fix: mend that file, or give another CMD"), "{log}");
 }
 
-/// A slow guard says that the machine is busy, not that its limits are wrong.
+/// A slow guard means that the machine is busy, not that its limits are wrong.
 #[test]
-fn a_guard_that_does_nothing_for_a_short_lease_costs_that_lease() {
+fn idle_guard_costs_only_its_lease() {
     let library = HangingLibrary::missing();
     let mut stage = Stage::without_node("2s", "500ms");
     let mut runner = stage.candidate_command("ann");
     runner.env("LD_PRELOAD", library.path());
     stage.spawn("ann", runner);
     stage.says("ann", "ann campaigns for e");
-    // The runner has started without it; no guard comes so far.
+    // The runner has started without the library; no guard has come so far.
     library.make();
     stage.node();
     stage.says("ann", "the lease was almost over before CMD was started");

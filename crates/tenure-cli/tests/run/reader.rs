@@ -1,4 +1,4 @@
-//! Commands that last, and the reader of their standard output.
+//! Long-running commands, and the reader of their standard output.
 
 use std::fmt::Display;
 use std::fs;
@@ -31,7 +31,7 @@ fn commands_end_with_their_reader() {
     }
 }
 
-/// Nothing can be written until somebody reads.
+/// A pipe that accepts no bytes until a reader takes some.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     rustix::io::ioctl_fionbio(&writer, true).unwrap();
@@ -40,9 +40,9 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
-/// Waits until it stands at writing to standard output.
+/// Waits until the process blocks on writing to standard output.
 fn stands(process: impl Display) {
-    // Its number on two architectures.
+    // The number of `write` on two architectures.
     let writes = ["1 0x1 ", "64 0x1 "];
     eventually("it waits for its reader", || {
         let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();

@@ -1,4 +1,4 @@
-//! What systemd would be told, by a socket in its place.
+//! The messages to systemd, on a socket in its place.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -27,7 +27,7 @@ impl Manager {
         Self { socket, path, told: Vec::new() }
     }
 
-    /// Waits until it is told that this is so, and returns all of that word.
+    /// Waits for a message like this, and returns it.
     pub(super) fn hears(&mut self, like: &str) -> String {
         let give_up = clock::now().after(wait::PATIENCE);
         let mut buffer = [0; 4_096];
@@ -46,7 +46,7 @@ impl Manager {
 const CMD: &str = r#"env >"$0/env.part"; mv "$0/env.part" "$0/env"; exec sleep 600"#;
 
 impl Stage {
-    /// Starts one as a manager does.
+    /// Starts a process as a manager does.
     pub(super) fn managed(&mut self, name: &str, manager: &Manager, mut command: Command) {
         command.env("NOTIFY_SOCKET", &manager.path);
         self.spawn(name, command);
@@ -63,7 +63,7 @@ impl Stage {
 }
 
 #[test]
-fn a_service_manager_is_told_what_a_runner_does() {
+fn service_manager_follows_a_runner() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     stage.managed_runner(&manager, 400_000);
@@ -78,16 +78,16 @@ fn a_service_manager_is_told_what_a_runner_does() {
     }
     stage.asked_to_end("ann");
     let told = manager.hears("STOPPING=1");
-    // Grace, kill margin, and until others know.
+    // Grace, kill margin, and the time until others know.
     assert!(told.contains("EXTEND_TIMEOUT_USEC=14000000"), "{told}");
     stage.ended("ann");
 }
 
 #[test]
-fn a_service_manager_that_does_not_read_is_not_waited_for() {
+fn unread_service_manager_delays_nothing() {
     let mut stage = Stage::new();
     let manager = Manager::new(&stage);
-    // A thousand words a second are many times what the socket takes.
+    // A thousand messages a second are many times the socket's capacity.
     stage.managed_runner(&manager, 2_000);
     stage.has("env");
     thread::sleep(Duration::from_secs(1));
@@ -98,7 +98,7 @@ fn a_service_manager_that_does_not_read_is_not_waited_for() {
 }
 
 #[test]
-fn a_service_manager_is_told_what_a_node_does() {
+fn service_manager_follows_a_node() {
     let mut stage = Stage::new();
     let mut manager = Manager::new(&stage);
     stage.kill("n");
@@ -106,7 +106,7 @@ fn a_service_manager_is_told_what_a_node_does() {
     node.env("WATCHDOG_USEC", "400000");
     stage.managed("n", &manager, node);
     manager.hears("READY=1");
-    // It granted nothing before, and so there is no table of it.
+    // The node granted nothing before, and so has no table of grants.
     manager.hears("STATUS=granting nothing for ");
     manager.hears("WATCHDOG=1");
     stage.asked_to_end("n");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::{Stage, eventually};
 
-/// Numbers of signals whose default ends a process, and that others send.
+/// Numbers of signals that others send, and whose default ends a process.
 const SENT: &[u8] = &[1, 2, 3, 10, 12, 14, 24, 26, 27, 29, 30, 34, 64];
 
 pub(crate) fn send(process: impl Display, signal: u8) {
@@ -15,7 +15,7 @@ pub(crate) fn send(process: impl Display, signal: u8) {
     assert!(Command::new("kill").args(arguments).status().unwrap().success());
 }
 
-/// Sends a signal by its number, as `rustix` knows fewer than the kernel.
+/// Sends a signal by its number, because `rustix` knows fewer than the kernel.
 fn send_to(stage: &Stage, name: &str, signal: u8) {
     send(stage[name].pid().as_raw_pid(), signal);
 }
@@ -26,14 +26,14 @@ fn mask(name: &str, status: &str) -> u64 {
     u64::from_str_radix(mask.trim(), 16).unwrap()
 }
 
-/// A CMD that leaves its status in a file: its own, as some shells unblock signals for what they
-/// start.
+/// A CMD that writes its status to a file: its own, because some shells unblock signals for their
+/// children.
 const TELLS: &str = r#"
     while read -r line; do echo "$line"; done </proc/self/status >"$0/part"
     mv "$0/part" "$0/cmd"; exec sleep 600
 "#;
 
-/// The words of a node, and those of a candidate whose CMD leaves its status.
+/// The words of a node.
 const NODE: [&str; 6] = ["node", "--name", "n", "--new", "--state", "state-n"];
 const TELLING: [&str; 8] = ["run", "--id", "ann", "--", "sh", "-c", TELLS, "."];
 
@@ -47,7 +47,7 @@ fn sent_signals_end_runners_gracefully() {
         send_to(&stage, "ann", *signal);
         let code = stage.ended("ann").code();
         assert_eq!(code, Some(128 + i32::from(*signal)), "{}", stage.log("ann"));
-        // CMD had a SIGTERM of its own.
+        // CMD got its own SIGTERM.
         fs::remove_file(stage.path("ann.asked")).unwrap();
         fs::remove_file(stage.path("ann.runs")).unwrap();
     }
@@ -60,9 +60,9 @@ fn sent_signals_end_nodes_gracefully() {
     assert_eq!(stage.ended("n").code(), Some(128 + 10), "{}", stage.log("n"));
 }
 
-/// Whoever starts them may have blocked signals, and a terminal would stop them.
+/// A parent may have blocked signals, and a terminal would stop the processes.
 #[test]
-fn neither_a_terminal_nor_a_mask_keeps_signals_away() {
+fn terminal_and_mask_block_no_signal() {
     let mut stage = Stage::without_node("60s", "20s");
     let starter = ["env", "--block-signal"];
     let node = stage.tenure_under(&starter, "n", &NODE);
@@ -96,11 +96,11 @@ fn ignored_signals_stay_ignored() {
     for signal in [1, 2, 10] {
         send_to(&stage, "ann", signal);
     }
-    // The runner would take the others first.
+    // The runner would handle the other signals first.
     stage.stop("ann");
 }
 
-/// Becomes a command, beside a file system that answers nothing: needs root and FUSE.
+/// Becomes a command beside a file system that never answers: needs root and FUSE.
 const HANGING: &str = "exec 3<>/dev/fuse && \
     mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0 hangs \"$0\" && exec \"$@\"";
 
@@ -112,7 +112,7 @@ fn hangs(process: i32) -> bool {
 }
 
 #[test]
-fn a_file_system_that_hangs_at_the_start_keeps_no_signal() {
+fn hanging_file_system_blocks_no_signal() {
     let mut stage = Stage::new();
     fs::create_dir(stage.path("hang")).unwrap();
     let place = stage.path("hang").to_str().unwrap().to_owned();
@@ -128,7 +128,7 @@ fn a_file_system_that_hangs_at_the_start_keeps_no_signal() {
     assert_eq!(stage.ended("hang/ann").signal(), Some(15), "{}", stage.log("hang/ann"));
 }
 
-/// A shell that becomes the command leaves it a child.
+/// A shell starts a child, and becomes the command.
 const WITH_A_CHILD: &str = r#"sh -c 'read line <"$0"' "$0" & echo $! >"$1"; shift; exec "$@""#;
 
 #[test]
@@ -169,12 +169,12 @@ fn orphans_are_reaped() {
     assert_eq!(stage.ended("ann").code(), Some(7), "{}", stage.log("ann"));
 }
 
-/// The log of each has reached the limit that it starts under.
+/// The log of each process has reached its size limit.
 #[test]
 fn full_log_files_end_nobody() {
     const BLOCK: u64 = 512;
     let mut stage = Stage::without_node("60s", "20s");
-    // In blocks: more than a table of grants has.
+    // The limit is in blocks, and larger than a table of grants.
     let starter = ["sh", "-c", r#"ulimit -f 2048; exec "$0" "$@""#];
     for (name, words) in [("n", &NODE[..]), ("ann", &TELLING)] {
         let path = stage.path(&format!("{name}.log"));
@@ -227,7 +227,7 @@ fn background_commands_read_nothing() {
     }
 }
 
-/// A terminal with `tostop` stops whoever prints in the background, and `wait` tells that.
+/// A terminal with `tostop` stops background writers, and `wait` reports that.
 #[test]
 fn background_commands_print_refusals() {
     let mut stage = Stage::without_node("60s", "20s");

@@ -1,4 +1,4 @@
-//! What the commands say of voters.
+//! The commands on voters.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -9,10 +9,10 @@ use tenure_testkit::processes::{Machine, eventually};
 
 use crate::network::{IDS, Network, end};
 
-/// CMD is given its fence, observers hear of each change, and a leader that is told to resign is
-/// followed by another.
+/// CMD gets its fence, observers hear of each change, and after an ordered resignation another
+/// voter leads.
 #[test]
-fn a_leader_resigns_and_observers_hear_who_is_next() {
+fn observers_see_the_next_leader() {
     let network = Network::new();
     let list = network.list(3);
     let observer = network.machine.start("observer", &["observe", "--voter-list", &list]);
@@ -30,9 +30,9 @@ fn a_leader_resigns_and_observers_hear_who_is_next() {
     end(voters);
 }
 
-/// Without anybody who answers it is not known who leads, and why is said.
+/// Without an answering voter the leader is unknown, with the reason.
 #[test]
-fn nobody_answers() {
+fn silent_voters_leave_leader_unknown() {
     let network = Network::new();
     let list = network.list(1);
     let unknown = network.machine.ask(&["leader", "--voter-list", &list]);
@@ -41,9 +41,9 @@ fn nobody_answers() {
     assert!(unknown.err.contains("fix: see that voters run there"), "{}", unknown.err);
 }
 
-/// A list may name a server of the web, with or without a secret.
+/// A list may name a web server, with or without a secret.
 #[test]
-fn servers_that_are_no_voters_are_named() {
+fn foreign_servers_are_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -68,9 +68,9 @@ fn servers_that_are_no_voters_are_named() {
     }
 }
 
-/// One voter alone of three knows of no leader, and does not say that there is none.
+/// A lone voter of three knows of no leader, and does not claim that there is none.
 #[test]
-fn one_of_three_says_nothing_about_the_others() {
+fn lone_voter_denies_no_leader() {
     let network = Network::new();
     let list = network.list(3);
     let voter = network.start(0, &["--voter-list", &list]);
@@ -80,9 +80,9 @@ fn one_of_three_says_nothing_about_the_others() {
     end(vec![voter]);
 }
 
-/// In `available` CMD has neither a fence nor an end, and each side that is left has a leader.
+/// In `available` CMD has neither a fence nor an end, and each remaining side has a leader.
 #[test]
-fn in_available_one_alone_leads_without_a_fence() {
+fn lone_available_voter_leads_without_fence() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available");
     let network = Network::of(machine);
     let voters = network.listed(2);
@@ -99,16 +99,16 @@ fn in_available_one_alone_leads_without_a_fence() {
     voters[nth].line("fence <none> end <none>", 1);
     voters[nth].signal(Signal::KILL);
     voters[1 - nth].line("fence <none> end <none>", 1);
-    // Who asks for a leader with a fence is told that there is none here.
+    // An asker for a leader with a fence hears that this mode has none.
     let list = network.list(2);
     let other = network.told(&["leader", "--mode", "majority", "--voter-list", &list]);
     assert_eq!(other.code, Some(2), "{}", other.err);
     assert!(other.err.contains("in the mode available"), "{}", other.err);
 }
 
-/// What follows from others is shown: L, what of it counts, and the bound of a failover.
+/// Derived values are shown: L, the part of it that counts, and the bound of a failover.
 #[test]
-fn the_lease_and_its_bounds_are_shown() {
+fn lease_and_bounds_are_shown() {
     let network = Network::new().keeping([
         "--heartbeat-interval",
         "500ms",

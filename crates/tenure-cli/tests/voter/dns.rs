@@ -1,7 +1,7 @@
-//! A name that leads to several addresses: the text's `SEED_HOST` and `VOTER_URL`.
+//! A name with several addresses: `SEED_HOST` and `VOTER_URL` of the source.
 //!
-//! The system's resolver is asked, so the voters run where it is set to a server of this test: in a
-//! mount namespace of their own, which needs root, `unshare` and `mount` (util-linux).
+//! The voters use the system's resolver, so they run in a mount namespace in which it points to the
+//! server of this test: needs root, `unshare` and `mount` (util-linux).
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -14,8 +14,8 @@ use crate::network::{IDS, Network, end};
 
 const NAME: &str = "voters.test";
 
-/// Answers for this name with all of these addresses, as a round robin does; of others it knows
-/// nothing. Ends with the test's process.
+/// Answers for this name with all of these addresses, as a round robin does, and for no other name.
+/// Ends with the test's process.
 fn serve(at: &str, addresses: Vec<Ipv4Addr>) {
     let socket = UdpSocket::bind((at, 53)).unwrap();
     thread::spawn(move || {
@@ -41,9 +41,8 @@ fn serve(at: &str, addresses: Vec<Ipv4Addr>) {
     });
 }
 
-/// Each is told only the name, and what is the same for all: the port and the path. One of the
-/// addresses is its own.
-pub(crate) fn voters_behind_one_name_find_each_other() {
+/// Each voter knows only the name, the port and the path; one of the addresses is its own.
+pub(crate) fn voters_share_a_dns_name() {
     let network = Network::new();
     let ip = |nth| network.address(nth).trim_end_matches(":7100").to_owned();
     let server = ip(50);
@@ -67,7 +66,7 @@ pub(crate) fn voters_behind_one_name_find_each_other() {
     };
     let voters: Vec<_> = (0..3).map(start).collect();
     let (leader, fence) = network.await_leader(0, 0);
-    // Who asks is told the name, too.
+    // The asker uses the name as well.
     let mut ask = network.machine.command_in(&around, &["leader"]);
     ask.env("SEED_HOST", format!("{NAME}:7100")).env("VOTER_URL", "/elections");
     let answer = tenure_testkit::processes::output(&mut ask);

@@ -1,4 +1,4 @@
-//! Who has a vote, as `tenure members` shows and changes it.
+//! Votes, as `tenure members` shows and changes them.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use tenure_testkit::processes::wait::eventually;
 
 use crate::network::{IDS, Network, end};
 
-/// What each of them does, by name.
+/// The states of all voters, by name.
 fn states(network: &Network, list: &str) -> (Answer, Vec<(String, String)>) {
     let answer = network.machine.ask(&["members", "show", "--json", "--voter-list", list]);
     let shown: Value = serde_json::from_str(&answer.out).unwrap_or_default();
@@ -29,8 +29,8 @@ fn await_state(network: &Network, list: &str, name: &str, wanted: &[&str]) {
 
 const VOTES: [&str; 3] = ["leads", "follows", "waits"];
 
-/// A fourth voter is known without a vote until it is added; a member whose directory is lost is
-/// removed and added; one that is removed stays known.
+/// A fourth voter is known without a vote until it is added; a member that lost its directory is
+/// removed and added; a removed voter stays known.
 #[test]
 fn voters_are_added_and_removed() {
     let network = Network::new();
@@ -72,13 +72,13 @@ fn voters_are_added_and_removed() {
     let without = (IDS[nth].to_owned(), "no-vote".to_owned());
     eventually("it is removed", || match change(&["remove", IDS[nth]]).code {
         Some(0) => Some(()),
-        // What became of it may not have been told in time: then it has no vote to remove.
+        // The first answer may have come too late: then the voter has no vote to remove.
         Some(6) => states(&network, &list).1.contains(&without).then_some(()),
         _ => None,
     });
     await_state(&network, &list, IDS[nth], &["no-vote"]);
     let added = eventually("it is added", || {
-        // The others have to know its new identity first.
+        // The others must know its new identity first.
         let added = change(&["add", IDS[nth]]);
         (added.code == Some(0)).then_some(added)
     });
@@ -92,7 +92,7 @@ fn voters_are_added_and_removed() {
 
 /// While the other voters hang, the leader makes no change.
 #[test]
-fn a_change_that_no_quorum_could_store_is_not_made() {
+fn change_without_quorum_is_refused() {
     let network = Network::new();
     let list = network.list(3);
     let mut voters = network.listed(3);

@@ -1,19 +1,19 @@
-//! As many voters as the text speaks of regions.
+//! As many voters as the source has regions.
 
 use rustix::process::Signal;
 use tenure_testkit::processes::eventually;
 
 use crate::network::{IDS, Network, end};
 
-/// 25 processes, each told of the first one alone, elect; and when the leader is killed, another.
-pub(crate) fn twenty_five_voters_of_one_seed_elect_and_replace_a_leader_that_is_killed() {
+/// 25 processes that know only the first elect a leader, and another after the leader is killed.
+pub(crate) fn many_voters_replace_killed_leader() {
     let network = Network::new();
     let (count, seed) = (IDS.len(), network.address(0));
     let expected = count.to_string();
     let more = ["--seed-host", &*seed, "--expected-voters", &*expected];
     let mut voters: Vec<_> = (0..count).map(|nth| network.start(nth, &more)).collect();
     let (first, fence) = network.await_leader(0, 0);
-    // All are of one mind.
+    // All voters agree.
     for nth in 1..count {
         assert_eq!(network.await_leader(nth, fence - 1), (first.clone(), fence), "voter {nth}");
     }

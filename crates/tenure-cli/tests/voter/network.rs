@@ -1,13 +1,13 @@
-//! Voters on loopback, as these tests start them.
+//! Voters on loopback.
 
 use rustix::process::Signal;
 use serde_json::Value;
 use tenure_testkit::processes::wait::eventually;
-use tenure_testkit::processes::{Answer, Machine, Running, loopback, own_net};
+use tenure_testkit::processes::{Answer, Machine, RunningCommand, loopback, own_net};
 
 const ELECTION: &str = "billing";
 
-/// A lease of 20 s, which outlasts a machine that stands still, and the longest requests that fit.
+/// A lease of 20 s, which outlasts a machine that stands still, with the longest requests that fit.
 const TIMES: [&str; 6] = [
     "--heartbeat-interval",
     "2s",
@@ -17,12 +17,11 @@ const TIMES: [&str; 6] = [
     "1800ms",
 ];
 
-/// Says by what it runs, and for how long, and goes on.
+/// Prints its fence and the end of its lease, and keeps running.
 const WORK: &str = "end=none; [ -z \"${TENURE_UNTIL_FILE+set}\" ] || end=$(sed \
                     's/[0-9][0-9]*/known/' \"$TENURE_UNTIL_FILE\"); echo \
                     \"fence <${TENURE_FENCE-none}> end <$end>\"; exec sleep 600";
 
-/// The names of voters.
 pub(crate) const IDS: [&str; 25] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
     "t", "u", "v", "w", "x", "y",
@@ -46,28 +45,27 @@ impl Network {
         Self { machine, net: own_net(), times: TIMES }
     }
 
-    /// With other times.
     pub(crate) fn keeping(self, times: [&'static str; 6]) -> Self {
         Self { times, ..self }
     }
 
-    /// `http://127.…:7100` of the nth.
+    /// `http://127.…:7100` of the nth voter.
     pub(crate) fn url(&self, nth: usize) -> String {
         format!("http://{}", self.address(nth))
     }
 
-    /// `127.…:7100` of the nth.
+    /// `127.…:7100` of the nth voter.
     pub(crate) fn address(&self, nth: usize) -> String {
         loopback(self.net, nth).to_string()
     }
 
-    /// The voter list of the first ones.
+    /// The voter list of the first voters.
     pub(crate) fn list(&self, number: usize) -> String {
         let one = |nth: usize| format!("{}={}", IDS[nth], self.url(nth));
         (0..number).map(one).collect::<Vec<_>>().join(",")
     }
 
-    /// The words of `tenure run` for the nth.
+    /// The words of `tenure run` for the nth voter.
     pub(crate) fn words(&self, nth: usize, more: &[&str]) -> Vec<String> {
         let (listen, state) =
             (self.address(nth), self.machine.path(&format!("state-{}", IDS[nth])));
@@ -77,20 +75,19 @@ impl Network {
         words.concat().into_iter().map(str::to_owned).collect()
     }
 
-    /// Starts the nth.
-    pub(crate) fn start(&self, nth: usize, more: &[&str]) -> Running {
+    pub(crate) fn start(&self, nth: usize, more: &[&str]) -> RunningCommand {
         let words = self.words(nth, more);
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         self.machine.start(IDS[nth], &words)
     }
 
-    /// Starts the first ones, each with the list of all.
-    pub(crate) fn listed(&self, number: usize) -> Vec<Running> {
+    /// Starts the first voters, each with the list of all.
+    pub(crate) fn listed(&self, number: usize) -> Vec<RunningCommand> {
         let list = self.list(number);
         (0..number).map(|nth| self.start(nth, &["--voter-list", &list])).collect()
     }
 
-    /// Who leads, as somebody says who asks the nth alone first.
+    /// The leader, from an asker that first asks the nth voter alone.
     pub(crate) fn leader(&self, nth: usize) -> Option<Value> {
         let list = format!("{}={}", IDS[nth], self.url(nth));
         let answer = self.machine.ask(&["leader", "--json", "--voter-list", &list]);
@@ -98,7 +95,7 @@ impl Network {
         (answer.code == Some(0)).then_some(view)
     }
 
-    /// Waits until somebody leads with a fence above this one, and says who and by which.
+    /// Waits for a leader with a fence above this one, and returns its name and fence.
     pub(crate) fn await_leader(&self, nth: usize, above: u64) -> (String, u64) {
         eventually("somebody leads", || {
             let view = self.leader(nth)?;
@@ -107,7 +104,7 @@ impl Network {
         })
     }
 
-    /// Asks until somebody answers.
+    /// Asks until a voter answers.
     pub(crate) fn told(&self, words: &[&str]) -> Answer {
         eventually("a voter answers", || {
             let answer = self.machine.ask(words);
@@ -116,8 +113,8 @@ impl Network {
     }
 }
 
-/// Ends all of them by SIGTERM, one after the other, so that each hands over.
-pub(crate) fn end(voters: Vec<Running>) {
+/// Ends all voters by SIGTERM in turn, so that each hands over.
+pub(crate) fn end(voters: Vec<RunningCommand>) {
     voters.iter().for_each(|voter| voter.signal(Signal::TERM));
     for voter in voters {
         assert_eq!(voter.ended(), Some(143));

@@ -1,5 +1,4 @@
-//! The page for people who have `curl` and nothing else: each of its lines is carried out, in
-//! order, and what it is said to answer is there.
+//! The page for people with only `curl`: runs its lines in order, and compares the answers.
 
 use std::process::Command;
 
@@ -9,7 +8,7 @@ use crate::network::{Network, end};
 
 const PAGE: &str = include_str!("../../../../docs/voter-http.md");
 
-/// The commands of the page, each with what must be in its answer.
+/// The commands of the page, each with parts of its answer.
 fn commands() -> Vec<(String, Vec<String>)> {
     let mut commands: Vec<(String, Vec<String>)> = Vec::new();
     let mut inside = false;
@@ -34,7 +33,7 @@ fn commands() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_person_with_curl_can_do_all_that_the_page_says() {
+fn curl_page_commands_work() {
     let network = Network::new();
     let voters = network.listed(3);
     network.await_leader(0, 0);
@@ -46,7 +45,7 @@ fn a_person_with_curl_can_do_all_that_the_page_says() {
         let line = command
             .replace("10.0.0.1:7001", &network.address(0))
             .replace("10.0.0.9:7001", &network.address(9));
-        // The leader of a page is not told: what only it does is asked of all.
+        // The page's reader does not know the leader, so every voter gets the leader's requests.
         eventually(&command, || {
             (0..3).find_map(|nth| {
                 let line = line.replace(&network.address(0), &network.address(nth));

@@ -1,5 +1,5 @@
-//! What an operator is told when something is wrong: a directory that is gone, voters that
-//! begin with others, another election, another secret.
+//! Troubles that operators see: a lost directory, different initial voters, another election,
+//! another secret.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn members(network: &Network, list: &str) -> Answer {
     network.machine.ask(&["members", "show", "--voter-list", list])
 }
 
-/// A state directory is moved away, and put back.
+/// The test moves a state directory away, and back.
 #[test]
 fn lost_directories_are_shown() {
     let network = Network::new();
@@ -35,9 +35,9 @@ fn lost_directories_are_shown() {
     end(vec![voter]);
 }
 
-/// Two of them list one more than the other.
+/// Two of three voters list one voter more than the third.
 #[test]
-fn voters_that_begin_with_others_are_told_whose_list_differs() {
+fn different_voter_lists_are_reported() {
     let network = Network::new();
     let (two, three) = (network.list(2), network.list(3));
     let alone = network.start(0, &["--voter-list", &three]);
@@ -63,10 +63,10 @@ fn voters_that_begin_with_others_are_told_whose_list_differs() {
     end(vec![alone, other]);
 }
 
-/// Those that ask for another election, or with another secret, are told that, and what to give.
-/// Without any one may ask who leads, and change nothing.
+/// Questions for another election, or with another secret, get an error with the remedy. Without a
+/// secret anybody may ask for the leader, and change nothing.
 #[test]
-fn who_asks_another_network_or_by_another_secret_is_told() {
+fn foreign_election_or_secret_is_refused() {
     let with = |secret| Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_SECRET", secret);
     let secret = "one secret of sixteen bytes and more";
     let network = Network::of(with(secret));

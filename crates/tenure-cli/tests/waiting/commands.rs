@@ -1,14 +1,14 @@
-//! What is said of a CMD.
+//! Reports about CMD.
 
 use rustix::process::Signal;
 use tenure_testkit::processes::HangingLibrary;
 
 use crate::Stage;
 
-/// Its guard ends with it, and may have done so before the first renewal is handed on: nothing was
-/// lost, and nothing is warned of.
+/// The guard ends with CMD, perhaps before the first renewal is passed on: nothing is lost, and no
+/// warning comes.
 #[test]
-fn a_command_that_ends_at_once_is_told_as_what_it_is() {
+fn quick_command_is_reported_correctly() {
     let mut stage = Stage::new();
     for node in ["a", "b"] {
         stage.node(node, &["--new"]);
@@ -24,9 +24,9 @@ fn a_command_that_ends_at_once_is_told_as_what_it_is() {
     }
 }
 
-/// The same line stands in the crontabs of three machines.
+/// The crontabs of three machines have the same line.
 #[test]
-fn one_of_three_runs_a_job() {
+fn single_machine_runs_the_job() {
     let mut stage = Stage::new();
     stage.found();
     stage.0.candidate("one", &["--once", "--hold", "1h"], &["true"]);
@@ -38,12 +38,12 @@ fn one_of_three_runs_a_job() {
     assert_eq!(code, Some(7), "{log}");
     assert!(log.contains("CMD has not run: two does not lead e within 1s"), "{log}");
     assert!(!made.exists(), "{log}");
-    // Its CMD has ended with 0, and so does it.
+    // CMD ended with 0, and so does the runner.
     stage["one"].signal(Signal::TERM);
     assert_eq!(stage.ended("one").code(), Some(0), "{}", stage.log("one"));
     stage.says("one", "before --hold is over, so that another candidate may run CMD again: signal");
 
-    // A CMD that fails is left to the others.
+    // A CMD that fails is left to the other candidates.
     stage.0.candidate("three", &["--once", "--hold", "1h"], &["false"]);
     assert_eq!(stage.ended("three").code(), Some(1));
     let more = ["--once", "--try", "1h", "--hold", "1ms"];
@@ -52,9 +52,9 @@ fn one_of_three_runs_a_job() {
     assert!(made.exists());
 }
 
-/// Who waits runs CMD again then: that takes a name that was not mistyped.
+/// A waiting candidate runs CMD again then, if its name was typed correctly.
 #[test]
-fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
+fn hold_passes_only_to_waiting_candidate() {
     let mut stage = Stage::new();
     // Grantors forget a silent candidate after 15 s.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
@@ -75,10 +75,10 @@ fn a_hold_is_handed_over_to_one_that_waits_and_to_nobody_else() {
     }
 }
 
-/// Starting CMD takes longer than such a lease: nobody else would ever get to lead, and nothing
+/// Starting CMD takes longer than such a lease: no other candidate would ever lead, and no message
 /// would say why.
 #[test]
-fn a_lease_in_which_nothing_can_be_started_is_named_and_not_tried_all_the_time() {
+fn short_leases_are_reported_and_spaced() {
     let mut stage = Stage::new();
     let (alone, _) = stage.members().split_once(',').unwrap();
     let alone = alone.to_owned();
@@ -90,7 +90,7 @@ fn a_lease_in_which_nothing_can_be_started_is_named_and_not_tried_all_the_time()
     command.env("LD_PRELOAD", library.path());
     stage.spawn("one", command);
     stage.says("one", "one campaigns");
-    // The runner has started without it; no guard comes so far.
+    // The runner has started without the library; no guard has come so far.
     library.make();
     stage.node("a", &[&common[..], &["--new", "--lease", "1s", "--lease-max", "1s"]].concat());
     let named = "in a row were over before CMD ran: the next campaign begins in 2s";

@@ -1,15 +1,14 @@
-//! Hand-overs to a candidate that is gone: it is known to wait for a moment longer.
+//! Hand-overs to a candidate that is gone, while grantors still know it.
 
 use serde_json::Value;
 
 use crate::{Stage, wait};
 
-/// One leads, and `others` wait behind it.
+/// `one` leads, and `others` wait behind it.
 fn stage(others: &[&str]) -> Stage {
     led(Stage::new(), others)
 }
 
-/// The same on this stage.
 fn led(mut stage: Stage, others: &[&str]) -> Stage {
     stage.found();
     stage.candidate("one", &[]);
@@ -21,9 +20,8 @@ fn led(mut stage: Stage, others: &[&str]) -> Stage {
     stage
 }
 
-/// What a transfer says to a candidate that was just killed, and its exit code. On a machine that
-/// stood still that one is forgotten already, and the transfer refused: then another candidate is
-/// killed.
+/// The result of a transfer to a candidate that was just killed. On a machine that stood still the
+/// candidate is forgotten already and the transfer refused; then another candidate is killed.
 fn transfer(stage: &mut Stage, more: &[&str]) -> (String, Option<i32>, String) {
     let mut nth = 0;
     wait::eventually("a transfer to one that is gone", || {
@@ -39,7 +37,7 @@ fn transfer(stage: &mut Stage, more: &[&str]) -> (String, Option<i32>, String) {
 }
 
 #[test]
-fn another_one_that_leads_in_the_end_is_named() {
+fn unexpected_successor_is_named() {
     let mut stage = stage(&["three"]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "50s"]);
     let begin = format!("one gave way to {gone} (e), which was not seen to lead: ");
@@ -55,9 +53,9 @@ fn another_one_that_leads_in_the_end_is_named() {
     assert_eq!((&leader["id"], leader["fence"].to_string()), (&who.into(), fence.to_owned()));
 }
 
-/// The one that gave up is the only candidate left: it campaigns while it waits to tell.
+/// The old leader is the only candidate left: it campaigns while the client waits for an answer.
 #[test]
-fn one_that_is_alone_leads_again_and_says_so() {
+fn lone_runner_leads_again() {
     let mut stage = stage(&[]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "50s", "--json"]);
     let answer: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
@@ -71,9 +69,9 @@ fn one_that_is_alone_leads_again_and_says_so() {
 }
 
 #[test]
-fn nobody_is_said_to_lead_when_the_time_is_over() {
+fn transfer_without_successor_says_so() {
     let stage = Stage::new();
-    // Who is gone is known to wait for 10 s: that long nothing is refused behind the client's back.
+    // A killed candidate stays known for 10 s, so that no refusal comes in the client's absence.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     let mut stage = led(stage, &[]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "1ms"]);

@@ -1,4 +1,4 @@
-//! What a node says of itself while something is wrong with it.
+//! A node's reports about its own troubles.
 
 use std::fs;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::{Stage, wait};
 
-/// Nobody believes it, and it serves nobody.
+/// Other nodes ignore the node, and it serves none.
 #[test]
-fn another_configuration_is_in_the_status_as_well() {
+fn status_shows_other_configurations() {
     let mut stage = Stage::new();
     for node in ["a", "b"] {
         stage.node(node, &["--new"]);
@@ -31,12 +31,12 @@ fn another_configuration_is_in_the_status_as_well() {
     });
 }
 
-/// The library says it, and so do the member's side and the candidate's.
+/// The library warns, and so do the member's side and the candidate's side.
 #[test]
-fn nothing_is_said_twice_however_much_is_logged() {
+fn verbose_logs_repeat_no_warning() {
     let mut stage = Stage::new();
     stage.set("60s", "20s");
-    // Who stands still is heard of for 10 s: nothing changes, and is said anew, because of that.
+    // A stopped candidate stays known for 10 s, so that its silence causes no new report.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     stage.node("b", &["--new", "-v"]);
     stage.node("c", &["--new", "-v", "--lease-max", "10s"]);
@@ -62,10 +62,10 @@ fn nothing_is_said_twice_however_much_is_logged() {
     }
 }
 
-/// A directory is lost, another one takes its place, and then the old one is found and started: the
-/// others know the later one, and it says so.
+/// A directory is lost, another takes its place, and then the old one is found and used: the others
+/// know the later directory, and the node says so.
 #[test]
-fn an_old_directory_that_was_found_again_says_that_it_is_one() {
+fn old_directory_is_reported() {
     let mut stage = Stage::new();
     stage.set("100ms", "10ms");
     let short = ["--lease", "1s", "--lease-max", "1s", "--grace", "200ms"];

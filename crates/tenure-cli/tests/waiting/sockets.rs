@@ -1,5 +1,5 @@
-//! What is said when the control socket of a process that runs is removed, and when its process is
-//! stopped or killed.
+//! Reports when the control socket of a running process is removed, and when its process is stopped
+//! or killed.
 
 use std::fs;
 
@@ -8,7 +8,6 @@ use rustix::process::Signal;
 use crate::{Stage, wait};
 
 impl Stage {
-    /// A candidate whose control socket is in a directory of its own.
     fn candidate_in(&mut self, directory: &str, name: &str) {
         let socket = self.path(directory).join("one.sock");
         let words = ["run", "--id", "one", "--control", socket.to_str().unwrap()];
@@ -16,16 +15,16 @@ impl Stage {
         self.spawn(name, command);
     }
 
-    /// What a command says of the runner there.
+    /// The answer of a command to the runner in `directory`.
     fn ask_in(&self, directory: &str, args: &[&str]) -> (Option<i32>, String) {
         let socket = self.path(directory).join("one.sock");
         self.tenure(&[args, &["--control", socket.to_str().unwrap()]].concat(), None)
     }
 }
 
-/// Whoever cleans up temporary files takes the socket and the lock away.
+/// A cleaner of temporary files removes the socket and the lock.
 #[test]
-fn a_directory_of_sockets_that_is_removed_is_made_again() {
+fn removed_socket_directory_is_made_again() {
     let mut stage = Stage::new();
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
@@ -38,17 +37,17 @@ fn a_directory_of_sockets_that_is_removed_is_made_again() {
         let (code, said) = stage.ask_in("sockets", &["node", "status"]);
         assert!(code == Some(0) && said.starts_with("id: one\n"), "{said}");
     }
-    // A second one of the name is not let in.
+    // A second process of the name is refused.
     stage.candidate_in("sockets", "second");
     stage.says("second", "error: another process has the control socket ");
 }
 
 #[test]
-fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
+fn unmakeable_socket_is_reported() {
     let mut stage = Stage::new();
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
-    // It must not make the directory again in between.
+    // The runner must not make the directory again in between.
     stage["one"].signal(Signal::STOP);
     fs::remove_dir_all(stage.path("sockets")).unwrap();
     fs::write(stage.path("sockets"), "").unwrap();
@@ -65,20 +64,20 @@ fn a_socket_that_cannot_be_made_again_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_stopped_node_is_told_as_silent_by_its_status() {
+fn status_reports_stopped_node() {
     let mut stage = Stage::new();
     stage.node("a", &["--new"]);
     stage["a"].signal(Signal::STOP);
-    // Until its answer this command would wait, and then end well.
+    // The command would wait for an answer, and then end well.
     let (code, said) = stage.tenure(&["node", "status"], Some("a"));
     stage["a"].signal(Signal::CONT);
     assert!(said.contains("does not answer within 5s: it is stopped, or hangs"), "{said}");
     assert_eq!(code, Some(69), "{said}");
 }
 
-/// No signal brings it back, and its lease is given back by nobody.
+/// No signal brings the runner back, and its lease runs out by itself.
 #[test]
-fn killed_leaders_are_told_with_their_lease() {
+fn killed_leaders_are_reported_with_lease() {
     let mut stage = Stage::new();
     stage.found();
     let command = stage.command(&["run", "--id", "one", "--", "sleep", "1000"]);

@@ -1,12 +1,12 @@
-//! What is known of each member: a map of the few positions in the list of members.
+//! A map by members, which are few and numbered.
 
 use alloc::vec::Vec;
 use core::slice;
 
 /// A map from a member's position, in the order of positions.
 ///
-/// Its memory is that of its entries: there is one for each election that a node stands in, and a
-/// B-tree would take the room of eleven for the first of them.
+/// The map allocates room for its entries alone: a node has a map for each election in which it
+/// stands, and a B-tree would allocate eleven places with the first entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct ByMember<T>(Vec<(usize, T)>);
 
@@ -18,7 +18,7 @@ impl<T> Default for ByMember<T> {
 
 impl<T> ByMember<T> {
     fn place(&self, member: usize) -> Result<usize, usize> {
-        // Mostly everybody is known, and has its own position.
+        // Mostly each member has an entry, at its own position.
         if self.0.get(member).is_some_and(|(there, _)| *there == member) {
             return Ok(member);
         }
@@ -33,7 +33,6 @@ impl<T> ByMember<T> {
         self.place(member).ok().map(|at| &mut self.0[at].1)
     }
 
-    /// The entry of `member`, which is `value` if there was none.
     pub(super) fn get_or_insert(&mut self, member: usize, value: T) -> &mut T {
         let at = match self.place(member) {
             Ok(at) => at,
@@ -45,7 +44,6 @@ impl<T> ByMember<T> {
         &mut self.0[at].1
     }
 
-    /// Replaces what was known of `member`.
     pub(super) fn insert(&mut self, member: usize, value: T) {
         match self.place(member) {
             Ok(at) => self.0[at].1 = value,
@@ -86,7 +84,6 @@ impl<T> ByMember<T> {
         self.0.iter().map(|(_, value)| value)
     }
 
-    /// Keeps the entries for which `keep` says so.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|(_, value)| keep(value));
     }
@@ -97,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_does_as_a_map_of_the_standard_library_does() {
+    fn map_agrees_with_standard_map() {
         let mut map = alloc::collections::BTreeMap::new();
         let mut ours = ByMember::default();
         for step in 0_u64..2_000 {

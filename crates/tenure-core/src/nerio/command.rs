@@ -1,4 +1,4 @@
-//! What an application may ask of its node.
+//! Requests of an application to its node.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -6,14 +6,11 @@ use core::net::SocketAddr;
 /// A request of the application, about one election.
 pub type Command = crate::Command<Extra>;
 
-/// What only Nerio offers.
+/// Requests that only Nerio offers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
     /// Ask a leader whether it leads (section 10.5).
-    Verify {
-        /// Where the leader is reached.
-        leader: SocketAddr,
-    },
+    Verify { leader: SocketAddr },
 }
 
 impl fmt::Display for Extra {

@@ -1,4 +1,4 @@
-//! What an application or an operator is told.
+//! Events for applications and operators.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,198 +13,168 @@ use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 use crate::waiting::List;
 
-/// Something that happened.
+/// An event of a node.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// What only Nerio tells.
+/// Events that only Nerio has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The leadership that begins has this quorum timestamp, for edicts. Said just before
+    /// The leadership that begins has this quorum timestamp, for edicts. Emitted just before
     /// [`Elected`](crate::Event::Elected).
     Stamped {
-        /// The fence of the leadership.
         fence: Fence,
-        /// Its quorum timestamp.
         timestamp: QuorumTimestamp,
     },
-    /// The leadership is over, and others are told no sooner than this, because a verification
-    /// promised it. Said just before [`Ended`](crate::Event::Ended).
+    /// The leadership is over, but the release waits until `until`, because a verification promised
+    /// that. Emitted just before [`Ended`](crate::Event::Ended).
     Held {
-        /// Until then, on this node's clock.
+        /// Time on this node's clock.
         until: Time,
     },
     /// A grantor refused this candidate for a reason that time alone does not mend.
     Obstacle {
-        /// The grantor.
         grantor: NodeName,
-        /// Its reason.
         refusal: Refusal,
     },
     /// Another incarnation uses this candidate's name at the same time.
     NameShared {
-        /// The grantor that noticed.
         grantor: NodeName,
-        /// Where the other incarnation is.
         other: SocketAddr,
     },
-    /// The answer to a verification.
     Verified {
-        /// What was asked.
         question: Question,
-        /// Who leads.
         leader: Who,
-        /// It leads until then at least, on this node's clock.
+        /// Earliest end of the leadership, on this node's clock.
         until: Time,
-        /// The fence of its leadership.
         fence: Option<Fence>,
     },
-    /// The one who was asked does not lead.
     NotVerified {
-        /// What was asked.
         question: Question,
-        /// Who answered.
         by: Who,
     },
-    /// Another process, which may do so, orders the leadership with this fence to end. Said once of
-    /// each order. The leadership goes on unless the application resigns, or hands over to `next`;
-    /// the process that gave the order hears only whether it ended in time. An order that comes too
-    /// late for that leadership is not said: compare the fence all the same, as events wait to be
-    /// read.
+    /// An authorized process orders the leadership with this fence to end. Emitted once for each
+    /// order. The leadership goes on unless the application resigns, or hands over to `next`; the
+    /// process that gave the order learns only whether the leadership ended in time. The core drops
+    /// an order that comes too late for its leadership. Compare the fence all the same, as events
+    /// wait to be read.
     Ordered {
-        /// The fence of the leadership, which goes on.
         fence: Fence,
-        /// Who is to lead next, if that was said.
+        /// Next leader, if the order names one.
         next: Option<NodeName>,
-        /// The member that passed it on.
+        /// Member that passed the order on.
         by: NodeName,
-        /// From where the order came.
         from: SocketAddr,
     },
-    /// This grantor's grant went to somebody else, and that is written down.
+    /// This grantor's grant went to another candidate, and is written down.
     Granted {
-        /// To whom.
         to: Who,
     },
-    /// This grantor's grant was given up.
+    /// The holder gave up this grantor's grant.
     Freed {
-        /// By whom.
         by: Who,
     },
-    /// This grantor grants from now on.
     Serving,
-    /// This grantor is to give longer leases than before, and does not yet: leases that another one
-    /// may have forgotten must end first. Said after [`Serving`](Self::Serving).
+    /// This grantor gives longer leases than before only later: leases that another grantor may
+    /// have forgotten must end first. Emitted after [`Serving`](Self::Serving).
     RaiseWaits {
-        /// The longest that it gives until then.
+        /// Longest lease until then.
         before: Duration,
-        /// The longest that it gives afterwards.
+        /// Longest lease afterwards.
         delta_max: Duration,
-        /// Until then, on its clock.
+        /// Time on the grantor's clock.
         until: Time,
     },
-    /// That is over.
+    /// The wait for longer leases is over.
     Raised {
-        /// The longest lease that it gives from now on.
         delta_max: Duration,
     },
     /// This grantor waits until every lease that it may have given has ended.
     Quarantined {
-        /// Until then, on its clock.
+        /// Time on the grantor's clock.
         until: Time,
     },
     /// This grantor lost its memory and reads the fences of the others, or the cluster is new.
     Recovering,
-    /// A full quorum of others that remember is needed for that, or where nobody remembers
-    /// anything, all of them. Said when it changes.
+    /// Recovery needs a full quorum of other members that remember or, where no member remembers
+    /// anything, all members. Emitted when the lists change.
     RecoveryWaits {
-        /// Who answers that it remembers.
         whole: Vec<NodeName>,
-        /// Who does not answer.
         silent: Vec<NodeName>,
-        /// Who answers that its directory is empty, too.
+        /// Members whose directory is empty, too.
         empty: Vec<NodeName>,
-        /// Which of these do not take it for the member that it is, and so do not write its memory
-        /// down.
+        /// Members, among these, that do not take this grantor for the member that it is, and so do
+        /// not write its memory down.
         strange: Vec<NodeName>,
     },
-    /// No member remembered anything: the cluster was founded with the memories that there are now.
+    /// No member remembered anything: the cluster was founded with the present memories.
     Founded,
-    /// Others know a later memory of this grantor than the one that it has: its state directory is
-    /// an old one, or another process has its name. It grants no more.
+    /// Others know a later memory of this grantor: its state directory is an old one, or another
+    /// process has its name. The grantor grants no more.
     Replaced,
     /// An ok of `member` did not count, because `by` knows a later memory of it.
     OldMemory {
-        /// Whose ok it was.
         member: NodeName,
-        /// Who knows a later memory.
         by: NodeName,
     },
-    /// The state directory could not be written. Said once, until [`DiskMended`](Self::DiskMended).
+    /// A write to the state directory failed. Emitted once, until [`DiskMended`](Self::DiskMended).
     DiskFailed,
-    /// A flush has not ended for a second, and goes on. Said once, until
-    /// [`DiskMended`](Self::DiskMended), or [`DiskFailed`](Self::DiskFailed) when it fails.
+    /// A flush has taken more than a second, and goes on. Emitted once, until
+    /// [`DiskMended`](Self::DiskMended), or [`DiskFailed`](Self::DiskFailed) when the flush fails.
     DiskHangs {
-        /// Since then, on its clock.
+        /// Start of the flush, on the grantor's clock.
         since: Time,
     },
-    /// Everything that could not be written is written, and no flush takes too long.
+    /// Every record is written, and no flush takes too long.
     DiskMended,
-    /// Two incarnations use one name at the same time.
     NameContested {
-        /// The name.
         name: NodeName,
-        /// Where the two are, in ascending order.
+        /// Addresses of the two incarnations, in ascending order.
         addresses: [SocketAddr; 2],
     },
-    /// One incarnation of a participant speaks from two addresses; the first is kept.
+    /// An incarnation of a participant speaks from two addresses; the first is kept.
     AddressContested {
-        /// Who.
         who: Who,
-        /// The address that holds the grant.
+        /// Address that holds the grant.
         holder: SocketAddr,
-        /// The other.
         other: SocketAddr,
     },
-    /// A message had no effect.
     Ignored(Ignored),
 }
 
-/// One verification: several of one election may be on their way at once.
+/// A verification. Several of one election may be on their way.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Question {
-    /// Where the one is reached who was asked whether it leads.
     pub leader: SocketAddr,
-    /// When, on this node's clock.
     pub start: Time,
 }
 
-/// Why a message had no effect.
+/// The reason why a message had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// Its Start is not above one that this candidate has released.
+    /// Start not above one that this candidate has released.
     Released,
-    /// Its Start is below the one granted, or was granted and has lapsed.
+    /// Start below the granted one, or granted before and lapsed.
     Stale,
-    /// The same answer arrived before.
     Duplicate,
-    /// It answers something that was not asked, or no longer matters.
+    /// Answer to a question that was not asked, or no longer matters.
     Unasked,
-    /// It claims to come from a grantor but does not come from its address.
+    /// Message in the name of a grantor, from another address.
     NotAMember,
-    /// It is for a grantor, and this node is none.
+    /// Message for a grantor at a node that is none.
     NotAGrantor,
-    /// This grantor has not begun to serve and cannot carry it out; its sender will repeat it.
+    /// This grantor has not begun to serve and cannot carry the message out; the sender will repeat
+    /// it.
     NotServing,
-    /// The release is not by the holder, or its Start is below the one granted, and nothing that
-    /// it gives up waited.
+    /// Release by another sender than the holder, or with a Start below the granted one, where none
+    /// of its requests waited.
     NotTheHolder,
-    /// It asks for a lease of no length.
+    /// Request for a lease of no length.
     Empty,
-    /// There is no room to remember it.
     Full,
-    /// A verification meant for another incarnation of this node.
+    /// Verification for another incarnation of this node.
     OtherIncarnation,
-    /// The command does not fit the state: a second campaign, or a command that needs one.
+    /// Command that does not fit the state: a second campaign, or a command without the campaign
+    /// that it needs.
     Command,
 }
 
@@ -230,8 +200,8 @@ impl Ignored {
 }
 
 impl OwnEvent {
-    /// The event as an operator reads it at `now`, with the election that it is about and what to
-    /// do. `Display` prints some events shorter, for traces.
+    /// The event for operators at `now`, with its election and a remedy. `Display` prints some
+    /// events shorter, for traces.
     pub fn sentence(&self, election: Option<&ElectionName>, now: Time) -> impl fmt::Display {
         fmt::from_fn(move |f| match (self, election) {
             (Self::Serving, _) => f.write_str("granting leases"),
@@ -333,7 +303,7 @@ impl fmt::Display for OwnEvent {
     }
 }
 
-/// The words of [`OwnEvent::RecoveryWaits`].
+/// Writes the sentence of [`OwnEvent::RecoveryWaits`].
 fn recovery_waits(
     whole: &[NodeName],
     silent: &[NodeName],
@@ -357,8 +327,8 @@ fn recovery_waits(
         let verb = if strange.len() == 1 { "takes" } else { "take" };
         return write!(
             f,
-            ". {} {verb} it for a stranger: without keys a member is who sends from its address in \
-             members there, and this node sends from another one. If it has moved, change members \
+            ". {} {verb} it for a stranger: without keys a node recognizes a member by its address \
+             in members, and this node sends from another one. If it has moved, change members \
              everywhere; else correct --listen; or use keys (\"Keys\" in docs/operations.md)",
             List(strange, ", ")
         );
@@ -392,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recovery_says_what_ends_its_wait() {
+    fn recovery_names_the_missing_members() {
         let said = |whole: &[&str], silent: &[&str], empty: &[&str], strange: &[&str]| {
             let [whole, silent, empty, strange] = [whole, silent, empty, strange]
                 .map(|names| names.iter().map(|name| name.parse().unwrap()).collect());

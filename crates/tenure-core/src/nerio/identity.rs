@@ -1,4 +1,4 @@
-//! Who takes part, and which incarnation of theirs.
+//! Participants, and their incarnations.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -10,16 +10,16 @@ use crate::time::Time;
 
 /// 128 random bits drawn at each process start, after any fork: one incarnation of a participant.
 ///
-/// Names alone do not identify anybody: a delayed release of an earlier incarnation would free a
+/// A name alone identifies no participant: a delayed release of an earlier incarnation would free a
 /// grantor under its successor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Inc(pub u128);
 
-/// One continuous memory of a grantor, by a number kept in its state directory: when it began, in
-/// milliseconds since 1970 (48 bits), and 80 random bits.
+/// A continuous memory of a grantor, by a number kept in its state directory: the time of its
+/// beginning, in milliseconds since 1970 (48 bits), and 80 random bits.
 ///
 /// A grantor whose directory was lost is another instance, and quorum timestamps of different
-/// instances are not comparable. Of two instances of one member the greater one is the later.
+/// instances are not comparable. The greater of two instances of one member is the later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Instance(pub u128);
 
@@ -35,20 +35,20 @@ impl Instance {
         Self((born as u128) << Self::RANDOM_BITS | random & Self::RANDOM)
     }
 
-    /// When it began, in milliseconds since 1970 by the clock of its machine.
+    /// The time of its beginning, in milliseconds since 1970 by the clock of its machine.
     #[must_use]
     pub const fn born(self) -> u64 {
         (self.0 >> Self::RANDOM_BITS) as u64
     }
 
-    /// This memory, which nobody relies on yet, as one that began after `other`; `None` if none
-    /// can.
+    /// This memory as one that began after `other`, as long as no member relies on it; `None` if no
+    /// later number exists.
     pub(super) fn after(self, other: Self) -> Option<Self> {
         let born = other.born().checked_add(1).filter(|born| *born <= Self::BORN_MAX)?;
         Some(Self::new(born.max(self.born()), self.0))
     }
 
-    /// By what oks name it.
+    /// The mark by which oks name this memory.
     #[must_use]
     pub const fn mark(self) -> Mark {
         Mark((self.0 as u64).to_le_bytes())
@@ -65,20 +65,18 @@ impl Mark {
     pub const NONE: Self = Self([0; 8]);
 }
 
-/// How often a grantor has started on its state directory; raised durably before it grants.
+/// Number of a grantor's start on its state directory, raised durably before the grantor grants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Boot(pub u64);
 
-/// One incarnation of one participant.
+/// An incarnation of a participant.
 #[derive(Clone, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Who {
-    /// Its name.
     pub name: NodeName,
-    /// Which of its incarnations.
     pub inc: Inc,
 }
 
-// Two incarnations mostly differ in what they drew, which is faster to compare.
+// Two incarnations mostly differ in their random bits, which are faster to compare.
 impl PartialEq for Who {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -98,9 +96,8 @@ impl Hash for Who {
 /// Stamps of one [`Instance`] are totally ordered: first by boot, then by clock, then by counter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The boot in which the sample was taken.
+    /// Boot in which the sample was taken.
     pub boot: Boot,
-    /// The clock's value.
     pub clock: Time,
     /// Distinguishes samples of the same clock value.
     pub counter: u32,

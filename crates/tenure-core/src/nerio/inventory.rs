@@ -1,6 +1,6 @@
-//! What a grantor tells of many: its elections, and those who want one of them.
+//! Lists from a grantor: its elections, and the candidates of an election.
 //!
-//! For people and tools. Nothing is decided by it. Both answers come in pages; each page stands
+//! For people and tools. The lists decide nothing. Both answers come in pages; each page stands
 //! alone, and says where the next one begins.
 
 use alloc::boxed::Box;
@@ -16,19 +16,17 @@ use crate::fence::Fence;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// Of which elections a question is.
+/// The elections of a question.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Which {
-    /// Of all.
     All,
-    /// Of those whose names begin so.
+    /// Elections whose names begin with this text.
     Beginning(ElectionName),
-    /// Of this one.
     Only(ElectionName),
 }
 
 impl Which {
-    /// Whether `election` is one of them.
+    /// Whether the question is about `election`.
     #[must_use]
     pub fn covers(&self, election: &ElectionName) -> bool {
         match self {
@@ -38,7 +36,7 @@ impl Which {
         }
     }
 
-    /// The name before which there is none of them.
+    /// The least name that the question is about, if there is one.
     pub(super) fn first(&self) -> Option<&ElectionName> {
         match self {
             Self::All => None,
@@ -47,96 +45,82 @@ impl Which {
     }
 }
 
-/// A question for elections: who holds them, and how many wait.
+/// A question for elections with their holders and numbers of waiting candidates.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Elections {
-    /// Names the question in the answer.
     pub start: Time,
-    /// Which ones.
     pub which: Which,
-    /// Only those after this one.
+    /// Bound of the page: only elections after this one.
     pub after: Option<ElectionName>,
 }
 
 /// A page of elections in ascending order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectionsHere {
-    /// The incarnation that asked.
     pub asker: Inc,
-    /// The Start of the question.
     pub start: Time,
-    /// Whether its word counts.
     pub service: Service,
-    /// Those that somebody holds or waits for.
+    /// Elections with a holder or a waiting candidate.
     pub elections: Vec<ElectionHere>,
-    /// After which one to ask on, unless these were all. It need not be in the page.
+    /// Election after which the next page begins; `None` on the last page. The page need not
+    /// contain it.
     pub more_after: Option<ElectionName>,
 }
 
-/// One election, as one grantor sees it.
+/// An election at one grantor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectionHere {
-    /// Its name.
     pub election: ElectionName,
-    /// Who holds its grant, if that is written down.
+    /// Holder of the grant, if the grant is written down.
     pub holder: Option<HolderHere>,
-    /// How many wait for it here and do not lead it.
+    /// Number of candidates that wait here and do not lead the election.
     pub waiting: u16,
 }
 
-/// What a page has room for of a [`Holder`].
+/// The part of a [`Holder`] for which a page has room.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct HolderHere {
-    /// Who holds it.
+    /// Incarnation that holds the grant.
     pub who: Who,
-    /// The fence of its leadership, if it has announced one.
+    /// Fence of the holder's leadership, if announced.
     pub fence: Option<Fence>,
-    /// How much longer, on the grantor's clock.
+    /// Rest of the grant, on the grantor's clock.
     pub remaining: Duration,
-    /// It leads no more, and releases the grant in about so long.
+    /// The holder leads no more, and releases the grant in about this span.
     pub leaving: Option<Duration>,
 }
 
-/// A question for those who want to lead an election.
+/// A question for the candidates of an election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Candidates {
-    /// The election.
     pub election: ElectionName,
-    /// Names the question in the answer.
     pub start: Time,
-    /// Only those after this one, in the order of names.
+    /// Bound of the page: only candidates after this one, in the order of names.
     pub after: Option<Who>,
 }
 
-/// Who holds an election, and a page of those who wait for it, in the order of names.
+/// The holder of an election, and a page of its waiting candidates, in the order of names.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct CandidatesHere {
-    /// The election.
     pub election: ElectionName,
-    /// The incarnation that asked.
     pub asker: Inc,
-    /// The Start of the question.
     pub start: Time,
-    /// Whether its word counts.
     pub service: Service,
-    /// Who holds its grant, if that is written down. Without its value.
+    /// Holder of the grant, if the grant is written down. Without its value.
     pub holder: Option<Box<Holder>>,
-    /// Who waits.
     pub waiting: Vec<CandidateHere>,
-    /// Whether there are more after the last.
     pub more: bool,
 }
 
-/// One that waits, as one grantor sees it.
+/// A waiting candidate at one grantor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct CandidateHere {
-    /// Who.
     pub who: Who,
-    /// Its place among those who wait: the higher goes first.
+    /// Rank among waiting candidates, the highest first.
     pub priority: u8,
-    /// Whether it led when it asked, and waits only here.
+    /// Whether the candidate led when it asked, and waits only here.
     pub leading: bool,
-    /// For how long it has waited here without a break, on the grantor's clock.
+    /// Span for which the candidate has waited here without a break, on the grantor's clock.
     pub waited: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What a restarted grantor remembers: the one opinion of state directories, simulators and tests.
+//! The memory of a restarted grantor, by the same rules in state directories, simulators and tests.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,65 +12,63 @@ use super::roster::Entry;
 use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 
-/// What a grantor remembers when it starts.
+/// The memory of a grantor at its start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Memory {
-    /// Which memory it is.
     pub instance: Instance,
-    /// The last boot that was written down; zero if none was.
+    /// Last boot that was written down; zero if none was.
     pub boot: Boot,
-    /// The largest lease length that was ever allowed and written down.
+    /// Largest lease length ever allowed and written down.
     pub delta_max: Duration,
     /// `H`: the durable bound on all fences ever accepted.
     pub reserve: Fence,
-    /// How much of it can be trusted.
+    /// Trustworthy part of the memory.
     pub kept: Kept,
-    /// Which memory each member has, as far as it was written down.
+    /// Memory of each member, as far as it was written down.
     pub roster: Vec<(NodeName, Entry)>,
 }
 
-/// How much a grantor remembers.
+/// The trustworthy part of a grantor's memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kept {
-    /// There is nothing to remember: the very first start of the cluster.
+    /// Empty, and rightly so: the very first start of the cluster.
     New,
-    /// Everything: the process ended, the machine did not.
+    /// Everything: the process ended, but the machine did not.
     Grants(Vec<GrantRecord>),
-    /// Its fences but not its grants: the machine was restarted, or the table was torn.
+    /// Fences but not grants: the machine was restarted, or the table was torn.
     Reserve,
-    /// Nothing, though it may have granted before: the directory was lost, there is none, or the
-    /// cluster is new. Others are asked which of it is so.
+    /// Nothing, though the grantor may have granted before: its directory was lost, it has none, or
+    /// the cluster is new. The grantor asks others which of these is true.
     Nothing,
 }
 
-/// What outlives the machine. Nothing in it ever goes back, so the order in which records reach it
-/// means nothing.
+/// The part of a memory that outlives the machine. No field ever goes back, so the order in which
+/// records reach the disk means nothing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Durable {
-    /// Which memory it is.
     pub instance: Instance,
-    /// The last boot that began.
     pub boot: Boot,
-    /// The largest lease length ever allowed; `None` until one was.
+    /// Largest lease length ever allowed; `None` before the first.
     pub delta_max: Option<Duration>,
-    /// `H`. `None`: this memory was lost, and the fences have not been read from the others yet.
+    /// `H`; `None` if this memory was lost, and the fences have not been read from the others yet.
     pub reserve: Option<Fence>,
-    /// Which memory each member has, by name.
+    /// Memory of each member, by name.
     pub roster: Vec<(NodeName, Entry)>,
 }
 
 impl Durable {
-    /// A memory that begins; `first` if an operator says that it is the cluster's very first start.
+    /// A memory that begins; `first` if an operator declares the cluster's very first start.
     #[must_use]
     pub fn begin(instance: Instance, first: bool) -> Self {
         let reserve = first.then_some(Fence::NONE);
         Self { instance, boot: Boot(0), delta_max: None, reserve, roster: Vec::new() }
     }
 
-    /// This after an operator's word that more memories are lost than the others can make up for,
-    /// and that nobody leads by them any more: a memory that was lost begins anew, at `begun` or
-    /// later than the one before, as one that knows its fences, which go on above `floor`, and none
-    /// of its grants. One that was not lost goes on above `floor`, and nothing else of it changes.
+    /// This memory after an operator's declaration that more memories are lost than the others can
+    /// make up for, and that no process leads by them any more. A lost memory begins anew, at
+    /// `begun` or later than the memory before, as a memory that knows its fences, which go on
+    /// above `floor`, and none of its grants. A memory that was not lost goes on above `floor`, and
+    /// changes in nothing else.
     #[must_use]
     pub fn recovered(&self, begun: Instance, delta_max: Duration, floor: Fence) -> Self {
         let mut next = self.clone();
@@ -84,13 +82,15 @@ impl Durable {
         next
     }
 
-    /// Whether it was [`recovered`](Self::recovered), and nobody has started on it since.
+    /// Whether the memory was [`recovered`](Self::recovered), and no grantor has started on it
+    /// since.
     #[must_use]
     pub fn is_just_recovered(&self) -> bool {
         self.reserve.is_some() && self.boot == Boot(0)
     }
 
-    /// This with what is durable of `record`; `None` if it is one that outlives only the process.
+    /// This memory with the durable part of `record`; `None` for a record that outlives only the
+    /// process.
     #[must_use]
     pub fn with(&self, record: &Record) -> Option<Self> {
         let mut next = self.clone();
@@ -114,9 +114,9 @@ impl Durable {
 }
 
 impl Memory {
-    /// What a start makes of what is found: `first` if an operator says that it is the cluster's
-    /// very first one, which is believed of an empty directory, and the grants if they are all
-    /// those of this boot of the machine.
+    /// The memory for a start on this directory. `first` is an operator's declaration of the
+    /// cluster's very first start, believed of an empty directory only; `grants` are all grants of
+    /// this boot of the machine, if complete.
     #[must_use]
     pub fn found(durable: &Durable, first: bool, grants: Option<Vec<GrantRecord>>) -> Self {
         let kept = match (first, durable.reserve, grants) {
@@ -136,18 +136,18 @@ impl Memory {
     }
 }
 
-/// All that a state directory remembers, without files: for simulators and tests. The directory
-/// itself is compared with it.
+/// The contents of a state directory without files, for simulators and tests, which compare the
+/// real directory with it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Remembered {
-    /// What outlives the machine, or would if it were written.
+    /// Part that outlives the machine.
     durable: Durable,
-    /// Whether anything was written that outlives the machine.
+    /// Whether a record that outlives the machine was written.
     written: bool,
-    /// Whether the operator says that the next start is the cluster's very first.
+    /// Whether the operator declares the next start the cluster's very first.
     pub first: bool,
-    /// The grants of this boot of the machine, from the first one on; until then there were none,
-    /// or what was there before cannot be believed.
+    /// Grants of this boot of the machine, from the first one on; `None` before, when earlier
+    /// grants cannot be trusted.
     grants: Option<BTreeMap<ElectionName, GrantRecord>>,
 }
 
@@ -158,14 +158,14 @@ impl Remembered {
         Self { durable: Durable::begin(instance, first), written: false, first, grants: None }
     }
 
-    /// A record has reached it.
+    /// Writes a record.
     pub fn write(&mut self, record: Record) {
         if let Some(next) = self.durable.with(&record) {
             (self.durable, self.written) = (next, true);
             return;
         }
         match record {
-            // The first grant says that the leases before it have been waited out.
+            // The first grant shows that the leases before it have been waited out.
             Record::Grant(grant) => {
                 let grants = self.grants.get_or_insert_default();
                 match grants.get_mut(&grant.election) {
@@ -189,17 +189,18 @@ impl Remembered {
         (self.written, self.first) = (true, false);
     }
 
-    /// Something was granted in this boot of the machine, if only to be forgotten.
+    /// Notes a grant in this boot of the machine, possibly forgotten since.
     pub fn begin_grants(&mut self) {
         self.grants.get_or_insert_default();
     }
 
-    /// The machine was started anew, or the table of grants is not whole.
+    /// Forgets the grants: the machine was started anew, or the table of grants is not whole.
     pub fn forget_grants(&mut self) {
         self.grants = None;
     }
 
-    /// What the next start remembers. That a memory which holds fences is new is not believed.
+    /// The memory of the next start. A declared first start is not believed of a memory with
+    /// fences.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let first = self.first && !self.written;
@@ -207,13 +208,13 @@ impl Remembered {
         Memory::found(&self.durable, first, grants)
     }
 
-    /// What outlives the machine.
+    /// The part that outlives the machine.
     #[must_use]
     pub const fn durable(&self) -> &Durable {
         &self.durable
     }
 
-    /// Whether anything was written that outlives the machine.
+    /// Whether a record that outlives the machine was written.
     #[must_use]
     pub const fn is_written(&self) -> bool {
         self.written
@@ -225,7 +226,7 @@ impl Remembered {
         self.grants.as_ref()?.get(election)
     }
 
-    /// How many grants it would find; `None` if it has to wait out all leases.
+    /// The number of grants that this start would find; `None` if it has to wait out all leases.
     #[must_use]
     pub fn grants(&self) -> Option<usize> {
         self.grants.as_ref().map(BTreeMap::len)

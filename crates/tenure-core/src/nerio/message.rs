@@ -4,33 +4,33 @@ use core::fmt;
 use core::net::SocketAddr;
 
 use super::body::{
-    FenceRead, FenceSeen, Granted, Leaving, List, Listed, Named, Query, Refused, Release, Released,
-    Remainder, Request, State, Verify, fmt_fence,
+    FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
+    Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
 
-/// Who sent a message, and from where it came.
+/// The sender of a message, and its address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sender {
-    /// The incarnation of the participant that the datagram names.
+    /// Incarnation of the participant that the datagram names.
     pub who: Who,
-    /// The address the transport saw.
+    /// Address that the transport saw.
     pub address: SocketAddr,
-    /// Which member the driver has found it to be, by position: by what nobody else can show, such
-    /// as a key, or as well as it can without. `None` of everybody else.
+    /// Position of the member that the driver recognized as the sender, by a proof such as a key,
+    /// or as well as it can without. `None` for other senders.
     pub member: Option<usize>,
 }
 
 /// A message, typed by its recipient. Many share a datagram; each stands alone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A grantor handles it, from any sender.
+    /// For a grantor, from any sender.
     Grantor(ToGrantor),
-    /// The candidate of its election handles it.
+    /// For the candidate of its election.
     Candidate(ToCandidate),
-    /// The asker of a question handles it.
+    /// For the asker of a question.
     Asker(ToAsker),
 }
 
@@ -43,15 +43,15 @@ pub enum ToGrantor {
     Release(Release),
     /// Leader to grantor: I lead no more, and release when a promise is over (erratum 2).
     Leaving(Leaving),
-    /// Anybody to a grantor: who holds this election (section 10.4)?
+    /// Observer to grantor: who holds this election (section 10.4)?
     Query(Query),
-    /// Anybody to a grantor: which elections are there?
+    /// Tool to grantor: which elections are there?
     List(List),
-    /// Anybody to a grantor: which elections are there, who holds them, how many wait?
+    /// Tool to grantor: which elections are there, who holds them, how many wait?
     Elections(Elections),
-    /// Anybody to a grantor: who wants to lead this election?
+    /// Tool to grantor: who wants to lead this election?
     Candidates(Candidates),
-    /// Anybody who may to a grantor: the leadership with this fence is to end.
+    /// Authorized sender to grantor: the leadership with this fence is to end.
     Order(Order),
     /// Grantor without memory to grantor: how high are the fences?
     FenceRead(FenceRead),
@@ -68,7 +68,7 @@ pub enum ToCandidate {
     Released(Released),
     /// Grantor to the holder of its grant: you are ordered to end your leadership.
     StepDown(StepDown),
-    /// Anybody to a leader: do you lead (section 10.5)?
+    /// Verifier to leader: do you lead (section 10.5)?
     Verify(Verify),
 }
 
@@ -77,7 +77,7 @@ pub enum ToCandidate {
 pub enum ToAsker {
     /// Leader to asker: for at least this much longer (section 10.5).
     Remainder(Remainder),
-    /// Grantor to asker: what this grantor knows of an election.
+    /// Grantor to asker: the state of an election here.
     State(State),
     /// Grantor to grantor: no fence that I saw is above this.
     FenceSeen(FenceSeen),
@@ -85,9 +85,9 @@ pub enum ToAsker {
     Listed(Listed),
     /// Grantor to asker: elections, a page of them.
     ElectionsHere(ElectionsHere),
-    /// Grantor to asker: who holds it and who waits, a page of them.
+    /// Grantor to asker: the holder of an election, a page of its waiting candidates.
     CandidatesHere(CandidatesHere),
-    /// Grantor to the one that gave an order: what came of it here.
+    /// Grantor to the sender of an order: the outcome here.
     Ordered(Ordered),
 }
 
@@ -129,7 +129,7 @@ impl fmt::Display for ToGrantor {
         match self {
             Self::Request(m) => fmt_request(m, f),
             Self::Release(m) => {
-                let next = Named("next", m.next.as_ref());
+                let next = WordAndName("next", m.next.as_ref());
                 write!(f, "release {} start {}{next}", m.election, m.start)
             }
             Self::Leaving(m) => {
@@ -152,7 +152,7 @@ impl fmt::Display for ToCandidate {
                 let accepted = if m.accepted { "accepted" } else { "not accepted" };
                 let waited = if m.waited { " waited" } else { "" };
                 let next_waits = if m.next_waits { " next waits" } else { "" };
-                let waiting = Named("waiting", m.waiting.as_ref());
+                let waiting = WordAndName("waiting", m.waiting.as_ref());
                 write!(f, "granted {} start {} stamp {} ", m.election, m.start, m.stamp)?;
                 write!(f, "fence {accepted} seen {}{waited}{next_waits}{waiting}", m.seen)
             }
@@ -205,7 +205,7 @@ impl fmt::Display for ToAsker {
 
 fn fmt_request(m: &Request, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let leading = if m.leading { " leading" } else { "" };
-    let next = Named("next", m.next.as_ref());
+    let next = WordAndName("next", m.next.as_ref());
     let (election, start, delta, fence) = (&m.election, m.start, m.delta, m.fence);
     write!(f, "request {election} start {start} for {delta:?} ")?;
     if m.lease != delta {

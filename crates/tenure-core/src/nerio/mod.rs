@@ -1,13 +1,13 @@
 //! Nerio: quorum leases with ordered edicts.
 //!
 //! Grantors, a few processes with clocks, give leases; a candidate that holds the leases of a
-//! quorum of them leads until its own clock says that the first of them might have ended. What a
-//! leader creates can be ordered by anybody, however late it arrives.
+//! quorum of them leads until its own clock says that the first of them might have ended. Edicts of
+//! leaders have an order that every recipient can compute, however late they arrive.
 //!
-//! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering*
-//! (arXiv 1109.5111). Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2, 10.4 and 10.5. What is
-//! not built yet is [listed below](#not-built-yet). "The paper" is this one throughout. The file
-//! `oqwbd.rs` has the steps of sections 3 and 6 in the paper's order.
+//! Source: van Renesse, Schneider, Gehrke, *Nerio: Leader Election and Edict Ordering* (arXiv
+//! 1109.5111), below "the paper". Built here: sections 1 to 3, 6, 7, 8, 10.1, 10.2, 10.4 and 10.5.
+//! The rest is [listed below](#not-built-yet). The file `oqwbd.rs` has the steps of sections 3 and
+//! 6 in the paper's order.
 //!
 //! # Model
 //!
@@ -19,9 +19,9 @@
 //! | memory of grantors | the state directory is not copied, nor rolled back to an older state | |
 //! | participants | follow the protocol; incarnations ([`Inc`]) do not collide | the same |
 //!
-//! Clocks need not agree on the time, and their origins may change when a machine starts anew.
-//! A machine that is restored from a snapshot, or a clock beyond ρ, is outside the model: then
-//! two may lead, and only fences at the guarded resource keep them apart.
+//! Clocks need not agree on the time, and their origins may change when a machine starts anew. A
+//! machine restored from a snapshot, or a clock beyond ρ, is outside the model: then two processes
+//! may lead, and only fences at the guarded resource keep them apart.
 //!
 //! # Guarantees
 //!
@@ -36,14 +36,15 @@
 //!
 //! # What is not guaranteed
 //!
-//! - That a leader is still leader when what it sent arrives. Recipients gate on the fence or on
-//!   the edict timestamp; a lease alone protects nothing outside the leader's own process.
-//! - Anything against participants that lie. Oks count only from a member's own address and one
+//! - The leader may have changed when its message arrives. Recipients gate on the fence or on the
+//!   edict timestamp; a lease alone protects nothing outside the leader's own process.
+//! - Participants that lie can break anything. Oks count only from a member's own address and one
 //!   incarnation speaks from one address, which stops accidents and forgers that cannot fake
 //!   addresses; the others need an authenticated transport.
-//! - Progress after *two of three* grantors lost their state directories at the same time: each
-//!   waits to read the fences of a quorum of the others, until an operator decides.
-//! - Fairness. Candidates go by [priority](crate::Command::Campaign) and by a hash, not by age.
+//! - The cluster stands still after *two of three* grantors lost their state directories at the
+//!   same time: each waits to read the fences of a quorum of the others, until an operator decides.
+//! - Succession is not fair. Candidates go by [priority](crate::Command::Campaign) and by a hash,
+//!   not by age.
 //!
 //! # Grantor
 //!
@@ -84,31 +85,31 @@
 //!   │   withdrawn     │  yield                   │ E is reached, resigned,      │
 //!   │                 v                          v handed over                  v
 //!   └──────────── giving up <──────────────────────────────────────────────────┘
-//!     confirmed   E := C, then what was promised is waited for, then releases are sent
+//!     confirmed   E := C, then promises are waited for, then releases are sent
 //! ```
 //!
 //! # Messages
 //!
 //! | message | from, to | section | carries |
 //! |---|---|---|---|
-//! | [`Request`] | candidate, grantor | 3, step 3 | Start, δ, the fence proposed, the one announced, who is next |
+//! | [`Request`] | candidate, grantor | 3, step 3 | Start, δ, the fences proposed and announced, the next leader |
 //! | [`Granted`] | grantor, candidate | 3, step 6; 7 | Start, `T_q`, whether the fence is accepted |
-//! | [`Refused`] | grantor, candidate | 10.2 | why, the holder and its remaining time |
+//! | [`Refused`] | grantor, candidate | 10.2 | the reason, the holder and its remaining time |
 //! | [`Release`] | candidate, grantor | 6, erratum 4 | the Start up to which all is given up |
-//! | [`Released`] | grantor, candidate | | that it arrived |
-//! | [`Leaving`] | candidate, grantor | erratum 2 | that it leads no more, and how long a promise holds the release up |
-//! | [`Verify`] | anybody, leader | 10.5 | the asker's Start |
+//! | [`Released`] | grantor, candidate | | confirmation |
+//! | [`Leaving`] | candidate, grantor | erratum 2 | end of the leadership, and the delay of the release by a promise |
+//! | [`Verify`] | verifier, leader | 10.5 | the asker's Start |
 //! | [`Remainder`] | leader, asker | 10.5 | the least real time left, bound to the question |
-//! | [`Query`], [`State`] | anybody, grantor | 10.4 | the holder with its announced fence, if that is written, or that there is none |
-//! | [`List`], [`Listed`] | anybody, grantor | | names of elections |
-//! | [`Elections`], [`ElectionsHere`] | anybody, grantor | | elections, who holds them, how many wait |
-//! | [`Candidates`], [`CandidatesHere`] | anybody, grantor | | who holds one, and who waits since when |
-//! | [`Order`], [`Ordered`] | anybody who may, grantor | | the fence of a leadership that is to end, and who is next |
-//! | [`StepDown`] | grantor, leader | | the same, to the holder of that fence |
+//! | [`Query`], [`State`] | observer, grantor | 10.4 | the holder, if written, with its announced fence |
+//! | [`List`], [`Listed`] | tool, grantor | | names of elections |
+//! | [`Elections`], [`ElectionsHere`] | tool, grantor | | elections, their holders, numbers of waiting candidates |
+//! | [`Candidates`], [`CandidatesHere`] | tool, grantor | | the holder of an election, its waiting candidates |
+//! | [`Order`], [`Ordered`] | authorized sender, grantor | | the fence of a leadership that is to end, the next leader |
+//! | [`StepDown`] | grantor, leader | | the order, for the holder of that fence |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
-//! answer to a question. How they travel: [`wire`].
+//! answer to a question. [`wire`] has the format.
 //!
 //! # Timers
 //!
@@ -117,23 +118,23 @@
 //! | lease δ | 5 s | [`Config::lease`] |
 //! | first lease | max(3R + 2d, 1 s), ≤ δ | a successor that died costs it once |
 //! | renewal | ¼ to ⅓ of δ after the last | room for repetitions before work must stop |
-//! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have come |
+//! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
-//! | a waiting request | min(3R, (1 + ρ)δ) | after that its sender is dead, or its lease over |
-//! | yield | until the rival's grant ends, + [0, R), or it has gone | both would meet again |
+//! | a waiting request | min(3R, (1 + ρ)δ) | then its candidate is dead, or its lease over |
+//! | yield | until the rival has gone, or its grant has ended, + [0, R) | both would meet again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
-//! | quarantine | (1 + ρ)·δ_max, own or read | every lease that was forgotten has ended |
-//! | a larger δ_max | (1 + ρ)·δ_max | what others forgot has ended, too |
-//! | a forgotten election | F + (1 + ρ)·δ_max | what is still on its way has lapsed |
-//! | a failed write | 1 s | what needs room for a record is refused meanwhile; then it is written again, whether anybody asks or not |
+//! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
+//! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
+//! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
+//! | a failed write | 1 s | then the record is written again, with or without requests |
 //!
 //! Where `d` is a high percentile of measured round trips.
 //!
 //! # Invariants
 //!
-//! What one step can check of them is a `debug_assert!` that names the number; all of them are
-//! judged in true time by `tenure-sim`, and each patch of `mutants/nerio` breaks one rule behind
-//! them, to see that somebody notices.
+//! A `debug_assert!` that names the number checks the part that one step can check. `tenure-sim`
+//! judges all invariants in true time, and each patch of `mutants/nerio` breaks one rule behind
+//! them, to see that a test notices.
 //!
 //! - **I1** A grantor gives a lease to one incarnation at a time: `A` changes only when `C ≥ F`.
 //! - **I2** `F` goes back only by a valid release: by the holder's incarnation, with a Start ≥
@@ -142,17 +143,17 @@
 //!   counter); the sample of the free test is `T_q`.
 //! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
 //!   granted.
-//! - **I5** The fence seen in an election only grows, and what was accepted is at most `H`, which
-//!   is durable; a restart begins at `H`.
+//! - **I5** The fence seen in an election only grows, and accepted fences are at most `H`, which is
+//!   durable; a restart begins at `H`.
 //! - **I6** A claim stands on oks of a quorum, each above its floor and the last of its grantor:
 //!   `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at the completion.
 //! - **I7** A Start is used once by an incarnation, in all its campaigns: (who, Start) names an
 //!   instance.
 //! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
 //!   this leadership; once `C ≥ E` it is over for ever, and its fence with it.
-//! - **I9** The claim is lowered before the release is sent, the release is not sent before what
-//!   a verification promised, and no attempt begins in between.
-//! - **I10** After a timeout nothing is left that was due.
+//! - **I9** The claim is lowered before the release is sent, the release is not sent before the end
+//!   of a verification's promise, and no attempt begins in between.
+//! - **I10** A timeout does everything that is due.
 //! - **I11** No ok leaves before the grant it confirms is written.
 //!
 //! I1 to I4 and I6 give equation 14 (a claim implies grants of a quorum), and with equation 7
@@ -167,32 +168,33 @@
 //! 2. 10.5 lets a leader promise and then release (6). Here a release waits for the promise, at
 //!    most [`Config::verify_max`].
 //! 3. 9 prints the negation of its start condition. The ring is not built yet.
-//! 4. 6 lets any release of the holder take effect. Here it names the Start it ends, and requests
-//!    at or below a released Start are ignored. As printed a delayed release elects two leaders.
-//! 5. 10.1 has ρ as a time. It is a rate, and the default is 10⁻³: Linux slews by 5·10⁻⁴.
+//! 4. 6 lets any release of the holder take effect. Here a release names the Start that it ends,
+//!    and requests at or below a released Start are ignored. As printed a delayed release elects
+//!    two leaders.
+//! 5. 10.1 has ρ as a time. Here ρ is a rate, by default 10⁻³: Linux slews by 5·10⁻⁴.
 //!
 //! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
 //! - *Identity*: a participant is (name, [`Inc`]); a restarted candidate is a new one.
 //! - *Parked requests*: a refused request waits at the grantor, until the order puts it first.
-//!   To safety that is a slow network; it replaces polling and random retries.
-//! - *Who is next*: the order of those who wait is the same at all grantors: whom the leader
-//!   named, a leader before others, priority, a hash. Split votes are undone by yielding to
-//!   somebody ranked above, only when no quorum is possible any more; to a leader only when it
-//!   was seen to renew, since a dead one ranks as high.
+//!   To safety a parked request is a slow network; parking replaces polling and random retries.
+//! - *Succession*: the order of waiting candidates is the same at all grantors: the candidate that
+//!   the leader named, a leader before others, priority, a hash. A candidate undoes a split vote
+//!   by yielding to a rival that ranks above it, only when no quorum is possible any more; to a
+//!   leader only after a renewal of that leader, since a dead one ranks as high.
 //! - *Combined oks*: oks of several Starts of one attempt count together (I6), where the paper
 //!   aborts the old instance. A grantor that answers late is not lost.
 //! - *Fence*: an integer beside the edict timestamp. Costs a second round only when a candidate
 //!   had not heard of the last one.
-//! - *Restart*: a grantor that ends and begins again on the same boot of its machine remembers
-//!   its grants; on another boot it waits; if its directory is lost, it also reads the fences and
-//!   the longest leases of others, and waits for those.
+//! - *Restart*: a grantor that restarts on the same boot of its machine remembers its grants; on
+//!   another boot it waits for the end of all leases; if its directory is lost, it also reads the
+//!   fences and the longest leases of others, and waits for the end of those.
 //! - *Readings*: a request names the fence with which its sender raised its claim, none before,
 //!   and a grantor keeps it with the grant. An observer names a leader when a quorum of written,
-//!   live grants was asked for with one such fence: a candidate that did not win is never named,
-//!   and a leader is named one round trip after it won. A grantor that cannot write says so, and
-//!   of what it could not write nothing. A leader that gives up under a promise tells the
-//!   grantors, and they tell those who ask: its grants last, and it leads no more.
+//!   live grants was requested with one such fence: a candidate that did not win is never named,
+//!   and a leader is named one round trip after it won. A grantor with a failed disk says so, and
+//!   reports no unwritten grant. A leader that gives up under a promise reports that to the
+//!   grantors, and they report it to observers: its grants last, but it leads no more.
 //! - *Orders*: a grantor passes an order to end a leadership on to the holder with the fence that
 //!   the order names. The holder reports it, once, if that is the fence with which it leads: the
 //!   application ends its leadership or goes on. An order never ends a later one.
@@ -200,7 +202,7 @@
 //!
 //! # Not built yet
 //!
-//! | what | where it will fit |
+//! | part | where it will fit |
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
@@ -230,8 +232,8 @@
 //! let mut nodes: Vec<Nerio> =
 //!     names.iter().map(|name| Nerio::new(config.clone(), name.parse().unwrap())).collect();
 //!
-//! // What a driver does: hand over an input with one sample of the clock, and carry out the
-//! // effects in their order. Here writing is easy, and what is sent arrives.
+//! // A driver hands over an input with one sample of the clock, and carries out the effects in
+//! // their order. Here every write succeeds, and every message arrives.
 //! let now = Time::from_nanos(1_000_000_000);
 //! let mut queue = VecDeque::new();
 //! for n in 0..3 {
@@ -256,7 +258,7 @@
 //!         match effect {
 //!             Effect::Flush(ticket, _record) => queue.push_front((n, Input::Flushed(ticket))),
 //!             Effect::Send { to, message } => {
-//!                 // Here the nodes are the members, and nobody pretends to be another one.
+//!                 // Here the nodes are the members, and no node pretends to be another one.
 //!                 let who = nodes[n].who().clone();
 //!                 let from = Sender { who, address: address(n), member: Some(n) };
 //!                 let to = match to {
@@ -265,7 +267,7 @@
 //!                 };
 //!                 queue.push_back((to, Input::Message { from, message }));
 //!             }
-//!             // Writing is done at once, and nobody listens.
+//!             // Writes are done at once, and there are no handles.
 //!             Effect::Persist(_) | Effect::Raise { .. } | Effect::Lower { .. } => {}
 //!             Effect::Emit { .. } => {}
 //!         }

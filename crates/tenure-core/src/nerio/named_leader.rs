@@ -1,38 +1,36 @@
-//! Whom grants name: one rule for those who observe an election and for lists of many.
+//! The leadership that grants name: one rule for observers and for lists.
 
 use super::identity::Who;
 use super::quorum::Quorums;
 use crate::fence::Fence;
 use crate::time::Time;
 
-/// What one member said that it has granted, as it is still believed in.
+/// A reported grant that is still believed to be live.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LiveGrant<'a> {
-    /// Which member, by its position.
     pub member: usize,
-    /// Until when at least.
+    /// Earliest end of the grant.
     pub until: Time,
-    /// Who holds it.
     pub who: &'a Who,
-    /// The fence of its leadership, if it has announced one.
+    /// Fence of the holder's leadership, if announced.
     pub fence: Option<Fence>,
 }
 
 impl LiveGrant<'_> {
-    /// Whether it is of this leadership.
+    /// Whether the grant belongs to this leadership.
     #[must_use]
     pub fn is_of(&self, who: &Who, fence: Fence) -> bool {
         self.who == who && self.fence == Some(fence)
     }
 }
 
-/// The leadership that a quorum of `grants` names, and until when unless it renews. They must all
-/// be live at one instant. Nothing is allocated: observers ask with every answer.
+/// The leadership that a quorum of `grants` names, and its end unless it renews. All `grants` must
+/// be live at one instant. Allocates nothing: observers ask with every answer.
 pub fn leadership<'a>(
     grants: impl Iterator<Item = LiveGrant<'a>> + Clone,
     quorums: &Quorums,
 ) -> Option<(&'a Who, Fence, Time)> {
-    // Mostly all of them name one incarnation and one fence: the first shows it.
+    // Mostly all grants name one incarnation and one fence: the first shows it.
     let mut announced = grants.clone().filter_map(|grant| Some((grant.who, grant.fence?)));
     announced.find_map(|(who, fence)| {
         let alike = grants.clone().filter(|grant| grant.is_of(who, fence));

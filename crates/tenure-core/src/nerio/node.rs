@@ -1,4 +1,4 @@
-//! One node: a grantor, or none, and any number of candidates and observers.
+//! A node: at most one grantor, and any number of candidates and observers.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
@@ -25,7 +25,6 @@ use crate::name::{ElectionName, NodeName};
 use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 
-/// How many unanswered verifications a node remembers.
 const ASKED_MAX: usize = 64;
 
 /// A node of a Nerio cluster: the machine that the module document describes.
@@ -40,14 +39,14 @@ pub struct Nerio {
     observers: BTreeMap<ElectionName, Observer>,
     candidates_due: Deadlines,
     observers_due: Deadlines,
-    /// Verifications that were sent and not answered. Those of one election do not answer each
-    /// other: each is bound to whom it asked, and to its Start.
+    /// Unanswered verifications. An answer belongs to one of them by its sender and its Start, not
+    /// by its election alone.
     asked: BTreeSet<(ElectionName, Question)>,
     now: Time,
 }
 
 impl Nerio {
-    /// A node that has not started yet.
+    /// A node before its start.
     #[must_use]
     pub fn new(config: Checked, name: NodeName) -> Self {
         Self {
@@ -71,13 +70,13 @@ impl Nerio {
         &self.who
     }
 
-    /// What its cluster agrees on, and its own settings.
+    /// The settings of the cluster and of this node.
     #[must_use]
     pub const fn config(&self) -> &Checked {
         &self.config
     }
 
-    /// What it does as a grantor; `None` if it is none.
+    /// The state of its grantor; `None` without a grantor.
     #[must_use]
     pub fn service(&self, now: Time) -> Option<Service> {
         self.grantor.as_ref().map(|grantor| grantor.service(now))
@@ -162,8 +161,8 @@ impl Nerio {
         }
     }
 
-    /// The member that a message comes from, by its name and by what the driver knows of it: a
-    /// sender that only has the name could win elections with forged oks.
+    /// The member that sent a message, by its name and by the driver's proof: a sender that only
+    /// has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
         let named = self.config.position(&from.who.name)?;
         (from.member == Some(named)).then_some(named)
@@ -269,7 +268,7 @@ impl Nerio {
     /// Section 10.5, steps 1 and 2.
     fn verify(&mut self, now: Time, election: ElectionName, leader: SocketAddr, out: &mut Out) {
         if self.asked.len() >= ASKED_MAX {
-            // The oldest is the one whose answer would be worth least.
+            // Forget the oldest question, whose answer would be worth least.
             let oldest = self.asked.iter().min_by_key(|(_, asked)| asked.start).cloned();
             if let Some(oldest) = oldest {
                 self.asked.remove(&oldest);
@@ -329,7 +328,7 @@ impl Nerio {
             observer.run_due(now, &self.config, out);
             observer.book(&mut self.observers_due);
         }
-        // Last, because a write of the grantor's that fails takes everything after it along.
+        // Start the grantor last: a failed write of the grantor drops every effect after it.
         if let Some(grantor) = &mut self.grantor {
             grantor.on_timeout(now, out);
         }
@@ -387,7 +386,7 @@ impl Protocol for Nerio {
         first
     }
 
-    /// Without a look at the candidate whose turn it is: of thousands it is in no cache.
+    /// Does not read the candidate that is due: with thousands of candidates it is in no cache.
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
         let others = [self.candidates_due.first(), self.observers_due.first()];

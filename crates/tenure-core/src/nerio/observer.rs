@@ -18,45 +18,43 @@ use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 
-/// Follows one election from outside.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observer {
     election: ElectionName,
     every: Duration,
     next_at: Time,
     last_start: Time,
-    answers: ByMember<Heard>,
+    answers: ByMember<GrantorReport>,
     view: Option<View>,
     began: Time,
-    /// Since when somebody holds a quorum of grants and has not announced its fence.
+    /// Time since which an incarnation holds a quorum of grants and has not announced its fence.
     won_since: Option<Time>,
     booking: Booking,
 }
 
-/// The latest word of one grantor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Heard {
+struct GrantorReport {
     start: Time,
-    /// Since when nobody holds its grant, at the latest, if nobody does and its word counts.
+    /// Time since which the grant has been free, at the latest, if it is free and the answer
+    /// counts.
     free_since: Option<Time>,
-    /// Until when at least its grant lasts, and who holds it.
     holder: Option<(Time, Box<Holder>)>,
-    /// Until about when that one is held up by a promise, if it leads no more.
+    /// Approximate end of the promise that delays the release, if the holder leads no more.
     leaving: Option<Time>,
-    /// Which memory says so, and which ones it knows.
+    /// Memory of the grantor, and the memories that it knows.
     instance: Instance,
     memories: Vec<Mark>,
 }
 
-/// The grant of one member, as it is still believed in.
-struct Named<'a> {
+/// A grant of one member that is believed to be live.
+struct BelievedGrant<'a> {
     member: usize,
     until: Time,
     holder: &'a Holder,
     leaving: Option<Time>,
 }
 
-impl Named<'_> {
+impl BelievedGrant<'_> {
     const fn grant(&self) -> LiveGrant<'_> {
         let Holder { who, fence, .. } = self.holder;
         LiveGrant { member: self.member, until: self.until, who, fence: *fence }
@@ -78,7 +76,7 @@ impl Observer {
         }
     }
 
-    /// Asks the grantors if it is time, and tells if what is known has changed with time alone.
+    /// Asks the grantors when due, and reports a view that has changed with time alone.
     pub(super) fn run_due(&mut self, now: Time, config: &Checked, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
@@ -91,7 +89,6 @@ impl Observer {
         self.tell(now, config, out);
     }
 
-    /// A grantor answered.
     pub(super) fn on_state(
         &mut self,
         now: Time,
@@ -100,9 +97,9 @@ impl Observer {
         config: &Checked,
         out: &mut Out,
     ) {
-        let newer = |known: &Heard| known.start < state.start;
+        let newer = |known: &GrantorReport| known.start < state.start;
         if state.start <= self.last_start && self.answers.get(member).is_none_or(newer) {
-            // What is left of a lease counts from the question (readings).
+            // The rest of a lease counts from the question (readings).
             let start = state.start;
             let free = state.service == Service::Serving && state.holder.is_none();
             let here = |span| config.drift.shrink(config.drift.real_at_least(span));
@@ -112,19 +109,17 @@ impl Observer {
             let leaves = |(_, holder): &(Time, Box<Holder>)| holder.leaving;
             let leaving = holder.as_ref().and_then(leaves).map(|held| now.after(here(held)));
             let (instance, memories) = (state.instance, state.memories);
-            let heard = Heard { start, free_since, holder, leaving, instance, memories };
+            let heard = GrantorReport { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
         self.run_due(now, config, out);
     }
 
-    /// Puts down when to ask again, or when what is known runs out.
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
         let due = Some(self.due());
         deadlines.set(&mut self.booking, &self.election, due);
     }
 
-    /// Nothing is due any more.
     pub(super) fn cancel(&mut self, deadlines: &mut Deadlines) {
         deadlines.set(&mut self.booking, &self.election, None);
     }
@@ -138,7 +133,7 @@ impl Observer {
     }
 
     fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
-        let live: Vec<Named<'_>> = self.live(now, config).collect();
+        let live: Vec<BelievedGrant<'_>> = self.live(now, config).collect();
         let seen = self.look(now, &live, config);
         let holds = seen.is_none() && holds_quorum(&live, &config.quorums);
         let is_won = holds && self.is_won(now, config);
@@ -148,14 +143,15 @@ impl Observer {
         let view = match (seen, &self.view) {
             (Some(view), _) => view,
             (None, Some(View::Unknown { since })) => View::Unknown { since: *since },
-            // It has given up, or its grants have moved: the answers to the next question say.
+            // The leader has given up, or its grants have moved: wait for the answers to the next
+            // question.
             (None, Some(View::Leader(LeaderView { until: Some(until), .. })))
                 if now < *until && (is_won || self.are_free(now, config)) =>
             {
                 return;
             }
             (None, Some(View::Vacant)) if is_won => return,
-            // Before the first answers could have come there is nothing to tell.
+            // Report nothing before the first answers could have come.
             (None, None) if is_won || now < self.began.after(self.patience(config)) => return,
             (None, _) => View::Unknown { since: now },
         };
@@ -166,13 +162,18 @@ impl Observer {
         }
     }
 
-    /// How old a grantor's word may be before it no longer counts.
+    /// The age up to which a grantor's answer counts.
     fn patience(&self, config: &Checked) -> Duration {
         self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
     }
 
-    /// The words that still count: not those of a memory of which another member knows a later one.
-    fn fresh(&self, now: Time, config: &Checked) -> impl Iterator<Item = &(usize, Heard)> + Clone {
+    /// The answers that still count, without answers of a memory of which another member knows a
+    /// later one.
+    fn fresh(
+        &self,
+        now: Time,
+        config: &Checked,
+    ) -> impl Iterator<Item = &(usize, GrantorReport)> + Clone {
         let patience = self.patience(config);
         let fresh = self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience);
         let words = fresh.clone().map(|(member, heard)| {
@@ -183,35 +184,36 @@ impl Observer {
         fresh.filter(move |(member, _)| !replaced.contains(*member))
     }
 
-    /// Whether a quorum of grantors was free, each at some time not long ago.
+    /// Whether each grantor of a quorum was free at some time not long ago.
     fn are_free(&self, now: Time, config: &Checked) -> bool {
         let free = self.fresh(now, config).filter(|(_, heard)| heard.free_since.is_some());
         config.quorums.is_quorum(free.map(|(member, _)| *member).collect())
     }
 
-    /// Whether at one instant, not long ago, a quorum of grantors was free. That each of them was
-    /// free at some time is not enough: a leader may have moved from one to the other.
+    /// Whether a quorum of grantors was free at one instant, not long ago. Instants of their own
+    /// are not enough: a leader may have moved from one grantor to the other.
     fn is_vacant(&self, now: Time, config: &Checked) -> bool {
         let fresh = self.fresh(now, config);
         let free = fresh.clone().filter_map(|(member, heard)| {
             let since = heard.free_since?;
             Some((*member, since, heard.start))
         });
-        // Most of the time somebody leads, and there is nothing to compare.
+        // Mostly the election has a leader, and there is nothing to compare.
         free.clone().next().is_some()
-            && fresh.clone().any(|(_, Heard { start: at, .. })| {
+            && fresh.clone().any(|(_, GrantorReport { start: at, .. })| {
                 let was_free = |(_, since, start): &(usize, Time, Time)| since <= at && at <= start;
                 let free = free.clone().filter(was_free).map(|(member, ..)| member);
                 config.quorums.is_quorum(free.collect())
             })
     }
 
-    /// What a quorum of grantors agrees on, if there is such a thing.
-    fn look(&self, now: Time, live: &[Named<'_>], config: &Checked) -> Option<View> {
+    /// The view on which a quorum of grantors agrees, if any.
+    fn look(&self, now: Time, live: &[BelievedGrant<'_>], config: &Checked) -> Option<View> {
         if self.is_vacant(now, config) {
             return Some(View::Vacant);
         }
-        let (who, fence, until) = leadership(live.iter().map(Named::grant), &config.quorums)?;
+        let (who, fence, until) =
+            leadership(live.iter().map(BelievedGrant::grant), &config.quorums)?;
         let alike = live.iter().filter(|named| named.grant().is_of(who, fence));
         let latest = alike.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
         Some(View::Leader(LeaderView {
@@ -221,24 +223,24 @@ impl Observer {
             until: Some(until),
             incarnation: Some(who.inc.0),
             address: Some(latest.address),
-            // The grantors that were told say so, and of its one fence there is one leadership.
+            // Grantors that know of the end report it, and one fence has one leadership.
             leaving: alike.filter_map(|grant| grant.leaving).max(),
             heard: None,
         }))
     }
 
-    /// The grants of which is known that they are live.
-    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = Named<'_>> {
+    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = BelievedGrant<'_>> {
         self.fresh(now, config).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
             let (until, leaving) = (*until, heard.leaving);
-            (now < until).then_some(Named { member: *member, until, holder, leaving })
+            (now < until).then_some(BelievedGrant { member: *member, until, holder, leaving })
         })
     }
 
-    /// Whether somebody holds a quorum of grants and has not announced a fence with all of them:
-    /// it is about to lead, or leads and its next request says so. One round trip later another
-    /// question is asked; one who never leads is believed in for no longer than `patience`.
+    /// Whether an incarnation holds a quorum of grants and has not announced a fence with all of
+    /// them: such a holder is about to lead, or leads and announces the fence with its next
+    /// request. The observer asks again one round trip later, and believes in a holder that never
+    /// leads for no longer than `patience`.
     fn is_won(&mut self, now: Time, config: &Checked) -> bool {
         let since = *self.won_since.get_or_insert_with(|| {
             let soon = config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
@@ -249,8 +251,7 @@ impl Observer {
     }
 }
 
-/// Whether a quorum of grants is held by one incarnation.
-fn holds_quorum(grants: &[Named<'_>], quorums: &Quorums) -> bool {
+fn holds_quorum(grants: &[BelievedGrant<'_>], quorums: &Quorums) -> bool {
     grants.iter().any(|one| {
         let its = grants.iter().filter(|other| other.holder.who == one.holder.who);
         quorums.is_quorum(its.map(|grant| grant.member).collect())

@@ -28,10 +28,10 @@ use alloc::boxed::Box;
 
 use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{
-    Answer, Campaign, Candidate, Context, Lease, PendingRelease, Sent, Transfer,
+    Answer, Campaign, Candidate, Context, Lease, PendingRelease, SentRequest, Transfer,
 };
 use super::event::{Event, Ignored, OwnEvent};
-use super::grantor::{ElectionState, Entry, Grant, Grantor, Parked, Phase};
+use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
 use super::message::Sender;
 use super::quorum::MemberSet;
@@ -42,7 +42,6 @@ use crate::event::{End, Loss, TransferFailure};
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
 
-/// How many unanswered requests a candidate remembers.
 const SENT_MAX: usize = 64;
 
 // Steps 1 to 3: a candidate asks.
@@ -62,17 +61,17 @@ impl Candidate {
             self.say_what_it_waits_for(now, context, out);
         }
         let Some(campaign) = &mut self.campaign else { return };
-        // The first lease is short (who is next 3).
+        // The first lease is short (succession 3).
         let delta = if leading { context.config.lease } else { context.config.lease_first() };
         campaign.first.get_or_insert(now);
         if !leading && self.best >= campaign.fence {
-            // While it waits others lead: propose what the next leader needs.
+            // While this candidate waits, others lead: propose a fence for the next leader.
             campaign.fence = self.best.next().unwrap_or(self.best);
         }
         if campaign.sent.len() == SENT_MAX {
             campaign.sent.remove(0);
         }
-        campaign.sent.push(Sent { start: now, delta, fence: campaign.fence });
+        campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
         campaign.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
@@ -146,12 +145,12 @@ impl Grantor {
         if let Some(refusal) = self.inadmissible(now, &request, state) {
             return self.refuse(from, (election, request.start), refusal, shared, out);
         }
-        // Those who wait go first, even if the timer that should have said so is late: the order
-        // of arrival differs from grantor to grantor.
+        // Waiting candidates go first, even if their timer is late: the order of arrival differs
+        // from grantor to grantor.
         let others_wait = state.is_some_and(|state| state.waiting() > 0);
         if others_wait && self.handle_waiting(now, election, out) {
             self.schedule(election);
-            // The request granted just now may have taken the place of this request's own lease.
+            // The grant to a waiting request may just have replaced this candidate's own lease.
             if self.state(election).is_some_and(released) {
                 return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
             }
@@ -188,15 +187,15 @@ impl Grantor {
             Some(_) | None => {}
         }
         let election = election.clone();
-        let asked = Parked::new(from, request, at, &self.config);
+        let asked = ParkedRequest::new(from, request, at, &self.config);
         self.grant(stamp, asked, None, out);
         self.schedule(&election);
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
     /// timestamp; the lease counts from the arrival of the request, which bounds its Start.
-    fn grant(&mut self, taken: Stamp, asked: Parked, waited: Option<bool>, out: &mut Out) {
-        let Parked { who, address, request, arrival, .. } = asked;
+    fn grant(&mut self, taken: Stamp, asked: ParkedRequest, waited: Option<bool>, out: &mut Out) {
+        let ParkedRequest { who, address, request, arrival, .. } = asked;
         self.early.remove(&request.election);
         let floor = self.fences.floor();
         let state = ElectionState::of(&request.election, &mut self.elections, floor);
@@ -215,7 +214,8 @@ impl Grantor {
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
         if let Some(before) = before.filter(|_| changed) {
-            // A Start that has lapsed is not granted after another held it (parked requests 5).
+            // A Start that has lapsed is not granted after another candidate held the grant (parked
+            // requests 5).
             let (other, start) = (before.record.holder, before.record.start);
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
             state.raise_watermark(taken.clock, from, start, bound);
@@ -244,15 +244,15 @@ impl Grantor {
         state.grant = Some(Grant { next, was_next, ..grant });
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
-            // Said when it is written, and after the ok, for which somebody waits.
+            // Emit this after the record, and after the ok, for which the candidate waits.
             emit(out, Some(request.election.clone()), OwnEvent::Granted { to: who });
         }
         self.reserve_if_short(taken.clock, highest, out);
     }
 
-    /// Writes the grant down and sends its ok. Every ok goes this way, a repeated one too, so
-    /// that none leaves whose grant could be forgotten. Without a flush the grant survives the
-    /// process, not the machine: another boot waits all leases out (`record.rs`).
+    /// Writes the grant down and sends its ok. Every ok takes this way, a repeated one too, so that
+    /// no ok leaves whose grant could be forgotten. Without a flush the grant survives the process,
+    /// not the machine: another boot waits all leases out (`record.rs`).
     pub(super) fn answer(
         &mut self,
         at: Time,
@@ -320,7 +320,7 @@ impl Candidate {
         } else {
             context.trips.observe(now.since(sent.start));
         }
-        // One grantor counts once, however often its ok arrives.
+        // A grantor counts once, however often its ok arrives.
         if campaign.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
@@ -344,7 +344,8 @@ impl Candidate {
             None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
         };
         let Some(((members, until), has_fence)) = completed else { return };
-        // By the memory that gave them: a lost directory is another grantor (restart: instances).
+        // Stamps carry the memory that gave them: a lost directory is another grantor (restart:
+        // instances).
         let stamps = members.iter().filter_map(|member| {
             let ok = campaign.oks.get(member)?;
             Some((ok.instance, ok.stamp))
@@ -367,7 +368,7 @@ impl Candidate {
         self.after_completion(now, has_fence, announced, context, out);
     }
 
-    /// Raises the claim, and reports a leadership that begins.
+    /// Raises the claim, and reports the begin of a leadership.
     fn claim(
         &mut self,
         announced: bool,
@@ -393,7 +394,7 @@ impl Candidate {
     }
 
     /// Step 9: a lease that ran out is over for ever. A renewal that completes later belongs to
-    /// another leadership with another fence, even if nobody led in between.
+    /// another leadership with another fence, even if no other process led in between.
     pub(super) fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &campaign.lease else { return };
@@ -409,16 +410,16 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members whose oks complete the instance, and the E that they give: the latest instant
-    /// before which all oks of some quorum are good. No ok of one memory counts together with one
-    /// that names another memory of the same member.
+    /// The members whose oks complete the instance, and their E: the latest instant before which
+    /// all oks of some quorum are good. An ok of one memory never counts together with an ok that
+    /// names another memory of the same member.
     fn best_quorum(
         &self,
         now: Time,
         accepted: bool,
         context: &Context<'_>,
     ) -> Option<(MemberSet, Time)> {
-        // Together they have accepted one fence (scalar fence 2).
+        // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let replaced = self.replaced(now, context.config);
@@ -445,7 +446,7 @@ impl Candidate {
         }
         let mut held = None;
         if campaign.first.is_some() {
-            // What was promised is kept: the release waits for it (erratum 2).
+            // The release waits for the end of the promise (erratum 2).
             let hold = self.promise;
             let next = (next, end != End::Lost(Loss::Expired));
             self.pending = Some(PendingRelease::new(now, hold, self.last_start, next, context));
@@ -467,7 +468,7 @@ impl Candidate {
         self.emit(Event::Ended(end), out);
     }
 
-    /// Sends the release if it is due, to those who have not confirmed it.
+    /// Sends the release, if due, to members that have not confirmed it.
     pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let everybody = MemberSet::first(context.config.members.len());
         let Some(pending) = &mut self.pending else { return };
@@ -493,9 +494,9 @@ impl Candidate {
     }
 }
 
-// Section 6: a grantor takes its grant back, and handles the first of those who wait.
+// Section 6: a grantor takes its grant back, and handles the first of the waiting candidates.
 impl Grantor {
-    /// Section 6, with erratum 4: a release ends what it names and nothing else.
+    /// Section 6, with erratum 4: a release ends the instances that it names and nothing else.
     pub(super) fn on_release(
         &mut self,
         now: Time,
@@ -508,7 +509,8 @@ impl Grantor {
         let (asker, start) = (from.who.inc, release.start);
         let released = Released { election: election.clone(), asker, start };
         if self.state(&election).is_none() && !self.remember_early(&election) {
-            // There is nothing to give up. A request that it overtook may be granted for a while.
+            // There is nothing to give up. A request that the release overtook may hold a grant for
+            // a while.
             emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
             return send(out, from.address, released);
         }
@@ -527,8 +529,8 @@ impl Grantor {
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
         let unparked = state.raise_watermark(at, by, release.start, bound);
         if ends && !serving {
-            // A release ends no quarantine (restart 3). Not confirmed, it comes again when it can
-            // be carried out.
+            // A release ends no quarantine (restart 3). Its sender repeats an unconfirmed release
+            // until it can be carried out.
             self.schedule(&election);
             return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
         }
@@ -547,7 +549,7 @@ impl Grantor {
     }
 
     /// When the grant has ended, handles one waiting request: all checks again, a fresh sample.
-    /// Says whether anything has changed with the grant or with those who wait.
+    /// True if the grant or the queue has changed.
     pub(super) fn handle_waiting(
         &mut self,
         now: Time,

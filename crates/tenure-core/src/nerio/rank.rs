@@ -7,19 +7,18 @@ use siphasher::sip::SipHasher13;
 use super::identity::Who;
 use crate::name::ElectionName;
 
-/// Where a candidate stands among those who want the same election; the greatest goes first.
+/// The rank of a candidate among the candidates of an election; the greatest goes first.
 ///
-/// Never the order of arrival: it differs from grantor to grantor.
+/// The rank never depends on the order of arrival, which differs from grantor to grantor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Rank {
-    /// Named by the last leader.
+    /// Whether the last leader named the candidate.
     pub(crate) next: bool,
-    /// Holds a lease already. It goes before the others so that a grantor that was away comes
-    /// back to the leader it left.
+    /// Whether the candidate holds a lease already, and so goes first: a grantor that was away then
+    /// comes back to the leader that it left.
     pub(crate) leading: bool,
-    /// As configured.
     pub(crate) priority: u8,
-    /// Decides among equals.
+    /// Tie-breaker among equals.
     pub(crate) hash: u64,
 }
 
@@ -39,7 +38,7 @@ impl Rank {
         Self { next, leading, priority, hash: hasher.finish() }
     }
 
-    /// The rank of the same incarnation, as it is told now.
+    /// The rank of the same incarnation, from its latest request.
     pub(crate) fn again(self, priority: u8, leading: bool, next: bool) -> Self {
         Self { next, leading, priority, ..self }
     }

@@ -1,8 +1,7 @@
-//! d: a high percentile of round trips, as they were measured (sections 8 and 10.1).
+//! d: a high percentile of measured round trips (sections 8 and 10.1).
 
 use core::time::Duration;
 
-/// How many round trips one of the two windows covers.
 const WINDOW: u8 = 64;
 
 /// The longest of the last 64 to 128 round trips.
@@ -23,7 +22,7 @@ impl RoundTrips {
         self.count += 1;
     }
 
-    /// d, or `otherwise` before anything was measured.
+    /// d, or `otherwise` before the first measurement.
     pub(super) fn high(&self, otherwise: Duration) -> Duration {
         match self.current.max(self.previous) {
             Duration::ZERO => otherwise,
@@ -37,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forgets_a_slow_trip_after_two_windows() {
+    fn slow_trip_lasts_two_windows() {
         let mut trips = RoundTrips::default();
         let configured = Duration::from_millis(10);
         assert_eq!(trips.high(configured), configured);

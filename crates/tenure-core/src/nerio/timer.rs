@@ -1,46 +1,30 @@
-//! What a participant waits for by itself.
+//! The deadlines of a participant.
 
 use crate::time::{Deadline, Time};
 
-/// What is due at a deadline. The first group is a grantor's, the second a candidate's.
+/// The purpose of a deadline. The first group is a grantor's, the second a candidate's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
-    /// The quarantine ends.
     Quarantine,
-    /// The fences of the others are asked for again.
     ReadFences,
-    /// The boot is written again.
     WriteBoot,
-    /// The fences that were read are written again.
     WriteFences,
-    /// Longer leases are given.
     LongerLeases,
-    /// A flush takes too long.
     FlushHangs,
-    /// Records are written again.
     WriteRecords,
-    /// What was heard of memories is written again.
     WriteMemories,
-    /// A grantor says again which memory it has.
     SayMemory,
-    /// A grant or a waiting request ends.
     GrantEnd,
-    /// A candidate asks for the lease.
     Attempt,
-    /// A leader renews its lease.
     Renewal,
-    /// A lease ends.
     LeaseEnd,
-    /// The time for a hand-over ends.
     TransferEnd,
-    /// A release is sent again.
     Release,
-    /// An observer asks, or what it was told ends.
     Observe,
 }
 
 impl Timer {
-    /// In words.
+    /// The purpose in words.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {

@@ -11,25 +11,23 @@ use super::identity::{Instance, Stamp};
 
 /// `QT` (section 7): the stamps of the quorum that completed an instance, frozen then.
 ///
-/// Ordered by [`order`](Self::order) only. There is no `PartialOrd`, because "neither" is an
-/// error to report and never a `false` to act on.
+/// [`order`](Self::order) alone compares timestamps. There is no `PartialOrd`, because "neither" is
+/// an error to report and never a `false` to act on.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<(Instance, Stamp)>", into = "Vec<(Instance, Stamp)>")]
 pub struct QuorumTimestamp {
     stamps: Arc<[(Instance, Stamp)]>,
 }
 
-/// Two quorum timestamps that cannot be ordered, which two of one election never are while the
-/// protocol's assumptions hold.
+/// The reason why two quorum timestamps cannot be ordered. Two of one election always can, while
+/// the protocol's assumptions hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Incomparable {
-    /// No grantor is in both: another election, other members, or a state directory was lost.
     #[error(
         "the two quorum timestamps have no grantor in common: they are of different elections, \
          different memberships, or a grantor's state directory was lost in between"
     )]
     Disjoint,
-    /// One grantor orders them one way and another the other way.
     #[error(
         "two grantors order the quorum timestamps in opposite ways: an assumption was broken \
          (a state directory copied or restored, or a clock that went back)"
@@ -38,7 +36,7 @@ pub enum Incomparable {
 }
 
 impl QuorumTimestamp {
-    /// The timestamp of these stamps. The order in which they are given means nothing.
+    /// The timestamp of these stamps, in any order.
     #[must_use]
     pub fn new(stamps: impl IntoIterator<Item = (Instance, Stamp)>) -> Self {
         let mut stamps: Vec<_> = stamps.into_iter().collect();
@@ -53,7 +51,7 @@ impl QuorumTimestamp {
         &self.stamps
     }
 
-    /// Which of two instances completed first (section 7, equation 21; Lemma 7.1 says that this
+    /// The order in which two instances completed (section 7, equation 21; Lemma 7.1 says that this
     /// is the real-time order of their completion).
     pub fn order(&self, other: &Self) -> Result<Ordering, Incomparable> {
         let mut found = None;
@@ -108,16 +106,15 @@ impl fmt::Display for QuorumTimestamp {
 /// edict within it, with the epoch of the membership before both (section 10.6).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct EdictTimestamp {
-    /// The epoch of the membership. Zero until a membership changes.
+    /// Epoch of the membership; zero until a membership changes.
     pub epoch: u64,
-    /// The leadership that created the edict.
     pub quorum: QuorumTimestamp,
-    /// `EC`: how many edicts this leadership had created before.
+    /// `EC`: the number of edicts that this leadership had created before.
     pub counter: u64,
 }
 
 impl EdictTimestamp {
-    /// Which of two edicts was created first.
+    /// The order in which two edicts were created.
     pub fn order(&self, other: &Self) -> Result<Ordering, Incomparable> {
         match self.epoch.cmp(&other.epoch) {
             Ordering::Equal => {}
@@ -156,19 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn a_later_boot_is_later_whatever_its_clock_says() {
+    fn later_boot_wins_over_clock() {
         let before = qt(&[(1, 3, 1_000_000, 0)]);
         let after = qt(&[(1, 4, 7, 0)]);
         assert_eq!(before.order(&after), Ok(Ordering::Less));
     }
 
     #[test]
-    fn the_counter_orders_samples_of_one_clock_value() {
+    fn counter_orders_equal_clock_values() {
         assert_eq!(qt(&[(1, 0, 7, 0)]).order(&qt(&[(1, 0, 7, 1)])), Ok(Ordering::Less));
     }
 
     #[test]
-    fn what_cannot_be_ordered_is_an_error() {
+    fn incomparable_timestamps_are_errors() {
         let one = qt(&[(1, 0, 10, 0), (2, 0, 10, 0)]);
         assert_eq!(one.order(&qt(&[(3, 0, 1, 0)])), Err(Incomparable::Disjoint));
         let across = qt(&[(1, 0, 9, 0), (2, 0, 11, 0)]);
@@ -177,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn edicts_are_ordered_by_epoch_then_leadership_then_counter() {
+    fn edicts_order_by_epoch_leadership_counter() {
         let edict = |epoch, clock, counter| EdictTimestamp {
             epoch,
             quorum: qt(&[(1, 0, clock, 0)]),

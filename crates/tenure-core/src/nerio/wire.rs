@@ -5,18 +5,18 @@
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
-//! The digest covers what all participants must agree on; the messages of another configuration
-//! are not read. What is meant for a member has its [number](super::Config::number) in `to`,
-//! and is for nobody else: a name may lead to the address of another member, and a release that one
-//! takes for its own ends what it must not. Elsewhere `to` is 0. The epoch is the membership's
-//! (section 10.6), zero until it changes. A message of an unknown kind is skipped and counted, so
-//! that kinds can be added: 13 (gone), 14 (ping) and 15 (pong) are kept for supervised release and
-//! the ring of section 9.
+//! The digest covers the settings that all participants must share; the messages of another
+//! configuration are not read. Datagrams for a member have its [number](super::Config::number) in
+//! `to`, and no other node handles them: a name may lead to the address of another member, which
+//! would end a grant of its own by a release that is not meant for it. Other datagrams have 0 in
+//! `to`. The epoch is the membership's (section 10.6), zero until it changes. A reader skips and
+//! counts messages of an unknown kind, so that kinds can be added: 13 (gone), 14 (ping) and 15
+//! (pong) are kept for supervised release and the ring of section 9.
 //!
-//! Anybody can ask in anybody's name, so questions must not be shorter than their answers by much:
-//! a verification, a query, a fence read, a question for a list (kinds 9, 17, 19) and an order (21)
+//! Any sender can ask in any name, so questions must not be shorter than their answers by much: a
+//! verification, a query, a fence read, a question for a list (kinds 9, 17, 19) and an order (21)
 //! count only where there are [`QUESTION_BYTES`] of the datagram for each, a request where there
-//! are [`REQUEST_BYTES`], and zeros of kind 255 make up what is missing.
+//! are [`REQUEST_BYTES`], and zeros of kind 255 make up the difference.
 
 use alloc::vec::Vec;
 
@@ -32,29 +32,27 @@ const TO: usize = MAGIC.len() + 1 + 8;
 const FIXED: usize = TO + 1;
 const FRAME: usize = 3;
 
-/// The version of datagrams. Those of another one are dropped; the byte behind the magic. 5 to 7
-/// are those of sealed ones.
+/// The version of datagrams, the byte behind the magic. Readers drop other versions. 5 to 7 are
+/// those of sealed datagrams.
 pub const VERSION: u8 = 8;
 
 /// The most bytes in a datagram.
 pub const DATAGRAM_MAX: usize = 1_200;
 
-/// How much of a datagram each question takes, with what fills it up: its answer is at most four
-/// times as long, and so are the answer to an order and what it tells the holder, together.
+/// Bytes of a datagram for each question, with its filler: the answer is at most four times as
+/// long, and so are the answer to an order and its message to the holder, together.
 pub const QUESTION_BYTES: usize = 280;
 
-/// The same of a request, and its refusal or ok.
+/// Bytes of a datagram for each request, which bound its refusal or ok.
 pub const REQUEST_BYTES: usize = 144;
 
 /// Zeros behind a question or a request.
 const FILLER: u8 = u8::MAX;
 
-/// The part of an envelope that says who speaks, and in which membership.
+/// The part of an envelope that names the sender and the membership.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Envelope {
-    /// The epoch of the membership.
     pub epoch: u64,
-    /// Who sent it.
     pub who: Who,
 }
 
@@ -65,19 +63,18 @@ struct Head {
     name: NodeName,
 }
 
-/// Why a datagram, or a message in it, was dropped.
+/// The reason why a datagram, or a message in it, was dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Dropped {
     /// Shorter than an envelope, or longer than [`DATAGRAM_MAX`].
     Size,
-    /// Not ours at all.
+    /// No datagram of Tenure.
     Magic,
-    /// Ours, of another version.
+    /// A datagram of another version.
     Version(u8),
-    /// Sent by somebody with another configuration: another cluster, members list, quorum
-    /// system or drift bound.
+    /// Datagram of another configuration: another cluster, members list, quorum system or drift
+    /// bound.
     Digest(Foreign),
-    /// Of another membership.
     Epoch(u64),
     /// An envelope or a message that does not decode.
     Malformed,
@@ -90,11 +87,10 @@ pub enum Dropped {
 /// A datagram whose sender has another configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Foreign {
-    /// The digest of that configuration.
     pub digest: u64,
-    /// The sender, if the envelope decodes and is of the same epoch.
+    /// Sender, if the envelope decodes and is of the same epoch.
     pub who: Option<Who>,
-    /// The datagram carries no message: it answers, and only tells the configuration.
+    /// Whether the datagram has no message: an answer that only shows the configuration.
     pub is_empty: bool,
 }
 
@@ -115,14 +111,14 @@ impl Dropped {
     }
 }
 
-/// Builds datagrams of one sender.
+/// A builder of datagrams of one sender.
 #[derive(Clone, Debug)]
 pub struct Packer {
     head: Vec<u8>,
 }
 
 impl Packer {
-    /// Datagrams from `envelope.who` under the configuration with this digest.
+    /// Builds datagrams from `envelope.who` under the configuration with this digest.
     #[must_use]
     pub fn new(digest: u64, envelope: &Envelope) -> Self {
         let mut head = Vec::with_capacity(128);
@@ -136,7 +132,7 @@ impl Packer {
         Self { head }
     }
 
-    /// A datagram without messages: tells a peer which configuration this one has.
+    /// A datagram without messages, which shows a peer this configuration.
     #[must_use]
     pub fn start(&self) -> Vec<u8> {
         let mut datagram = Vec::with_capacity(DATAGRAM_MAX);
@@ -144,23 +140,22 @@ impl Packer {
         datagram
     }
 
-    /// Empties `datagram` so that it is as if just started.
+    /// Resets `datagram` to a datagram without messages.
     pub fn restart(&self, datagram: &mut Vec<u8>) {
         datagram.clear();
         datagram.extend_from_slice(&self.head);
     }
 
-    /// Says that `datagram` is for the member with this [number](super::Config::number) alone; 0 is
-    /// anybody.
+    /// Addresses `datagram` to the member with this [number](super::Config::number) alone; 0 is any
+    /// node.
     pub fn address(datagram: &mut [u8], number: u8) {
         if let Some(to) = datagram.get_mut(TO) {
             *to = number;
         }
     }
 
-    /// Appends `message` if it fits, and says whether it did. One always fits into a datagram
-    /// that was just started. A question is filled up to [`QUESTION_BYTES`], a request to
-    /// [`REQUEST_BYTES`].
+    /// Appends `message`; false if it does not fit. Every message fits into a new datagram.
+    /// Questions are filled up to [`QUESTION_BYTES`], requests to [`REQUEST_BYTES`].
     pub fn push(&self, datagram: &mut Vec<u8>, message: &Message) -> bool {
         let before = datagram.len();
         datagram.extend_from_slice(&[kind(message), 0, 0]);
@@ -182,13 +177,13 @@ impl Packer {
     }
 }
 
-/// The [number](super::Config::number) of the member that a datagram is for; 0 is anybody.
+/// The [number](super::Config::number) of the member that a datagram is for; 0 is any node.
 #[must_use]
 pub fn recipient(datagram: &[u8]) -> u8 {
     datagram.get(TO).copied().unwrap_or(0)
 }
 
-/// Reads the envelope of a datagram, and gives its messages to read on.
+/// Reads the envelope of a datagram, and returns its messages.
 pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
     if datagram.len() < FIXED || datagram.len() > DATAGRAM_MAX {
         return Err(Dropped::Size);
@@ -216,7 +211,7 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
     Ok((envelope, Messages { rest, room: datagram.len() }))
 }
 
-/// Reads the envelope, and gives the messages behind it.
+/// Reads the envelope, and returns the messages behind it.
 fn open_envelope(epoch: u64, bytes: &[u8]) -> Result<(Envelope, &[u8]), Dropped> {
     let (head, rest) = postcard::take_from_bytes::<Head>(bytes).map_err(|_| Dropped::Malformed)?;
     if head.epoch != epoch {
@@ -226,12 +221,12 @@ fn open_envelope(epoch: u64, bytes: &[u8]) -> Result<(Envelope, &[u8]), Dropped>
     Ok((Envelope { epoch, who }, rest))
 }
 
-/// The messages of a datagram, one after the other. A bad one ends or is skipped by its frame,
-/// and is reported.
+/// The messages of a datagram, one after the other. The iterator reports a bad message, and ends
+/// there or skips it by its frame.
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     rest: &'a [u8],
-    /// For how many bytes of questions and requests more the datagram is long enough.
+    /// Bytes left of the datagram for questions and requests.
     room: usize,
 }
 
@@ -269,8 +264,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// How many bytes of a datagram a message of this kind takes at least: anybody may send one that
-/// asks, and name somebody else to whom the answer goes.
+/// The least bytes of a datagram for a message of this kind: any sender may ask, and name a victim
+/// to which the answer goes.
 const fn least(kind: u8) -> usize {
     match kind {
         REQUEST => REQUEST_BYTES,
@@ -279,9 +274,9 @@ const fn least(kind: u8) -> usize {
     }
 }
 
-/// How many bytes of a message `part` takes.
+/// The bytes of `part` in a message.
 pub(super) fn length(part: &impl Serialize) -> usize {
-    // Cannot fail: every type here serializes. If it did, it would not fit.
+    // Cannot fail: every type here serializes. A failure would count as too long.
     postcard::serialize_with_flavor(part, postcard::ser_flavors::Size::default())
         .unwrap_or(DATAGRAM_MAX)
 }
@@ -406,7 +401,7 @@ mod tests {
         }
     }
 
-    /// As a refusal names it.
+    /// A holder as a refusal names it.
     fn rival() -> Holder {
         Holder { value: Value::new("").unwrap(), lease: Duration::ZERO, ..holder() }
     }
@@ -484,7 +479,7 @@ mod tests {
         let (start, asker, seen) = (Time::MAX, Inc(u128::MAX), Fence::new(u64::MAX));
         let value = Value::new(&full("v", Value::MAX_BYTES)).unwrap();
         let service = Service::Quarantine { remaining: Duration::MAX };
-        // As many as a grantor puts into a page, and one more.
+        // The names of a grantor's page, and another one.
         let names = alloc::vec![election.clone(); PAGE_BYTES / (ElectionName::MAX_BYTES + 2) + 1];
         alloc::vec![
             Message::from(Request {
@@ -546,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_with_the_longest_names_always_fits() {
+    fn longest_message_fits() {
         let packer = Packer::new(u64::MAX, &Envelope { epoch: u64::MAX, who: who() });
         for message in largest() {
             let mut datagram = packer.start();
@@ -556,7 +551,8 @@ mod tests {
         }
     }
 
-    /// What anybody may send, as short as it gets, and for each what may come back.
+    /// Every message that any sender may send, as short as possible, and the possible answers to
+    /// each.
     fn asks() -> Vec<(Message, Vec<Message>)> {
         let election = ElectionName::new("x").unwrap();
         let start = Time::ZERO;
@@ -604,9 +600,9 @@ mod tests {
     }
 
     /// As many questions as count in one datagram, from a name of one byte, and as many answers of
-    /// each kind that is one, with the longest names.
+    /// each kind, with the longest names.
     #[test]
-    fn answers_are_at_most_four_times_as_long_as_questions() {
+    fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
         let asker = Packer::new(7, &Envelope { epoch: 0, who: who_asks });
         let grantor = Packer::new(7, &Envelope { epoch: u64::MAX, who: who() });
@@ -629,8 +625,7 @@ mod tests {
         }
     }
 
-    /// The bytes of so many answers of one kind, which share datagrams; those that are asked for
-    /// often do not.
+    /// The bytes of `count` answers of one kind. Only confirmations of releases share datagrams.
     fn together(grantor: &Packer, answer: &Message, count: usize) -> usize {
         let mut reply = grantor.start();
         let head = reply.len();
@@ -641,9 +636,9 @@ mod tests {
         }
     }
 
-    /// An asker that leaves out what fills a question up gets no more of them into a datagram.
+    /// An asker that leaves out the filler gets no more questions into a datagram.
     #[test]
-    fn questions_that_are_too_short_are_dropped() {
+    fn short_questions_are_dropped() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
         let padded = asks().into_iter().filter(|(question, _)| least(kind(question)) > 0);
         for (question, _) in padded {
@@ -667,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_says_which_member_it_is_for() {
+    fn datagram_names_its_member() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
         let mut datagram = packer.start();
         assert_eq!(recipient(&datagram), 0);
@@ -693,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_of_another_version_is_dropped_and_says_which() {
+    fn drop_names_the_other_version() {
         let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
         let mut datagram = packer.start();
         datagram[MAGIC.len()] = VERSION - 1;

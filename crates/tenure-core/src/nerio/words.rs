@@ -1,4 +1,4 @@
-//! What a node of a Nerio cluster says and hears, apart from the machine.
+//! Inputs and effects of a node of a Nerio cluster, apart from the machine.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -11,24 +11,23 @@ use super::message::{Message, Sender};
 use super::record::Record;
 use crate::name::ElectionName;
 
-/// With what a node begins.
+/// The begin of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// This incarnation of the process: random, drawn after any fork.
+    /// Random incarnation of the process, drawn after any fork.
     pub inc: Inc,
-    /// For draws: random for each incarnation.
+    /// Seed of draws, random for each incarnation.
     pub seed: u64,
-    /// What the grantor of this node remembers; `None` when the node is no grantor.
     pub memory: Option<Memory>,
 }
 
-/// Where a message goes.
+/// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum To {
-    /// To the member at this position of the list, wherever it is reached now: the driver knows.
-    /// What is meant for one member must not be handled by another.
+    /// The member at this position of the list, wherever the driver reaches it now. No other member
+    /// may handle the message.
     Member(usize),
-    /// To where a message came from, or to an address that somebody was told.
+    /// The source of a message, or an address from a report.
     Address(SocketAddr),
 }
 
@@ -47,7 +46,7 @@ impl From<SocketAddr> for To {
     }
 }
 
-/// The types of its inputs and effects.
+/// The types of Nerio's inputs and effects.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -61,17 +60,15 @@ impl crate::contract::Words for Words {
     type Event = Event;
 }
 
-/// What a driver is asked to do.
+/// An effect of a node.
 pub type Effect = crate::contract::Effect<Words>;
-/// Effects in the order in which they are to be carried out.
+/// Effects in the order in which the driver carries them out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Sends a message, to a member or to an address.
 pub(super) fn send(out: &mut Out, to: impl Into<To>, message: impl Into<Message>) {
     out.push(Effect::Send { to: to.into(), message: message.into() });
 }
 
-/// Tells the application, or an operator.
 pub(super) fn emit(out: &mut Out, election: Option<ElectionName>, event: impl Into<Event>) {
     out.push(Effect::Emit { election, event: event.into() });
 }

@@ -11,7 +11,7 @@ fn a_resignation_is_repeated_until_the_key_is_gone() {
     s.elect("a");
     s.elect("b");
     s.command("b", Command::Resign);
-    assert!(!s.leads("b") && s.has_told("b: ended: it was resigned"), "{:#?}", s.told());
+    assert!(!s.leads("b") && s.has_told("b: ended: the leader resigned"), "{:#?}", s.told());
     for _ in 0..3 {
         s.lose("if create(b/");
         assert!(!s.has_told("released"), "{:#?}", s.told());

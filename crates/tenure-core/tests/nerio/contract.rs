@@ -60,7 +60,7 @@ impl Subject for NerioSubject {
     type Store = ();
 
     const NODES: usize = 5;
-    // Three times what this flood was seen to leave; without its limits it leaves megabytes.
+    // Three times the bytes that remain after this flood; without its limits megabytes remain.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
     fn core(node: usize) -> Nerio {
@@ -186,7 +186,7 @@ fn any_election(rng: &mut Rng) -> ElectionName {
     }
 }
 
-/// Small, huge or anything.
+/// A small, a huge or any number.
 fn number(rng: &mut Rng) -> u64 {
     match rng.within(0..6) {
         0 => 0,
@@ -266,7 +266,7 @@ fn refusal(rng: &mut Rng) -> Refusal {
     }
 }
 
-/// Mostly the incarnation of one of the nodes: what is for another is dropped at the door.
+/// Mostly the incarnation of a node of the story, as nodes drop messages for others at once.
 fn asker(rng: &mut Rng) -> Inc {
     match rng.within(0..4) {
         0 => any_who(rng).inc,

@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     pub(crate) sealed: bool,
 }
 
-/// A key of nobody else's.
+/// A key that no other cluster has.
 const KEY: &str = "tenure-cluster-key-1 bench \
                    0707070707070707070707070707070707070707070707070707070707070707";
 
@@ -37,7 +37,8 @@ impl Settings {
         Ok(Self { lease, refresh, addresses, sealed: false })
     }
 
-    /// A node in this cluster: with the key of the cluster if it grants, of an application if not.
+    /// A node in this cluster: a grantor with the key of the cluster, another node with an
+    /// application's.
     pub(crate) fn node(&self, name: &str, grants: bool) -> Result<Builder> {
         let builder = Node::builder(self.config()?, name.parse()?);
         if !self.sealed {
@@ -62,7 +63,7 @@ impl Settings {
         Ok(config.check()?)
     }
 
-    /// As arguments of a child.
+    /// The settings as arguments of a child.
     fn words(&self) -> Vec<String> {
         let millis = [self.lease, self.refresh].map(|span| span.as_millis().to_string());
         let addresses = self.addresses.iter().map(ToString::to_string);
@@ -91,7 +92,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn start(settings: Settings) -> Result<Self> {
-        // Beside the build, so on a disk: a temporary folder may be in memory.
+        // The directory is beside the build, so on a disk: a temporary folder may be in memory.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let mut cluster = Self { settings, grantors: Vec::new(), directory };
         for name in GRANTORS {

@@ -4,13 +4,13 @@ pub(crate) mod cluster;
 pub(crate) mod process;
 pub(crate) mod role;
 
-/// Whatever goes wrong ends the run: nothing is measured then.
+/// Any error ends the run: nothing is measured then.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The first argument of a program that is started as a node.
+/// First argument of a program that is started as a node.
 pub(crate) const CHILD: &str = "child";
 
-/// Whether this was started to measure. `cargo test --benches` starts it too, without this flag.
+/// Whether this program is to measure. `cargo test --benches` starts it too, without this flag.
 pub(crate) fn is_asked_to_measure(arguments: &[String]) -> bool {
     arguments.iter().any(|argument| argument == "--bench")
 }

@@ -1,12 +1,12 @@
-//! A process that answers one line for each line.
+//! A process that answers each line with a line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::{CHILD, Result};
 
-/// This program in another role. Dropping it ends it as a power cut does; it also ends when this
-/// process does.
+/// This program in another role. Dropping the handle ends it like a power cut; it also ends with
+/// this process.
 pub(crate) struct Process {
     pub(crate) child: Child,
     orders: ChildStdin,
@@ -14,7 +14,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it and waits for its first line.
+    /// Starts the process and waits for its first line.
     pub(crate) fn start(arguments: &[String]) -> Result<(Self, String)> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg(CHILD)
@@ -29,7 +29,6 @@ impl Process {
         Ok((process, ready))
     }
 
-    /// Sends an order and waits for its answer.
     pub(crate) fn ask(&mut self, order: &str) -> Result<String> {
         writeln!(self.orders, "{order}")?;
         self.line()

@@ -14,7 +14,7 @@ use super::cluster::Settings;
 /// Campaigns under way at once: more would overrun the buffers of the sockets.
 const AT_ONCE: usize = 250;
 
-/// A node until its input ends. `heap` tells how many bytes are allocated.
+/// Plays a node until its input ends. `heap` gives the number of allocated bytes.
 pub(crate) fn play(role: &[String], heap: fn() -> usize) -> Result<()> {
     let node = match role {
         [kind, name, opening, path, settings @ ..] if kind == "grantor" => {
@@ -65,7 +65,7 @@ impl Player {
         }
     }
 
-    /// Campaigns until this node holds `count` elections; says how many it really holds.
+    /// Campaigns until this node holds `count` elections; returns the number that it really holds.
     fn hold(&mut self, count: usize) -> Result<String> {
         let Self { node, runtime, held, .. } = self;
         held.reserve_exact(count.saturating_sub(held.len()));

@@ -1,7 +1,7 @@
-//! The floor: what it costs to ask three processes and hear from two, and nothing else.
+//! The floor: the cost of asking three processes and hearing from two, and nothing else.
 //!
-//! Threads, runtimes, sockets and hand-overs are those of nodes and of an application: what is
-//! left out is the protocol, the wire format and the state directory.
+//! Threads, runtimes, sockets and hand-overs are those of nodes and of an application; the
+//! protocol, the wire format and the state directory are left out.
 
 use std::io::{BufRead, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -13,10 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::common::Result;
 use crate::common::process::Process;
 
-/// About as long as a datagram with one request.
+/// About the length of a datagram with one request.
 const LENGTH: usize = 128;
 
-/// Plays one of the three: sends back whatever comes.
+/// Plays one of the three: returns every datagram.
 pub(crate) fn echo() -> Result<()> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_nonblocking(true)?;
@@ -36,7 +36,7 @@ pub(crate) fn echo() -> Result<()> {
     });
     println!("{address}");
     std::io::stdout().flush()?;
-    // Until the input ends.
+    // Wait until the input ends.
     std::io::stdin().lock().lines().for_each(drop);
     Ok(())
 }
@@ -50,8 +50,8 @@ pub(crate) struct Floor {
 enum Order {
     /// An exchange, with an answer to the caller.
     Ask(oneshot::Sender<()>),
-    /// Exchanges that nobody waits for, each after this time: what one who waits for an
-    /// election does.
+    /// Exchanges without an answer to a caller, each after this time, like those of a waiting
+    /// candidate.
     Refresh { every: Duration, times: u32 },
 }
 
@@ -72,20 +72,19 @@ impl Floor {
         Ok(Self { _echoes: echoes, orders })
     }
 
-    /// An exchange, as an application's `campaign().await` is one.
+    /// An exchange, like an application's `campaign().await`.
     pub(crate) async fn exchange(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.orders.send(Order::Ask(reply))?;
         Ok(answer.await?)
     }
 
-    /// Begins to keep all but the application from being idle.
+    /// Keeps all threads but the application's from being idle.
     pub(crate) fn refresh(&self, every: Duration, times: u32) -> Result<()> {
         Ok(self.orders.send(Order::Refresh { every, times })?)
     }
 }
 
-/// The thread that asks.
 async fn serve(
     socket: UdpSocket,
     addresses: Vec<SocketAddr>,
@@ -94,7 +93,7 @@ async fn serve(
     let socket = tokio::net::UdpSocket::from_std(socket)?;
     let mut asker = Asker { socket, addresses, round: 0, buffer: [0; LENGTH] };
     loop {
-        // The third answer to the round before arrives while nobody waits for it.
+        // The third answer to the round before arrives during this wait.
         let order = tokio::select! {
             biased;
             late = asker.socket.recv_from(&mut asker.buffer) => {

@@ -1,4 +1,4 @@
-//! Costs of keys: two clusters, of which one seals its datagrams, in turn.
+//! Costs of keys: two clusters in turn, one of which seals its datagrams.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::node;
 use crate::sample::Samples;
 use crate::target::Targets;
 
-/// Two candidates of one cluster, of which one leads at times.
+/// Two candidates of one cluster, one of which leads at times.
 struct Pair {
     _cluster: Cluster,
     one: Election<AtMostOne>,
@@ -29,7 +29,7 @@ impl Pair {
         Ok(Self { _cluster: cluster, one, two, leads: None })
     }
 
-    /// How long an uncontended campaign takes.
+    /// The time of an uncontended campaign.
     fn campaign(&mut self, runtime: &Runtime) -> Result<Duration> {
         sleep(IDLE);
         let began = clock::now();
@@ -43,7 +43,7 @@ impl Pair {
         Ok(took)
     }
 
-    /// How long it takes from one leader's resignation to the next one's first lease.
+    /// The time from a leader's resignation to the next leader's first lease.
     fn hand_over(&mut self, runtime: &Runtime) -> Result<Duration> {
         let leader = match self.leads.take() {
             Some(leader) => leader,
@@ -67,7 +67,7 @@ impl Pair {
     }
 }
 
-/// Campaigns and hand-overs with keys, beside the same without.
+/// Measures campaigns and hand-overs with keys, beside those without.
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let (campaigns, hand_overs) = if quick { (300, 50) } else { (2_000, 200) };
     let runtime = runtime()?;
@@ -80,7 +80,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let mut without = Samples::new();
         let mut with = Samples::new();
         for round in 0..=rounds {
-            // Whichever goes first has the warmer processor.
+            // The cluster that goes first has the warmer processor.
             let took = match round % 2 {
                 0 => (act(&mut plain, &runtime)?, act(&mut sealed, &runtime)?),
                 _ => {
@@ -88,7 +88,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
                     (act(&mut plain, &runtime)?, sealed)
                 }
             };
-            // The first one greets, and hears of the fence.
+            // The first round greets, and learns the fence.
             if round > 0 {
                 without.push_span(took.0);
                 with.push_span(took.1);

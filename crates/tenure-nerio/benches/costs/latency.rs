@@ -1,4 +1,4 @@
-//! Winning an election that nobody else wants, and taking one over from a leader who resigns.
+//! Winning an uncontended election, and taking one over from a leader that resigns.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -13,27 +13,27 @@ use crate::node;
 use crate::sample::Samples;
 use crate::target::Targets;
 
-/// How long the application has been idle before a campaign, and before its floor.
+/// Idle time of the application before a campaign, and before its floor.
 pub(crate) const IDLE: Duration = Duration::from_millis(2);
-/// How often one who waits refreshes its request. A short interval keeps the rounds short.
+/// Pause between refreshes of a waiting request. A short pause keeps the rounds short.
 pub(crate) const REFRESH: Duration = Duration::from_millis(20);
-/// How often it has done so before a hand-over. The second one asks for the right fence.
+/// Refreshes before a hand-over. The second one proposes the right fence.
 const REFRESHES: u32 = 3;
-/// How long the application has been idle before a hand-over, and before its floor.
+/// Idle time of the application before a hand-over, and before its floor.
 pub(crate) const IDLE_WAITING: Duration = Duration::from_millis(70);
 
 pub(crate) fn runtime() -> Result<Runtime> {
     Ok(Builder::new_current_thread().enable_time().build()?)
 }
 
-/// How long one exchange of the floor takes.
+/// The time of one exchange of the floor.
 fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
     let began = clock::now();
     runtime.block_on(floor.exchange())?;
     Ok(clock::now().since(began))
 }
 
-/// By a candidate that has heard the election's fence, to the moment it has its own.
+/// Measures a candidate that knows the election's fence, until it has its own.
 pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 300 } else { 2_000 };
     let runtime = runtime()?;
@@ -58,7 +58,7 @@ pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
             leadership.resign().await;
             Ok::<_, tenure::Loss>(())
         })?;
-        // The first one hears of the fence.
+        // The first round learns the fence.
         if round > 0 {
             bare.push_span(took_bare);
             campaigns.push_span(took);
@@ -73,7 +73,7 @@ pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// From the call of `resign` to the moment when the campaign of one who waits resolves.
+/// Measures from the call of `resign` until the campaign of a waiting candidate resolves.
 pub(crate) fn handover(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 50 } else { 200 };
     let runtime = runtime()?;
@@ -92,7 +92,7 @@ pub(crate) fn handover(quick: bool, targets: &mut Targets) -> Result<()> {
         let (won, took) = runtime.block_on(async {
             leadership.settled().await?;
             let mut waiting = Box::pin(next.campaign("10.0.0.8:8080"));
-            // Long enough to be known as waiting everywhere, with the fence of now.
+            // Wait long enough that all grantors know the candidate, with the present fence.
             tokio::select! {
                 _ = &mut waiting => return Err("two leaders at once".into()),
                 () = tokio::time::sleep(IDLE_WAITING) => {}

@@ -28,7 +28,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let mut candidate = cluster.candidate("one")?;
         let hold = format!("hold {count}");
         candidate.ask(&hold)?;
-        // Every election has been renewed: they have drifted apart.
+        // Every election has been renewed, so the elections have drifted apart.
         sleep(settings.lease);
         let mut nodes = vec![("candidate", candidate)];
         nodes.extend(cluster.grantors.into_iter().map(|grantor| ("grantor", grantor)));
@@ -41,7 +41,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             rates.print(count, role);
             shares.push(rates.percent);
         }
-        // A lost leadership is not campaigned for again: this only counts.
+        // The node does not campaign again for a lost leadership: this only counts.
         held.push((count, nodes[0].1.ask(&hold)?.parse()?));
         if count == MANY {
             let grantors = &shares[1..];
@@ -105,7 +105,7 @@ impl Reading {
     }
 }
 
-/// Processor time of the threads of a process, which the kernel counts in nanoseconds.
+/// Processor time of the threads of a process, as the kernel counts it in nanoseconds.
 fn processor_time(process: u32) -> Result<Duration> {
     let mut nanos = 0;
     for task in std::fs::read_dir(format!("/proc/{process}/task"))? {

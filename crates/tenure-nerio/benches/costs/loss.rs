@@ -1,4 +1,4 @@
-//! A machine is lost, and with it the leader and one of three grantors.
+//! Loss of a machine with the leader and one of three grantors.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::sample::{Nanos, Samples};
 use crate::target::Targets;
 
 const LEASE: Duration = Duration::from_secs(2);
-/// The longest take-over beyond the lease: the grantors hold it longer, by the drift.
+/// Longest take-over beyond the lease: the grantors hold the lease longer, by the drift.
 const BEYOND: f64 = 1.02;
 
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -64,8 +64,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// The end of the leader's lease by its own claim, at a time when no renewal is near: one that
-/// comes between the question and the end of the process would make the claim out of date.
+/// The end of the leader's lease by its own claim, at a time without a near renewal: a renewal
+/// between the question and the end of the process would make the claim out of date.
 fn until_renewed(leader: &mut Process) -> Result<Time> {
     loop {
         let until = Time::from_nanos(leader.ask("until")?.parse()?);

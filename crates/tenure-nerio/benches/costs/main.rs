@@ -21,7 +21,7 @@ use common::{CHILD, Result, is_asked_to_measure, role};
 use parts::Part;
 use tenure_nerio::Node;
 
-/// Measurements that can run by themselves.
+/// Measurements that can run alone.
 const PARTS: [(&str, Part<Box<dyn std::error::Error>>); 6] = [
     ("campaign", latency::campaign),
     ("handover", latency::handover),

@@ -1,14 +1,14 @@
-//! A run of all that can be measured, or of some of it.
+//! A run of all measurements, or of some.
 
 use std::io;
 
 use crate::target::{self, Targets};
 
-/// Measures something and prints it; fewer rounds when it is told to be quick.
+/// Measures a part and prints the result; with fewer rounds if the flag is set.
 pub(crate) type Part<E> = fn(bool, &mut Targets) -> Result<(), E>;
 
-/// All parts, or those that are named; fewer rounds with `--quick`. A target that is not met is an
-/// error in the end. `on` says what it runs on.
+/// Measures all parts, or the named ones; fewer rounds with `--quick`. A missed target is an error
+/// in the end. `on` describes the machine.
 pub(crate) fn measure<E: From<io::Error> + From<String>>(
     parts: &[(&'static str, Part<E>)],
     arguments: &[String],

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use tokio::runtime::Builder;
 
-/// Whatever goes wrong ends the run: nothing is measured then.
+/// Any error ends the run: nothing is measured then.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Measures what the arguments say.
+/// Measures the parts that the arguments name.
 pub(crate) fn run(measure: impl FnOnce(&[String]) -> Result<()>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` starts it too, without this flag.

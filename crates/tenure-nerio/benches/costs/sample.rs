@@ -1,4 +1,4 @@
-//! Samples, and how they are reported.
+//! Samples and their summaries.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// The smallest sample that is not below this share of them.
+    /// The smallest sample that is not below this share of the samples.
     fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -38,7 +38,7 @@ impl Samples {
     }
 }
 
-/// Nanoseconds as people read them.
+/// Nanoseconds in a form for people.
 pub(crate) struct Nanos(pub(crate) f64);
 
 impl fmt::Display for Nanos {

@@ -1,6 +1,5 @@
 //! Targets of measurements, and those that were missed.
 
-/// The targets of one part.
 pub(crate) struct Targets {
     part: &'static str,
     missed: Vec<String>,
@@ -11,13 +10,13 @@ impl Targets {
         Self { part, missed: Vec::new() }
     }
 
-    /// `found` has to be at most `target`, both in `unit`.
+    /// Requires `found` to be at most `target`, both in `unit`.
     pub(crate) fn at_most(&mut self, what: &str, found: f64, target: f64, unit: &str) {
         let said = format!("{what}: {found:.3}{unit}, target ≤ {target}{unit}");
         self.judge(said, found <= target);
     }
 
-    /// All `count` of them have to be what is asked.
+    /// Requires `found` to be all of `count`.
     pub(crate) fn all(&mut self, what: &str, found: usize, count: usize) {
         self.judge(format!("{what}: {found} of {count}, target all"), found == count);
     }
@@ -30,7 +29,7 @@ impl Targets {
     }
 }
 
-/// After all parts: which targets were not met, if any was not.
+/// Returns the missed targets of all parts as an error.
 pub(crate) fn conclude(parts: impl IntoIterator<Item = Targets>) -> Result<(), String> {
     let missed: Vec<_> = parts.into_iter().flat_map(|targets| targets.missed).collect();
     if missed.is_empty() {

@@ -1,6 +1,6 @@
 //! Memory of an election. `cargo xtask bench` runs it; docs/benchmarks.md explains.
 //!
-//! A program of its own: the allocator that counts slows every other measurement down.
+//! The program stands alone: the allocator that counts slows every other measurement down.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 #[path = "../common/mod.rs"]
@@ -44,7 +44,7 @@ fn measure() -> Result<()> {
         if held != count {
             return Err(format!("{held} of {count} elections are held").into());
         }
-        // A full lease and every election was renewed: buffers have their size.
+        // Every election was renewed for a full lease, so buffers have their size.
         sleep(cluster.settings.lease);
         Ok((heap(&mut candidate)?, heap(&mut cluster.grantors[0])?))
     };

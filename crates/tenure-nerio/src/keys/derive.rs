@@ -6,34 +6,32 @@ use x25519_dalek::SharedSecret;
 
 use super::KeyId;
 
-/// 32 bytes that are never shown.
+/// 32 secret bytes, which are never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(pub(crate) [u8; 32]);
 
-/// The beginning of every label.
 const LABEL: &str = "tenure nerio 1 ";
 
 /// A secret for one use.
 ///
-/// `label` holds no zero byte and one follows it, so that no two uses run together.
+/// `label` holds no zero byte, and a zero byte follows it, so that no two uses run together.
 pub(crate) fn expand(secret: &Secret, label: &str, parts: &[&[u8]]) -> Secret {
     let mut info: Vec<&[u8]> = vec![LABEL.as_bytes(), label.as_bytes(), b"\0"];
     info.extend_from_slice(parts);
     let mut out = [0; 32];
-    // Neither can fail: a secret is as long as the hash, and so is what is asked for.
+    // Neither call can fail: a secret is as long as the hash, and so is the output.
     if let Ok(hkdf) = Hkdf::<Sha256>::from_prk(&secret.0) {
         let _ = hkdf.expand_multi_info(&info, &mut out);
     }
     Secret(out)
 }
 
-/// A secret out of one that several have and one that two have.
+/// A secret derived from a shared secret and from the secret of two processes.
 pub(crate) fn extract(shared: &Secret, of_two: &SharedSecret) -> Secret {
     let (out, _) = Hkdf::<Sha256>::extract(Some(&shared.0), of_two.as_bytes());
     Secret(out.into())
 }
 
-/// The id of a cluster's key, from its public half.
 pub(super) fn id(public: &[u8; 32]) -> KeyId {
     let Secret(bytes) = expand(&Secret(*public), "id", &[]);
     KeyId([bytes[0], bytes[1], bytes[2], bytes[3]])

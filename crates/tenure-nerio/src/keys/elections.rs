@@ -8,13 +8,12 @@ use tenure_core::{ElectionName, NameError};
 
 use super::{Grant, Rights};
 
-/// With the longest name of an application, and one byte between them, 255.
+/// Most bytes of a list: with the longest name of an application, and one byte between them, 255.
 const BYTES_MAX: usize = 190;
 
-/// The same of both where rights are told behind them, with another byte between.
+/// Most bytes of list and name before rights, with another byte between.
 const GRANT_MAX: usize = 252;
 
-/// Whether a hello has room for this grant.
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
     let name = grant.application.as_str().len();
     let bytes = grant.elections.as_str().len();
@@ -25,19 +24,17 @@ pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
     }
 }
 
-/// A list of elections, such as `billing/*,audit`: a name, or what names begin with and `*`.
+/// A list of elections, such as `billing/*,audit`: names, or beginnings of names with `*`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Elections(Box<str>);
 
-/// Why a list of elections was refused.
+/// The reason why a list of elections was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ElectionsError {
     #[error("the list names no election")]
     Empty,
     #[error("the list has {bytes} bytes; at most {BYTES_MAX} are allowed")]
     TooLong { bytes: usize },
-    /// With the rights of the key and the name of its application it is too long.
     #[error(
         "the list and the name of the application, which has {name} bytes, have {bytes} bytes \
          together; at most {GRANT_MAX} are allowed in a key with other rights than contend,ask"
@@ -54,7 +51,7 @@ impl Elections {
         &self.0
     }
 
-    /// Whether `election` is one of them.
+    /// Whether the list has `election`.
     #[must_use]
     pub fn cover(&self, election: &ElectionName) -> bool {
         let name = election.as_str();
@@ -64,7 +61,7 @@ impl Elections {
         })
     }
 
-    /// Whether all of those are.
+    /// Whether the list covers all elections of the question.
     #[must_use]
     pub fn cover_which(&self, which: &Which) -> bool {
         match which {
@@ -77,7 +74,7 @@ impl Elections {
         }
     }
 
-    /// The same as questions: one where all are covered.
+    /// The list as questions: a single one if it covers all elections.
     pub(crate) fn which(&self) -> Vec<Which> {
         if self.cover_all() {
             return vec![Which::All];
@@ -86,11 +83,11 @@ impl Elections {
             Some(begin) => ElectionName::new(begin).map(Which::Beginning),
             None => ElectionName::new(pattern).map(Which::Only),
         };
-        // They are names: that was checked when the list was read.
+        // Every part is a name, as the constructor has checked.
         self.0.split(',').filter_map(|pattern| which(pattern).ok()).collect()
     }
 
-    /// Whether every election is.
+    /// Whether the list covers every election.
     #[must_use]
     pub fn cover_all(&self) -> bool {
         self.0.split(',').any(|pattern| pattern == "*")
@@ -143,7 +140,7 @@ mod tests {
         assert!("x".repeat(BYTES_MAX + 1).parse::<Elections>().is_err());
     }
     #[test]
-    fn list_asks_what_it_covers() {
+    fn list_asks_for_covered_elections() {
         let list: Elections = "billing/*,audit".parse().unwrap();
         let name = |name: &str| name.parse().unwrap();
         let which = [Which::Beginning(name("billing/")), Which::Only(name("audit"))];

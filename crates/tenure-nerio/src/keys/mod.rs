@@ -8,14 +8,14 @@
 //! tenure-application-key-2 CLUSTER APPLICATION ELECTIONS RIGHTS SECRET MEMBERS
 //! ```
 //!
-//! The last form is that of keys with other [`Rights`] than to contend and to ask; versions of
-//! before do not read it. Secrets follow from the rights, so that no holder can add one.
-//! SECRET and MEMBERS are 64 hexadecimal digits. MEMBERS is public: with it an application seals
-//! what only members can open, and knows that an answer is a member's. Two lines are two keys, the
-//! first of which is used and both of which are accepted, while one takes the place of the other.
+//! The last form is that of keys with other [`Rights`] than to contend and to ask; earlier versions
+//! do not read it. Secrets follow from the rights, so that no holder can add a right. SECRET and
+//! MEMBERS are 64 hexadecimal digits. MEMBERS is public: an application seals with it datagrams
+//! that only members can open, and recognizes answers of members. Two lines are two keys: the
+//! process uses the first and accepts both, while one takes the place of the other.
 //!
-//! A line `accept-unsealed` beside them is for the time in which the processes of a cluster are
-//! given keys one after the other: see [`Keys::accept_unsealed`].
+//! A line `accept-unsealed` beside them is for the time in which the processes of a cluster get
+//! their keys one after the other: see [`Keys::accept_unsealed`].
 
 mod derive;
 mod elections;
@@ -34,7 +34,7 @@ pub use self::elections::{Elections, ElectionsError};
 pub use self::rights::{Right, Rights, RightsError};
 pub use self::text::KeyError;
 
-/// How many keys a node has at most: the one it uses, and one that it accepts beside it.
+/// The most keys of a node: the one that it uses, and another one that it accepts.
 pub const KEYS_MAX: usize = 2;
 
 /// The key of a cluster. Every holder is a member to all others.
@@ -42,7 +42,7 @@ pub const KEYS_MAX: usize = 2;
 pub struct ClusterKey {
     cluster: ClusterName,
     secret: Secret,
-    /// The public half of the key pair of [`private`](Self::private).
+    /// Public half of the key pair of [`private`](Self::private).
     public: [u8; 32],
     id: KeyId,
 }
@@ -50,23 +50,20 @@ pub struct ClusterKey {
 /// Name, elections and rights of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Grant {
-    /// The name of the application.
     pub application: NodeName,
-    /// The elections of the application.
     pub elections: Elections,
-    /// Rights in these elections.
     pub rights: Rights,
 }
 
 impl Grant {
-    /// Whether it may do this in `election`.
+    /// Whether the application may do this in `election`.
     #[must_use]
     pub fn allows(&self, right: Right, election: &ElectionName) -> bool {
         self.rights.allow(right) && self.elections.cover(election)
     }
 }
 
-/// The key of an application: it does what its rights allow in its elections, and no more.
+/// The key of an application, which allows its rights in its elections, and no more.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApplicationKey {
     cluster: ClusterName,
@@ -83,12 +80,10 @@ pub struct Keys {
     accept_unsealed: bool,
 }
 
-/// The keys themselves, the one that is used first.
+/// The keys themselves, the used one first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum HeldKeys {
-    /// Keys of a member.
     Cluster(Vec<ClusterKey>),
-    /// Keys of a process of an application.
     Application(Vec<ApplicationKey>),
 }
 
@@ -130,15 +125,14 @@ impl ClusterKey {
         self.id
     }
 
-    /// The key of `application` for `elections`, to contend and to ask: the same whenever it is
-    /// made.
+    /// The key of `application` for `elections`, to contend and to ask; the same for each call.
     #[must_use]
     pub fn issue(&self, application: NodeName, elections: Elections) -> ApplicationKey {
         self.key_of(Grant { application, elections, rights: Rights::USUAL })
     }
 
-    /// The same with these rights. Others than the usual ones need room in each hello, so that
-    /// names may be too long.
+    /// The key of an application with this grant. Other rights than the usual ones need room in
+    /// each hello, so names may be too long.
     pub fn issue_with(&self, grant: Grant) -> Result<ApplicationKey, ElectionsError> {
         elections::check_room(&grant)?;
         Ok(self.key_of(grant))
@@ -153,7 +147,6 @@ impl ClusterKey {
         ApplicationKey { cluster, grant, secret, members, id }
     }
 
-    /// The secret of the application with this grant.
     pub(super) fn of_application(&self, grant: &Grant) -> Secret {
         let name = grant.application.as_str();
         let elections = grant.elections.as_str();
@@ -211,9 +204,9 @@ impl ApplicationKey {
 }
 
 impl Keys {
-    /// Reads one key, or two: each on a line of its own. Empty lines and those that begin with `#`
-    /// are left out. A line `accept-unsealed` has them [accept what is not
-    /// sealed](Self::accept_unsealed).
+    /// Reads one key, or two: each on a line of its own, without empty lines and lines that begin
+    /// with `#`. A line `accept-unsealed` makes the keys [accept unsealed
+    /// datagrams](Self::accept_unsealed).
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         text::parse(text)
     }
@@ -268,14 +261,14 @@ impl Keys {
         }
     }
 
-    /// Whether `later` may take the place of these in a process that runs.
+    /// Whether `later` may take the place of these keys in a running process.
     pub(super) fn may_become(&self, later: &Self) -> bool {
         let name = |keys: &Self| keys.application().map(|grant| grant.application.clone());
         self.cluster() == later.cluster() && name(self) == name(later)
     }
 
-    /// The key of `application` for `elections`, to contend and to ask, from the first of them;
-    /// `None` if they are an application's.
+    /// The key of `application` for `elections`, to contend and to ask, from the first of these
+    /// keys; `None` for keys of an application.
     #[must_use]
     pub fn issue(&self, application: NodeName, elections: Elections) -> Option<ApplicationKey> {
         match &self.held {
@@ -284,7 +277,7 @@ impl Keys {
         }
     }
 
-    /// The same with other rights: see [`ClusterKey::issue_with`].
+    /// The key of an application with this grant: see [`ClusterKey::issue_with`].
     #[must_use]
     pub fn issue_with(&self, grant: Grant) -> Option<Result<ApplicationKey, ElectionsError>> {
         match &self.held {
@@ -293,13 +286,13 @@ impl Keys {
         }
     }
 
-    /// Whether they allow this in `election`.
+    /// Whether the keys allow this in `election`.
     #[must_use]
     pub fn allow(&self, right: Right, election: &ElectionName) -> bool {
         self.application().is_none_or(|grant| grant.allows(right, election))
     }
 
-    /// Whether they allow to ask which elections there are.
+    /// Whether the keys allow questions about all elections.
     #[must_use]
     pub fn allow_all(&self) -> bool {
         self.application().is_none_or(|grant| grant.elections.cover_all())

@@ -6,27 +6,25 @@ use std::str::FromStr;
 /// A right that a key may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Right {
-    /// To hold leases: whoever has it can lead.
+    /// Hold leases: the holder of this right can lead.
     Contend,
-    /// To ask who leads, who waits and which elections there are.
+    /// Ask for the leader, for waiting candidates and for elections.
     Ask,
-    /// To have leaders resign or hand over.
+    /// Order leaders to resign or hand over.
     Resign,
 }
 
-/// Rights, such as `contend,ask`. Every key has that to ask.
+/// Rights, such as `contend,ask`. Every key has the right to ask.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rights(u8);
 
-/// Why a list of rights was refused.
+/// The reason why a list of rights was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RightsError {
     #[error("{word:?} is no right; there are contend, ask and resign")]
     Unknown { word: String },
     #[error("{} is there twice", .right.as_str())]
     Twice { right: Right },
-    /// Without that to ask nobody can find whom to tell, or what to wait for.
     #[error("the right to ask is missing, without which a key is of no use: add ask")]
     NoAsk,
 }
@@ -57,13 +55,13 @@ impl Rights {
     /// The rights of a key that names none: to contend and to ask.
     pub const USUAL: Self = Self(Right::Contend.bit() | Right::Ask.bit());
 
-    /// Whether `right` is one of them.
+    /// Whether `right` is one of these.
     #[must_use]
     pub const fn allow(self, right: Right) -> bool {
         self.0 & right.bit() != 0
     }
 
-    /// These, and `right`.
+    /// These rights, and `right`.
     #[must_use]
     pub const fn with(self, right: Right) -> Self {
         Self(self.0 | right.bit())
@@ -74,8 +72,8 @@ impl Rights {
         self.0
     }
 
-    /// The rights of that byte; `None` if this version does not know them, or if a hello names them
-    /// without a byte.
+    /// The rights of a byte; `None` if this version does not know them, or if a hello expresses
+    /// them without a byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         let known = Right::ALL.iter().fold(0, |all, right| all | right.bit());
         let rights = Self(byte);
@@ -127,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Each grant has one form: those that all versions know are told without a byte.
+    /// Each grant has one form: rights that all versions know have no byte.
     #[test]
     fn rights_byte_is_read_back() {
         let read: Vec<_> = (0..=u8::MAX).filter_map(Rights::of_byte).collect();

@@ -16,7 +16,6 @@ const ACCEPT_UNSEALED: &str = "accept-unsealed";
 
 /// Errors of a text with keys. No error shows any of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum KeyError {
     #[error("no line holds a key")]
     Empty,
@@ -27,7 +26,6 @@ pub enum KeyError {
     TooMany { count: usize },
     #[error("line {line} is no key: a key is what tenure keys new or tenure keys issue prints")]
     Form { line: usize },
-    /// A line has a key of another version.
     #[error("line {line} has a key of a form that this version of tenure does not know")]
     Version { line: usize },
     #[error(
@@ -35,16 +33,12 @@ pub enum KeyError {
              cut"
     )]
     Digits { line: usize, part: &'static str, digits: usize },
-    /// A name in a line cannot be one.
     #[error("line {line}: {error}")]
     Name { line: usize, error: NameError },
-    /// The elections in a line cannot be any.
     #[error("line {line}: the elections: {error}")]
     Elections { line: usize, error: ElectionsError },
-    /// The rights in a line cannot be any.
     #[error("line {line}: the rights: {error}")]
     Rights { line: usize, error: RightsError },
-    /// Two keys of which one cannot take the place of the other.
     #[error("two keys of different {what} cannot replace each other")]
     Mixed { what: &'static str },
 }
@@ -201,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Files with keys outlive versions of tenure.
+    /// Files with keys outlive versions of tenure, so the form of a key stays.
     #[test]
     fn a_key_is_this_line() {
         assert_eq!(cluster("prod").to_line(), format!("tenure-cluster-key-1 prod {SECRET}"));

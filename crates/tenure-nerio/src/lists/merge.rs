@@ -11,17 +11,15 @@ use super::pages::{CandidateList, ElectionList, List, Page};
 use super::panel::MemberPages;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
-/// A statement of a member.
 pub(super) struct Statement<T> {
-    /// Position of the member in the list.
     pub(super) nth: usize,
-    /// When the member was asked, on `CLOCK_BOOTTIME`: the statement is no older.
+    /// Time of the question on `CLOCK_BOOTTIME`: the statement is no older.
     pub(super) asked: Time,
     pub(super) said: T,
 }
 
-/// Statements about a part of a list, of each member that answered, also of members that know
-/// nothing of it.
+/// Statements about a part of a list, of each member that answered, even of members without that
+/// part.
 type Statements<L> = Vec<Statement<Option<<L as List>::Part>>>;
 pub(super) type ElectionStatements = Statements<ElectionList>;
 pub(super) type CandidateStatements = Statements<CandidateList>;
@@ -50,12 +48,10 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
     joined
 }
 
-/// When the first of these was asked.
 pub(super) fn first<L: List>(all: &[MemberPages<L>]) -> Option<Time> {
     all.iter().flat_map(|one| &one.pages).map(|page| page.asked).min()
 }
 
-/// A statement of a member about the holder of its grant.
 struct HolderStatement<'a> {
     nth: usize,
     holder: &'a HolderHere,
@@ -63,7 +59,6 @@ struct HolderStatement<'a> {
     leaving: Option<Time>,
 }
 
-/// Merges statements, all of which have come at `at`.
 pub(super) struct Merge<'a> {
     pub(super) config: &'a Checked,
     pub(super) at: Time,
@@ -90,7 +85,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Each incarnation once, with what all members know of it.
+    /// Each incarnation once, with the statements of all members about it.
     pub(super) fn candidates(
         &self,
         holders: &[Statement<Option<Box<Holder>>>],
@@ -126,8 +121,8 @@ impl Merge<'_> {
         HolderStatement { nth, holder, until, leaving }
     }
 
-    /// The leader that a quorum of live grants names. Observers have the same rule; two more checks
-    /// are needed here, because these statements need not be of one question.
+    /// The leader that a quorum of live grants names, by the rule of observers. Two more checks are
+    /// needed here, because these statements need not answer one question.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
         let (who, fence, until) = leadership(live, &self.config.quorums)?;
@@ -137,7 +132,7 @@ impl Merge<'_> {
         }
         let alike = words.iter().filter(|word| word.grant().is_of(who, fence));
         let leaving = alike.filter_map(|word| word.leaving).max();
-        // Another leader may have come since then.
+        // Another leader may have followed since then.
         if leaving.is_some_and(|leaving| leaving <= self.at) {
             return None;
         }

@@ -1,8 +1,9 @@
 //! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows who holds its own grant, and who waits for it; their statements about a leader
-//! are merged here. A list without a leader does not prove a vacancy: a vacancy, too, takes a
-//! quorum at one instant, for which [`Election::leader`](tenure::Election::leader) asks.
+//! Each member knows the holder of its own grant and the candidates that wait for it; here their
+//! statements about a leader are merged. A list without a leader does not prove a vacancy: a
+//! vacancy, too, takes a quorum at one instant, for which
+//! [`Election::leader`](tenure::Election::leader) asks.
 
 mod merge;
 mod pages;
@@ -26,22 +27,20 @@ use super::keys::Keys;
 pub enum Heard {
     /// The member gave its list, in this service.
     Said(Service),
-    /// The member did not answer.
     Silent,
     /// The member answers only questions that all versions know: it runs an older version, or
     /// longer datagrams are lost.
     ElseOnly,
-    /// The list of the member is longer than is looked at.
+    /// The list of the member exceeds the limit.
     TooMany,
-    /// The member runs with another configuration.
     Differs,
     /// The name of the member gives no address, for this reason.
     Unresolved(String),
 }
 
 impl Heard {
-    /// Whether the list of the member is complete. A member that cannot write tells the truth about
-    /// holders, but may not know all of them.
+    /// Whether the list of the member is complete. A member with a failed disk reports holders
+    /// correctly, but may not know all of them.
     #[must_use]
     pub const fn counts(&self) -> bool {
         matches!(self, Self::Said(Service::Serving))
@@ -51,95 +50,81 @@ impl Heard {
 /// The grant of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vote {
-    /// The name of the member.
     pub member: NodeName,
-    /// The holder, as the member said then.
+    /// Holder at the time of the question.
     pub holder: HolderHere,
-    /// The earliest end of the grant, on this machine's `CLOCK_BOOTTIME`. The grant was live when
-    /// the member was asked, and may be over now.
+    /// Earliest end of the grant, on this machine's `CLOCK_BOOTTIME`. The grant was live at the
+    /// time of the question, and may be over now.
     pub until: Time,
 }
 
-/// The leader, as a quorum of members says.
+/// The leader that a quorum of members names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leads {
-    /// Name and incarnation of the leader.
     pub who: Who,
-    /// The fence of its leadership.
     pub fence: Fence,
-    /// Until when unless it renews, on this machine's `CLOCK_BOOTTIME`.
+    /// End of the leadership unless it is renewed, on this machine's `CLOCK_BOOTTIME`.
     pub until: Time,
-    /// The leader has resigned, and gives its lease back about then.
+    /// Approximate time of the release, if the leader has resigned.
     pub leaving: Option<Time>,
 }
 
-/// An election, as all that answered see it.
+/// An election, as all members that answered see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ElectionSeen {
-    /// The name of the election.
     pub election: ElectionName,
-    /// The leader when all members have answered, if a quorum names one.
+    /// Leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
-    /// The grants there are or were, by member.
     pub granted: Vec<Vote>,
-    /// How many wait for it and do not lead it: at one member, the most.
+    /// Most candidates at one member that wait for the election and do not lead it.
     pub waiting: u16,
-    /// When the first of these words was asked for: none is older.
+    /// Time of the first question: no answer is older.
     pub asked: Time,
 }
 
 /// A candidate, as all members that answered see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CandidateSeen {
-    /// Name and incarnation of the candidate.
     pub who: Who,
-    /// Priority; the highest goes first.
+    /// The highest goes first.
     pub priority: u8,
-    /// The members that have granted it the lease.
     pub granted: Vec<NodeName>,
-    /// The members whose grants have ended since they were asked.
+    /// Members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
-    /// The members at which the candidate waits.
     pub waits_at: Vec<NodeName>,
-    /// The least time that the candidate had waited at a member without a break, when that member
-    /// answered.
+    /// Longest time for which the candidate had waited at a member without a break, at least.
     pub waited: Option<Duration>,
 }
 
-/// All elections that were asked about, or why they are not known.
+/// All elections of the question, or the reasons why they are not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllElections {
-    /// The answer of each member, in the order of their list.
+    /// Answer of each member, in the order of the list.
     pub members: Vec<(Member, Heard)>,
-    /// All elections, by name.
     pub elections: Vec<ElectionSeen>,
-    /// When the first of these words was asked for: none is older.
+    /// Time of the first question: no answer is older.
     pub asked: Time,
-    /// When all had answered. Leaders are those of then.
+    /// Time of the last answer, for which leaders are named.
     pub at: Time,
-    /// Whether a quorum of members has told all that it knows.
+    /// Whether a quorum of members has given complete lists.
     pub quorum: bool,
 }
 
-/// All who want one election.
+/// The holder of an election and all its candidates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AllCandidates {
-    /// The answer of each member, in the order of their list.
     pub members: Vec<(Member, Heard)>,
-    /// The leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
-    /// Candidates: the leader first, then those with grants, then those that have waited longest.
+    /// The leader first, then candidates with grants, then those that have waited longest.
     pub candidates: Vec<CandidateSeen>,
-    /// When the first of these words was asked for: none is older.
     pub asked: Time,
-    /// When all had answered. The leader is that of then.
+    /// Time of the last answer, for which the leader is named.
     pub at: Time,
-    /// Whether a quorum of members has told all that it knows.
     pub quorum: bool,
 }
 
-/// Asks every member for the elections that the keys allow to ask about: without keys, and with
-/// those of the cluster, for all. From sockets of its own on `from`. Cancel safe.
+/// Asks every member for the elections that the keys cover: for all without keys or with the
+/// cluster's. Uses sockets of its own on `from`. Cancel safe.
 pub async fn elections(
     config: &Checked,
     keys: Option<&Keys>,
@@ -160,8 +145,8 @@ pub async fn elections(
     Ok(AllElections { members, elections, asked: asked.unwrap_or(at), at, quorum })
 }
 
-/// Asks every member who holds `election` and who waits for it, from sockets of its own on `from`.
-/// Cancel safe.
+/// Asks every member for the holder of `election` and its waiting candidates, from sockets of its
+/// own on `from`. Cancel safe.
 pub async fn candidates(
     config: &Checked,
     keys: Option<&Keys>,
@@ -172,7 +157,7 @@ pub async fn candidates(
     let mut panel = Panel::new(config, keys, from).await?;
     let mut pages = panel.ask(&[list]).await?;
     let asked = merge::first(&pages);
-    // Each page says who holds it: the last word counts.
+    // Each page has the holder: the last page counts.
     let last = |nth, page: &mut Page<CandidateList>| Statement {
         nth,
         asked: page.asked,

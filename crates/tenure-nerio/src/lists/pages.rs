@@ -8,15 +8,13 @@ use tenure_core::nerio::{
 };
 use tenure_core::{ElectionName, Time};
 
-/// A list that members send page by page.
 pub(super) trait List: Clone + Send + Sync + 'static {
     /// Keys, in the order of the list.
     type Key: Ord + Clone + Send + Sync + 'static;
-    /// A part of the list.
     type Part: Clone + Send + 'static;
-    /// The head of each page.
+    /// Part of each page that does not belong to the list's items.
     type Head: Send + 'static;
-    /// The most parts of a member that are looked at.
+    /// Most parts taken from one member.
     const MAX: usize;
 
     /// The election about which older members are asked instead; `None` for any.
@@ -24,12 +22,12 @@ pub(super) trait List: Clone + Send + Sync + 'static {
 
     fn question(&self, start: Time, after: Option<Self::Key>) -> Message;
 
-    /// The page, if that is what `message` is, and it answers that question of that asker.
+    /// Reads `message` as a page; `None` if it does not answer this question of this asker.
     fn read(&self, message: Message, asker: Inc, start: Time) -> Option<Page<Self>>;
 }
 
 pub(super) struct Page<L: List> {
-    /// When it was asked for: nothing in it is older.
+    /// Time of the question: no part is older.
     pub(super) asked: Time,
     pub(super) service: Service,
     pub(super) head: L::Head,
@@ -50,7 +48,6 @@ impl<L: List> Page<L> {
     }
 }
 
-/// Elections that somebody holds or waits for.
 #[derive(Clone)]
 pub(super) struct ElectionList(pub(super) Which);
 
@@ -95,7 +92,7 @@ impl List for CandidateList {
     type Key = Who;
     type Part = CandidateHere;
     type Head = Option<Box<Holder>>;
-    /// A member keeps far fewer.
+    /// Far more than a member keeps.
     const MAX: usize = 10_000;
 
     fn election(&self) -> Option<&ElectionName> {

@@ -1,7 +1,7 @@
 //! Asks all members side by side, each for its whole list, page by page.
 //!
-//! A silent member is asked no more, and the others once again: their statements must not be as old
-//! as its silence was long.
+//! The panel asks a silent member no more, and the others once again: their statements must not be
+//! older than the silence was long.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,21 +16,19 @@ use crate::asker::{Asker, Outcome};
 use crate::enough_answers::Answers;
 use crate::keys::Keys;
 
-/// A page that is followed by another one has so many parts at least, or says nothing of any
-/// number of elections of which nothing is left.
+/// Fewest parts of a page before another one; a page may also have none, if the grantor has
+/// examined only elections that are over.
 const FULL: usize = 4;
-/// So many that have fewer: no member keeps so much of which nothing is left to tell.
+/// Most pages with fewer parts: no member keeps so many elections that are over.
 const THIN_MAX: usize = 1_000;
-/// A member that is started again and again meanwhile says nothing that fits together.
+/// Most lives of one member during a question: its pages must be of one life.
 const LIVES_MAX: u32 = 3;
 
-/// The pages of a member, by its position.
 pub(super) struct MemberPages<L: List> {
     pub(super) nth: usize,
     pub(super) pages: Vec<Page<L>>,
 }
 
-/// All members, and the state of each.
 pub(super) struct Panel {
     config: Checked,
     voices: Vec<Voice>,
@@ -40,13 +38,11 @@ struct Voice {
     nth: usize,
     member: Member,
     asker: Asker,
-    /// Why the member is asked no more.
     end: Option<Heard>,
-    /// The worst service that the member reported: it must have served all the time.
+    /// Worst service that the member reported: it must have served all the time.
     service: Option<Service>,
 }
 
-/// Why a list was not read to its end.
 enum Stop {
     /// The member was started again: its earlier pages are of another life.
     StartedAgain,
@@ -54,7 +50,6 @@ enum Stop {
 }
 
 impl Panel {
-    /// From a socket of its own for each.
     pub(super) async fn new(
         config: &Checked,
         keys: Option<&Keys>,
@@ -68,12 +63,12 @@ impl Panel {
         Ok(Self { config: config.clone(), voices })
     }
 
-    /// The answer of each member, in the order of their list.
+    /// The answer of each member, in the order of the list.
     pub(super) fn heard(&self) -> Vec<(Member, Heard)> {
         self.voices.iter().map(|voice| (voice.member.clone(), voice.heard())).collect()
     }
 
-    /// The pages of all members that answer, in the order of their list.
+    /// The pages of all members that answer, in the order of the list.
     pub(super) async fn ask<L: List>(&mut self, lists: &[L]) -> io::Result<Vec<MemberPages<L>>> {
         loop {
             let mut asked = JoinSet::new();
@@ -93,7 +88,7 @@ impl Panel {
             while let Some(answer) = asked.join_next().await {
                 let (voice, pages) = answer.map_err(io::Error::other)?;
                 if let Some(pages) = pages {
-                    // Other members may have to make up for one that does not serve.
+                    // Other members may have to make up for a member that does not serve.
                     if voice.service == Some(Service::Serving) {
                         answers.from(voice.nth);
                     }
@@ -112,7 +107,7 @@ impl Panel {
 }
 
 impl Voice {
-    /// All pages of one life of the member; notes why there are none.
+    /// All pages of one life of the member; notes the reason if there are none.
     async fn ask_all<L: List>(&mut self, lists: &[L]) -> Option<Vec<Page<L>>> {
         for _ in 0..LIVES_MAX {
             match self.ask_life(lists).await {
@@ -160,7 +155,6 @@ impl Voice {
         Ok(pages)
     }
 
-    /// Asks for a page.
     async fn ask<L: List>(
         &mut self,
         list: &L,

@@ -1,4 +1,4 @@
-//! Lists of members that are made up.
+//! Lists of made-up members.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,19 +16,19 @@ use crate::survey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 const NAMES: [&str; 3] = ["a", "b", "c"];
-/// A silent member is waited for five times as long as four of these.
+/// A silent member costs five times as long as four of these.
 const ROUND_TRIP: Duration = Duration::from_millis(150);
-/// Less than that, and more than a machine stands still for.
+/// Shorter than that, and longer than a machine stands still.
 const LEFT: Duration = Duration::from_millis(2_700);
 
 fn who(name: &str, inc: u128) -> Who {
     Who { name: name.parse().unwrap(), inc: Inc(inc) }
 }
 
-/// The answer of the nth member to a question of that incarnation, and its sender.
+/// The answer of the nth member to a question of an incarnation, and its sender.
 type Play = dyn Fn(usize, Inc, Message) -> Option<(Who, Message)> + Send + Sync;
 
-/// Three members that play so, for as long as the set is kept.
+/// Three members that answer by `play`, as long as the set is kept.
 async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
     let mut sockets = Vec::new();
     let mut list = Vec::new();
@@ -71,7 +71,7 @@ async fn list(
     elections(&config, None, FROM).await.unwrap()
 }
 
-/// So many of `e00` to `e19` in a page, each held by p for a while.
+/// A page of `size` of the elections `e00` to `e19`, each held by p for a while.
 fn page(asked: &Elections, asker: Inc, size: usize) -> ElectionsHere {
     let names = (0..20).map(|number| format!("e{number:02}").parse::<ElectionName>().unwrap());
     let mut left = names.filter(|name| Some(name) > asked.after.as_ref()).peekable();
@@ -100,7 +100,7 @@ fn heard(list: &AllElections) -> Vec<Heard> {
 
 const SERVES: Heard = Heard::Said(Service::Serving);
 
-/// The silence takes 3 s, and the grants of a and b have less than that left.
+/// The silence takes 3 s, and the grants of a and b have less time left.
 #[tokio::test]
 async fn silent_member_ages_no_answer() {
     let list =
@@ -111,7 +111,7 @@ async fn silent_member_ages_no_answer() {
     assert_eq!(named.count(), 20);
 }
 
-/// However many a member has room for.
+/// A member's list may have any length.
 #[tokio::test]
 async fn pages_of_all_are_joined() {
     let list = list(move |nth, asker, message| {
@@ -124,7 +124,7 @@ async fn pages_of_all_are_joined() {
     assert!(list.elections.iter().all(|one| one.granted.len() == 3), "{list:?}");
 }
 
-/// a speaks as b, b answers somebody else, and c answers another question.
+/// Member a answers in the name of b, b answers another asker, and c answers another question.
 #[tokio::test]
 async fn foreign_answers_do_not_count() {
     let wrong = |nth, asker: Inc, message| {
@@ -155,7 +155,7 @@ async fn foreign_answers_do_not_count() {
             };
             Some((who(NAMES[nth], 1), Message::from(here)))
         }
-        // To a survey a speaks as b, too.
+        // Member a answers a survey in the name of b, too.
         Message::Grantor(ToGrantor::List(asked)) => {
             let start = asked.start;
             let listed = Message::from(Listed {
@@ -177,7 +177,7 @@ async fn foreign_answers_do_not_count() {
     assert_eq!(said, [false, true, true]);
 }
 
-/// A page of a member that could not write leaves holes in the list.
+/// A page of a member with a failed disk leaves holes in the list.
 #[tokio::test]
 async fn worst_service_counts() {
     let list = list(|nth, asker, message| {
@@ -193,7 +193,7 @@ async fn worst_service_counts() {
     assert!(list.quorum && !Heard::Said(Service::Failing).counts());
 }
 
-/// c is started again for the second page; b for each one.
+/// Member c is started again for the second page, and b for each page.
 #[tokio::test]
 async fn answers_of_earlier_life_are_dropped() {
     let lives = Mutex::new(0);
@@ -218,7 +218,7 @@ async fn answers_of_earlier_life_are_dropped() {
     assert_eq!(grants, [2; 20], "of a, and of c as it is now");
 }
 
-/// b says for ever that there are more, and c names one in each page.
+/// Member b announces more pages for ever, and c names one election in each page.
 #[tokio::test]
 async fn pages_without_end_come_to_one() {
     let list = list(|nth, asker, message| {
@@ -241,7 +241,7 @@ async fn pages_without_end_come_to_one() {
     assert!(!list.quorum);
 }
 
-/// The old question is asked beside the new one: to find out takes no longer than a silence.
+/// The panel asks the old question beside the new one, so it needs no more time than for a silence.
 #[tokio::test]
 async fn old_member_is_not_silent() {
     let questions = Arc::new(Mutex::new((0, 0)));
@@ -266,7 +266,7 @@ async fn old_member_is_not_silent() {
     let (config, _playing) = members(Arc::new(play)).await;
     let list = elections(&config, None, FROM).await.unwrap();
     assert_eq!(heard(&list), [Heard::ElseOnly, SERVES, Heard::Silent]);
-    // A slow member may have the last ones still before it.
+    // A slow member may not have handled the last questions yet.
     let read = async {
         while *questions.lock().unwrap() != (TRIES, TRIES - 1) {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -1,4 +1,4 @@
-//! Orders to members that are made up.
+//! Orders to made-up members.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use crate::keys::ClusterKey;
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
-/// The answer of the nth member to a message of that incarnation.
+/// The answer of the nth member to a message of an incarnation.
 type Play = dyn Fn(usize, Inc, Message) -> Option<Message> + Send + Sync;
 
 async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
@@ -106,7 +106,7 @@ async fn order_keeps_its_number() {
     assert!(heard.iter().all(|one| *one == (order.number, Fence::new(7), order.next.clone())));
 }
 
-/// Such an answer says nothing of this order.
+/// Answers to other orders, or of other senders.
 #[tokio::test]
 async fn foreign_answers_do_not_count() {
     let (config, _playing) = members(Arc::new(|nth, asker, message| match message {

@@ -1,8 +1,8 @@
 //! Detection of a member that is two processes.
 //!
-//! A member that is started again has another incarnation, and the one before is never heard again.
-//! An incarnation that is heard well after another one of its name had begun to speak lives beside
-//! it: the state directory was copied, or a name leads to two processes.
+//! A restarted member has another incarnation, and its earlier one is never heard again. An
+//! incarnation that is heard well after the begin of another one of its name lives beside that one:
+//! the state directory was copied, or a name leads to two processes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use std::time::Duration;
 use tenure_core::Time;
 use tenure_core::nerio::Inc;
 
-/// How long after a new one was heard first the one before may still arrive.
+/// Time for which datagrams of the earlier incarnation may still arrive.
 const STRAGGLING: Duration = Duration::from_secs(1);
-/// How long both must have been silent to be forgotten.
+/// Silence after which both are forgotten.
 const LATELY: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +23,11 @@ struct Life {
     last: Time,
 }
 
-/// The two lives of one member that were heard last.
 #[derive(Debug, Default)]
 pub(super) struct Lives([Option<Life>; 2]);
 
 impl Lives {
-    /// The life `inc` was heard. Where it and another one are, if both live.
+    /// Notes the life `inc`. Returns both addresses if two lives exist.
     pub(super) fn heard(
         &mut self,
         now: Time,

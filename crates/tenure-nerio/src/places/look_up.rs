@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-/// A look-up that takes longer gives no answer for now.
+/// Time after which a look-up gives no answer for now.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The most addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 8;
 
 /// A question to the system, which may take its time. At most one runs for each name: the next
-/// look-up waits for a question that was given up.
+/// look-up waits for an abandoned question.
 #[derive(Debug)]
 pub(crate) struct LookUp {
     name: String,
@@ -26,9 +25,9 @@ impl LookUp {
         Self { name, port, asked: None }
     }
 
-    /// The addresses of the name in the order in which they are to be tried, or why there are
-    /// none. Takes 5 s at most, and a thread for blocking work of the runtime for as long as the
-    /// system takes. Cancel safe.
+    /// The addresses of the name in the order in which they are to be tried, or the reason why
+    /// there are none. Takes 5 s at most, and a thread for blocking work of the runtime for as long
+    /// as the system takes. Cancel safe.
     pub(crate) async fn ask(&mut self) -> Result<Vec<SocketAddr>, String> {
         let name = self.name.clone();
         let port = self.port;
@@ -47,7 +46,7 @@ impl LookUp {
     }
 }
 
-/// The addresses at which a process may be, each once.
+/// The addresses that may belong to a process, each once.
 fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let mut known = BTreeSet::new();
     let no_process = |ip: std::net::IpAddr| ip.is_unspecified() || ip.is_multicast();
@@ -90,7 +89,7 @@ mod tests {
     async fn names_and_literals_are_looked_up() {
         let found = LookUp::new("127.0.0.1".to_owned(), 7).ask().await;
         assert_eq!(found, Ok(vec![at("127.0.0.1:7")]));
-        // Reserved for this (RFC 6761).
+        // RFC 6761 reserves this name.
         let mut none = LookUp::new("nobody.invalid".to_owned(), 7);
         for _ in 0..2 {
             assert!(!none.ask().await.unwrap_err().is_empty());

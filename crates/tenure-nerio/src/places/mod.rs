@@ -1,7 +1,7 @@
-//! Addresses of the members of a cluster, and which sender is a member.
+//! Addresses of the members of a cluster, and recognition of senders as members.
 //!
-//! A datagram is a member's by the member's key and name. Without keys nothing proves anything:
-//! there it must come from an address that the member's host has, by the members list or by DNS.
+//! A member proves itself by its key and its name. Without keys there is no proof: then a datagram
+//! must come from an address of the member's host, by the members list or by DNS.
 
 mod lives;
 mod look_up;
@@ -23,12 +23,11 @@ use super::agreement::blame;
 use super::notice::Notice;
 use super::seal::Authority;
 
-/// How long a member may leave unanswered what is sent to it before another address of it is tried.
+/// Silence of a member after which another of its addresses is tried.
 const TRIED: Duration = Duration::from_millis(300);
-/// How long before its name is looked up again.
+/// Silence of a member after which its name is looked up again.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// Which addresses a socket reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Reach(SocketAddr);
 
@@ -39,7 +38,6 @@ impl Reach {
         Self(local)
     }
 
-    /// The addresses that the socket reaches.
     pub(super) fn filter(self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
         let local = self.0;
         let both = local.is_ipv6() && local.ip().is_unspecified();
@@ -54,46 +52,42 @@ impl Reach {
     }
 }
 
-/// Whether what is sent to `member` arrives at a socket that is bound `here`, as far as the two
-/// tell without looking a name up.
+/// Whether datagrams to `member` arrive at a socket bound to `here`, without a look-up.
 pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
     let ip = member.literal().map(|member| member.ip().to_canonical());
     let any = here.ip().is_unspecified() || ip.is_none_or(|ip| here.ip().to_canonical() == ip);
     any && here.port() == member.port()
 }
 
-/// The place of a member.
 #[derive(Debug)]
 struct Place {
     name: NodeName,
     host: String,
     /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
-    /// Index of the address in use.
     current: usize,
-    /// Since when the member has not answered at this address, and at all, on `CLOCK_BOOTTIME`.
+    /// Begin of the silence at this address, and in all, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
     silent: Option<Time>,
     lives: Lives,
     /// Wakes the task that looks the name up.
     again: Option<Arc<Notify>>,
-    /// Why the name gives no address now.
+    /// Error of the last look-up, while the name gives no address.
     error: Option<String>,
 }
 
-/// All members.
 #[derive(Debug)]
 pub(super) struct Places {
     all: Vec<Place>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
-    /// So that waiting for a look-up never ends.
+    /// Kept so that waiting for a look-up never ends.
     _sender: mpsc::UnboundedSender<LookUpResult>,
 }
 
 impl Places {
-    /// The places of the members of `config`, for a socket that is bound to `local`. Begins to look
-    /// up names, so a runtime is needed if there are any.
+    /// The places of the members of `config`, for a socket bound to `local`. Begins to look up
+    /// names, which needs a runtime.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
         let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
@@ -120,7 +114,6 @@ impl Places {
         Self { all, reach: Reach::of(local), looked, _sender: sender }
     }
 
-    /// Waits for the result of a look-up. Cancel safe.
     pub(super) async fn looked(&mut self) -> LookUpResult {
         match self.looked.recv().await {
             Some(looked) => looked,
@@ -128,7 +121,6 @@ impl Places {
         }
     }
 
-    /// The same if there is one already.
     pub(super) fn try_looked(&mut self) -> Option<LookUpResult> {
         self.looked.try_recv().ok()
     }
@@ -148,7 +140,7 @@ impl Places {
                 ours.sort_unstable();
                 theirs.sort_unstable();
                 if ours == theirs {
-                    // A name server may turn them round each time: the one in use is kept.
+                    // A name server may rotate the addresses: keep the one in use.
                     found.clone_from(&place.addresses);
                 }
                 let changed = found != place.addresses;
@@ -176,7 +168,7 @@ impl Places {
         }
     }
 
-    /// A notice about another member with an address of this one.
+    /// A notice about another member that shares an address with this one.
     fn at_one_address(&self, member: usize) -> Option<Notice> {
         let this = self.all.get(member)?;
         let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
@@ -188,11 +180,10 @@ impl Places {
         })
     }
 
-    /// Notices of all troubles with addresses that last.
     pub(super) fn troubles(&self) -> Vec<Notice> {
         let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
         for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
-            // Both members give the same notice.
+            // Both members cause the same notice.
             if !all.contains(&notice) {
                 all.push(notice);
             }
@@ -200,8 +191,8 @@ impl Places {
         all
     }
 
-    /// A notice about a sender that names itself as a member and is not at the member's address;
-    /// `keyed` says whether its key proves the name.
+    /// A notice about a sender with the name of a member that is not at the member's address;
+    /// `keyed` if its key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,
@@ -239,12 +230,10 @@ impl Places {
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
-    /// All addresses at which members may be.
     pub(super) fn addresses(&self) -> BTreeSet<SocketAddr> {
         self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
     }
 
-    /// The name of this member.
     pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
         self.all.get(member).map(|place| &place.name)
     }
@@ -254,7 +243,7 @@ impl Places {
         self.all.iter().position(|place| place.addresses.contains(&address))
     }
 
-    /// The member that `who` is: by its name, and by its key; without keys by its address, too.
+    /// The member that `who` is: by its name and its key; without keys by its address, too.
     pub(super) fn member(
         &self,
         who: &Who,
@@ -275,7 +264,7 @@ impl Places {
         place.addresses.get(place.current).copied()
     }
 
-    /// The address for datagrams to `member`. Looks the name up again when the member is silent.
+    /// The address for datagrams to `member`. A silent member's name is looked up again.
     pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
@@ -290,7 +279,7 @@ impl Places {
         place.addresses.get(place.current).copied()
     }
 
-    /// Tries another address of `member`: the system cannot send to the present one.
+    /// Tries another address of `member`, since the system cannot send to the present one.
     pub(super) fn refused(&mut self, now: Time, member: usize) {
         if let Some(place) = self.all.get_mut(member) {
             place.turn(now);
@@ -307,7 +296,7 @@ impl Places {
         address: SocketAddr,
     ) -> Option<Notice> {
         let place = self.all.get_mut(member)?;
-        // A member that has moved is heard, and does not hear what is sent to where it was.
+        // A member that has moved can send, but receives nothing at its old address.
         if place.addresses.contains(&address) {
             place.silent = None;
         }
@@ -318,7 +307,7 @@ impl Places {
         Some(Notice::MemberTwice { member: place.name.clone(), addresses })
     }
 
-    /// All addresses of a member that has several: there may be another process at each.
+    /// All addresses of a member that has several, each of which may be another process.
     pub(super) fn several(&self, member: usize) -> Vec<SocketAddr> {
         let all = self.all.get(member).map(|place| place.addresses.clone());
         all.filter(|all| all.len() > 1).unwrap_or_default()
@@ -337,7 +326,6 @@ impl Places {
 }
 
 impl Place {
-    /// Whether an address was ever found.
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }
@@ -349,7 +337,6 @@ impl Place {
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })
     }
 
-    /// Tries the next of its addresses.
     fn turn(&mut self, now: Time) {
         self.tried = Some(now);
         if !self.addresses.is_empty() {

@@ -1,5 +1,5 @@
-//! A task for each name, which looks it up at the start, again when its member falls silent, and
-//! not more often than is decent.
+//! A task for each name. The task looks the name up at the start and when its member falls silent,
+//! but not too often.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,30 +10,27 @@ use tokio::sync::{Notify, mpsc};
 
 use super::look_up::LookUp;
 
-/// Between two look-ups of one name at least, and after some in a row at most.
+/// Least pause between two look-ups of one name, and the longest pause after several.
 const GAP: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
-/// After such a pause, or a change, it begins with the shortest gap again.
+/// Pause after which look-ups begin with the shortest gap again.
 const CALM: Duration = Duration::from_secs(60);
-/// How often a name with several addresses is looked up anyway: its member must be one process.
+/// Pause between look-ups of a name with several addresses, whose member must be one process.
 const SEVERAL: Duration = Duration::from_secs(15);
 
-/// The result of a look-up.
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
-    /// Position of the member in the list.
     pub(super) member: usize,
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
 
 impl LookUpResult {
-    /// Position of the member in the list.
     pub(crate) const fn member(&self) -> usize {
         self.member
     }
 }
 
-/// Looks up the name of `member` until nobody wants to know: until it is found, and then each time
-/// that `again` says that it is silent, or every 15 s while there are several addresses.
+/// Looks up the name of `member` while its receiver lives: until it is found, then each time that
+/// `again` reports silence, or every 15 s while there are several addresses.
 pub(super) async fn seek(
     member: usize,
     mut look_up: LookUp,
@@ -65,7 +62,6 @@ pub(super) async fn seek(
     }
 }
 
-/// How long to wait before a name is looked up again.
 #[derive(Debug, Default)]
 struct Pace {
     last: Option<Time>,
@@ -81,7 +77,7 @@ impl Pace {
     }
 }
 
-/// Between three and five quarters of it: many that lost one peer do not ask at once.
+/// Between three and five quarters of `gap`: nodes that lost one peer do not ask at once.
 fn jittered(gap: Duration) -> Duration {
     // Without random numbers the middle will do.
     let draw = tenure::driver::random().map_or(500, |number| (number % 1_000) as u32);
@@ -114,8 +110,7 @@ mod tests {
         }
     }
 
-    /// A name that is not there is looked up again without anybody asking for it, and a task whose
-    /// node is gone ends.
+    /// A missing name is looked up again without a request, and a task ends with its node.
     #[tokio::test]
     async fn missing_name_is_asked_again() {
         let (send, mut looked) = mpsc::unbounded_channel();

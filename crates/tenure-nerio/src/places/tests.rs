@@ -49,7 +49,7 @@ fn with_keys_no_address_proves_anything() {
     assert_eq!(places.member(&who("b", 1), at("10.0.0.2:1"), Some(&web)), None);
 }
 
-/// The notice comes once, and an operator asks for the status later.
+/// The notice comes once, but an operator asks for the status later.
 #[tokio::test]
 async fn unresolved_name_is_trouble() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
@@ -121,7 +121,7 @@ async fn failed_name_is_reported() {
     assert_eq!(places.address(seconds(2), 0), Some(at("10.0.0.9:1")));
 }
 
-/// The addresses are tried in turn: a grantor believes one life from one address only.
+/// The node tries the addresses in turn: a grantor believes one life from one address only.
 #[tokio::test]
 async fn answering_address_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");
@@ -136,7 +136,7 @@ async fn answering_address_is_kept() {
         assert_eq!(places.address(millis(n * 1_000), 0), Some(at("10.0.0.1:1")));
         places.heard(millis(n * 1_000 + 1), 0, &who("a", 1), at("10.0.0.1:1"));
     }
-    // The order of answers means nothing.
+    // The order of a name server's addresses means nothing.
     assert!(!found(&mut places, 0, &["10.0.0.1:1", "[fd::1]:1"]).1);
     assert_eq!(places.address(millis(30_000), 0), Some(at("10.0.0.1:1")));
     places.refused(millis(30_001), 0);

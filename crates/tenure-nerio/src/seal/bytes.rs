@@ -1,15 +1,16 @@
 //! The layout of sealed datagrams, without their meaning.
 //!
 //! ```text
-//! data     magic | 5 | id 8      | counter 8 | sealed: what follows the version unsealed | tag 16
+//! data     magic | 5 | id 8      | counter 8 | sealed: the datagram behind its version  | tag 16
 //! hello    magic | 6 | channel 1 | key 4 | public 32 | counter 8 | length 1 | grant
 //!                | sealed: door 8 | tag 16 | gate 16
 //! welcome  magic | 7 | public 32 | counter 8 | sealed: door 8, counter of the hello 8 | tag 16
 //! ```
 //!
 //! Numbers are little-endian. The cipher is ChaCha20-Poly1305 (RFC 8439) with the counter as its
-//! nonce; authenticated with what is sealed is everything before it and, of data and welcomes, the
-//! recipient's door, which is not sent. A gate is the tag of no text over everything before it.
+//! nonce. Each seal also authenticates everything before it and, in data and welcomes, the
+//! recipient's door, which is not sent. A gate is the tag of an empty text over everything before
+//! it.
 
 use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, KeyInit};
 use tenure_core::nerio::wire::{DATAGRAM_MAX, VERSION};
@@ -17,12 +18,11 @@ use tenure_core::nerio::wire::{DATAGRAM_MAX, VERSION};
 use crate::keys::{KeyId, Secret};
 
 pub(super) const MAGIC: [u8; 4] = *b"TNRE";
-/// The versions of what is sealed: of unsealed datagrams of [`VERSION`].
+/// Versions of sealed datagrams, beside [`VERSION`] of unsealed ones.
 pub(super) const DATA: u8 = 5;
 pub(super) const HELLO: u8 = 6;
 pub(super) const WELCOME: u8 = 7;
 
-/// The magic and a version.
 pub(super) const BEGIN: usize = MAGIC.len() + 1;
 const DATA_HEAD: usize = BEGIN + 8 + 8;
 #[cfg(test)]
@@ -31,13 +31,12 @@ const WELCOME_HEAD: usize = BEGIN + 32 + 8;
 pub(super) const TAG: usize = 16;
 const DOOR: usize = 8;
 
-/// The most bytes of a sealed datagram: what fits into an IPv6 packet of 1,280.
+/// The most bytes of a sealed datagram, which fit into an IPv6 packet of 1,280.
 pub(crate) const SEALED_MAX: usize = DATAGRAM_MAX - BEGIN + DATA_HEAD + TAG;
-/// How long a welcome is; every hello is longer.
+/// Bytes of a welcome; every hello is longer.
 #[cfg(test)]
 pub(super) const WELCOME_BYTES: usize = WELCOME_HEAD + 2 * DOOR + TAG;
 
-/// The cipher of a sender in one direction.
 pub(super) struct Aead(ChaCha20Poly1305);
 
 impl Aead {
@@ -45,14 +44,14 @@ impl Aead {
         Self(ChaCha20Poly1305::new(&secret.0.into()))
     }
 
-    /// Seals `text` in place, and gives its tag.
+    /// Seals `text` in place, and returns its tag.
     pub(super) fn seal(&self, counter: u64, beside: &[u8], text: &mut [u8]) -> [u8; TAG] {
         let sealed = self.0.encrypt_inout_detached(&nonce(counter), beside, text.into());
         // Cannot fail below 256 GiB; an empty tag opens nothing.
         sealed.map(Into::into).unwrap_or_default()
     }
 
-    /// Opens `text` in place; if its tag is wrong nothing of it may be used.
+    /// Opens `text` in place. With a wrong tag no part of it may be used.
     #[must_use]
     pub(super) fn open(&self, counter: u64, beside: &[u8], text: &mut [u8], tag: &[u8]) -> bool {
         let Ok(tag) = <[u8; TAG]>::try_from(tag) else { return false };
@@ -74,7 +73,6 @@ fn begin(version: u8, into: &mut Vec<u8>) {
     into.push(version);
 }
 
-/// Takes the first bytes of `rest`.
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (first, behind) = rest.split_first_chunk::<N>()?;
     *rest = behind;
@@ -94,7 +92,7 @@ fn beside(head: &[u8], door: u64) -> ([u8; WELCOME_HEAD + DOOR], usize) {
     (beside, length)
 }
 
-/// Writes `plain`, an unsealed datagram, sealed for the one behind `door`.
+/// Writes `plain`, an unsealed datagram, sealed for the process behind `door`.
 pub(super) fn data(
     aead: &Aead,
     id: u64,
@@ -121,7 +119,7 @@ pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
     Some((number(&mut rest)?, number(&mut rest)?))
 }
 
-/// Opens data in place: which part of it is now the unsealed datagram.
+/// Opens data in place; returns the part that is now the unsealed datagram.
 pub(super) fn open_data<'a>(
     aead: &Aead,
     counter: u64,
@@ -142,7 +140,6 @@ pub(super) fn open_data<'a>(
     Some(plain)
 }
 
-/// Kinds of channels between processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Channel {
     /// Two holders of the cluster's key.
@@ -153,19 +150,19 @@ pub(super) enum Channel {
     Peers,
 }
 
-/// A hello as it is read, nothing of it proven.
+/// A hello as received, without proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Hello<'a> {
     pub(super) channel: Channel,
     pub(super) key: KeyId,
     pub(super) public: [u8; 32],
     pub(super) counter: u64,
-    /// Name and elections of an application, with a zero byte between them. Where it has other
-    /// rights than to contend and to ask, another one and a byte: 1 contend, 2 ask, 4 resign.
+    /// Name and elections of an application, with a zero byte between them. For other rights than
+    /// to contend and to ask, another zero byte and a byte follow: 1 contend, 2 ask, 4 resign.
     pub(super) grant: &'a [u8],
 }
 
-/// Writes a hello: of the holder of `aead`, through the gate of the key.
+/// Writes a hello of the holder of `aead`, through the gate of the key.
 pub(super) fn hello(aead: &Aead, gate: &Aead, hello: &Hello<'_>, door: u64, into: &mut Vec<u8>) {
     begin(HELLO, into);
     into.push(hello.channel as u8);
@@ -183,7 +180,7 @@ pub(super) fn hello(aead: &Aead, gate: &Aead, hello: &Hello<'_>, door: u64, into
     into.extend_from_slice(&gate);
 }
 
-/// Reads a hello. `None` if it is cut, or of no form.
+/// Reads a hello; `None` if it is cut, or of no known form.
 pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
     let mut rest = datagram.get(BEGIN..)?;
     let channel = match take::<1>(&mut rest)? {
@@ -199,14 +196,14 @@ pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
     (rest.len() == DOOR + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
 }
 
-/// Whether a hello came through the gate of its key: strangers cause nothing dearer than this.
+/// Whether a hello passes the gate of its key: strangers cause no work dearer than this check.
 pub(super) fn passes(gate: &Aead, counter: u64, datagram: &[u8]) -> bool {
     let Some(end) = datagram.len().checked_sub(TAG) else { return false };
     let (before, tag) = datagram.split_at(end);
     gate.open(counter, before, &mut [], tag)
 }
 
-/// Opens a hello: the sender's door.
+/// Opens a hello; returns the sender's door.
 pub(super) fn open_hello(aead: &Aead, counter: u64, datagram: &[u8]) -> Option<u64> {
     let end = datagram.len().checked_sub(2 * TAG)?;
     let (text, tags) = datagram.split_at(end);
@@ -215,7 +212,7 @@ pub(super) fn open_hello(aead: &Aead, counter: u64, datagram: &[u8]) -> Option<u
     aead.open(counter, head, &mut door, &tags[..TAG]).then(|| u64::from_le_bytes(door))
 }
 
-/// Writes a welcome: the answer to the hello number `echo` of the one behind `door`.
+/// Writes a welcome: the answer to hello number `echo` of the process behind `door`.
 pub(super) fn welcome(
     aead: &Aead,
     public: &[u8; 32],
@@ -243,7 +240,8 @@ pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
     (rest.len() == 2 * DOOR + TAG).then_some((public, counter))
 }
 
-/// Opens a welcome for the one behind `door`: the sender's door, and the number of the hello.
+/// Opens a welcome for the process behind `door`; returns the sender's door, and the number of the
+/// hello.
 pub(super) fn open_welcome(
     aead: &Aead,
     counter: u64,
@@ -261,6 +259,6 @@ pub(super) fn open_welcome(
     Some((number(&mut rest)?, number(&mut rest)?))
 }
 
-/// The head of a hello is of one length whatever it says, so its shortest is longer than a welcome.
+/// The shortest hello. The head of every hello has one length, so a hello is longer than a welcome.
 #[cfg(test)]
 pub(super) const HELLO_MIN: usize = HELLO_HEAD + DOOR + 2 * TAG;

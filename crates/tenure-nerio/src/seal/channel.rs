@@ -1,4 +1,4 @@
-//! The secrets of channels: what two processes share, and with what each of them seals.
+//! The secrets of channels: the secret that two processes share, and the key with which each seals.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::bytes::{Aead, Channel, Hello};
 use super::rights::Authority;
 use crate::keys::{ApplicationKey, Grant, HeldKeys, KeyId, Keys, Rights, Secret, expand, extract};
 
-/// The gate of all who hold a key, for the one with this public half.
+/// The gate of all holders of a key, for the process with this public half.
 pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
     Aead::new(&expand(secret, "gate", &[public]))
 }
@@ -23,8 +23,7 @@ pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
     }
 }
 
-/// The authority of a process that has answered on a channel which a process with `keys` has
-/// opened.
+/// The authority of a process that answers on a channel which a process with `keys` has opened.
 pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
     match (keys.held(), channel) {
         (HeldKeys::Application(keys), Channel::Peers) => {
@@ -66,7 +65,7 @@ pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<AcceptedKey> {
     }
 }
 
-/// A key of ours, for one who has used it.
+/// A key of ours that a sender has used.
 pub(super) struct AcceptedKey {
     /// The secret of all holders of the key.
     pub(super) gate: Secret,

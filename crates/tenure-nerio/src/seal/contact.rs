@@ -6,40 +6,36 @@ use std::time::Duration;
 
 use tenure_core::Time;
 
-/// How many are remembered beside the members.
 const OTHERS_MAX: usize = 64;
-/// A contact that is silent for this long is greeted again: it may have been started anew.
+/// Silence after which a contact is greeted again: it may have been restarted.
 const AGAIN: Duration = Duration::from_millis(50);
-/// The same of one that has no key, as far as we know.
+/// Silence after which a contact that sends without a key is greeted again.
 const NO_KEY_YET: Duration = Duration::from_millis(250);
-/// A node that has shown a key may have been started without one when it has answered none of so
-/// many hellos for so long.
+/// Unanswered hellos, and their span, after which a node that has shown a key may have been
+/// restarted without one.
 const GONE: (u32, Duration) = (3, Duration::from_secs(1));
 
-/// Whether one that was heard then may have been started again without a key.
+/// Whether a node last heard at `heard` may have been restarted without a key.
 pub(super) fn is_long(now: Time, heard: Time) -> bool {
     now.since(heard) >= GONE.1
 }
 
-/// The contact at an address.
 #[derive(Default)]
 pub(super) struct Contact {
-    /// When it was greeted last, and with which number.
+    /// Time and number of the last hello to it.
     greeted: Option<(Time, u64)>,
-    /// The number of the last hello that it answered.
     answered: Option<u64>,
-    /// Since when it answers no hello, and how many.
     unanswered: Option<(Time, u32)>,
-    /// Since when it has not answered what was sent to it.
+    /// Time of the first datagram to it without an answer.
     silent: Option<Time>,
-    /// The contact has sent without a key, and shown none since.
+    /// Whether the contact has sent without a key, and shown none since.
     unsealed: bool,
-    /// The latest datagram, not sealed yet, which waits for its welcome.
+    /// Latest datagram, not sealed yet, which waits for a welcome.
     pub(super) waiting: Option<Vec<u8>>,
 }
 
 impl Contact {
-    /// Whether to greet it before something is sent at `now`.
+    /// Whether a hello must go before a datagram at `now`.
     pub(super) fn is_due(&self, now: Time, known: bool) -> bool {
         let again = if self.unsealed { NO_KEY_YET } else { AGAIN };
         let long = |since: Time| now.since(since) >= again;
@@ -53,41 +49,39 @@ impl Contact {
         self.unanswered = Some((since, hellos.saturating_add(1)));
     }
 
-    /// Something was sent to it.
     pub(super) fn sent(&mut self, now: Time) {
         self.silent.get_or_insert(now);
     }
 
-    /// Something of it came that was sealed.
     pub(super) fn heard(&mut self) {
         self.silent = None;
         self.unanswered = None;
         self.unsealed = false;
     }
 
-    /// Something of it came that was not.
     pub(super) fn heard_unsealed(&mut self) {
         self.silent = None;
         self.unsealed = true;
     }
 
-    /// Whether one that has shown no key has none: it sends without, or does not answer a hello.
+    /// Whether a node that has shown no key has none: it sends without a key, or does not answer a
+    /// hello.
     pub(super) fn has_no_key(&self, now: Time) -> bool {
         self.unsealed || self.unanswered.is_some_and(|(since, _)| now.since(since) >= AGAIN)
     }
 
-    /// Whether one that has shown a key may have been started without one.
+    /// Whether a node that has shown a key may have been restarted without one.
     pub(super) fn is_gone(&self, now: Time) -> bool {
         let (hellos, _) = GONE;
         self.unanswered.is_some_and(|(since, sent)| sent >= hellos && is_long(now, since))
     }
 
-    /// Whether a welcome may come: a hello was not answered yet.
+    /// Whether a hello was not answered yet, so that a welcome may come.
     pub(super) fn awaits(&self) -> bool {
         self.greeted.is_some_and(|(_, number)| Some(number) > self.answered)
     }
 
-    /// Whether the answer to hello `number` is news. Then it is none the next time.
+    /// Whether the answer to hello `number` is news; notes it.
     pub(super) fn answer(&mut self, number: u64) -> bool {
         let sent = self.greeted.is_some_and(|(_, last)| number <= last);
         let news = sent && Some(number) > self.answered;
@@ -98,7 +92,6 @@ impl Contact {
     }
 }
 
-/// All of them.
 pub(super) struct Contacts {
     members: BTreeSet<SocketAddr>,
     all: BTreeMap<SocketAddr, Contact>,
@@ -109,7 +102,7 @@ impl Contacts {
         Self { members, all: BTreeMap::new() }
     }
 
-    /// Members may be at these addresses now. Gives those of which that is news, either way.
+    /// Sets the possible addresses of members. Returns the addresses whose kind has changed.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) -> Vec<SocketAddr> {
         let news: Vec<_> = self.members.symmetric_difference(&members).copied().collect();
         self.all.retain(|address, _| !news.contains(address));
@@ -121,7 +114,7 @@ impl Contacts {
         self.members.contains(&address)
     }
 
-    /// The contact at `address`, for which another one is forgotten if need be.
+    /// The contact at `address`; forgets another one for it if need be.
     pub(super) fn admit(&mut self, address: SocketAddr) -> &mut Contact {
         if !self.all.contains_key(&address) && self.all.len() >= self.members.len() + OTHERS_MAX {
             let others = self.all.iter().filter(|(other, _)| !self.members.contains(other));
@@ -137,7 +130,6 @@ impl Contacts {
         self.all.get_mut(&address)
     }
 
-    /// Forgets all, and gives their addresses.
     pub(super) fn clear(&mut self) -> Vec<SocketAddr> {
         std::mem::take(&mut self.all).into_keys().collect()
     }

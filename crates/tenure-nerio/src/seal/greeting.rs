@@ -14,7 +14,8 @@ use super::{DropReason, Seal};
 use crate::keys::{HeldKeys, Secret};
 
 impl Seal {
-    /// The channel that this process would open to a member or to another one, and its secret.
+    /// The channel, with its secret, that this process would open to a member or to another
+    /// process.
     pub(super) fn toward(&self, member: bool) -> Option<(Channel, Secret)> {
         Some(match (self.keys.held(), member) {
             (HeldKeys::Cluster(keys), member) if member || self.asks => {
@@ -28,7 +29,6 @@ impl Seal {
         })
     }
 
-    /// Says hello to the one at `to`.
     pub(super) fn greet(
         &mut self,
         to: SocketAddr,
@@ -97,7 +97,7 @@ impl Seal {
         Ok(())
     }
 
-    /// A session with the sender of a hello, with the key of ours that it has used.
+    /// A session with the sender of a hello, with the key of ours that the hello used.
     fn open_session(
         &self,
         heard: Time,
@@ -138,7 +138,7 @@ impl Seal {
         (window, known.and_then(|known| known.name.clone()))
     }
 
-    /// The one at `from` answers our hello: what waited for it is sent.
+    /// Handles the answer from `from` to our hello, and sends the datagram that waited for it.
     pub(super) fn on_welcome(
         &mut self,
         now: Time,

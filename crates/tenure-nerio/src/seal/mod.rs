@@ -1,4 +1,5 @@
-//! Sealed datagrams: who may speak, each thing once, and nothing to strangers.
+//! Sealed datagrams: only holders of keys speak, each datagram counts once, strangers learn
+//! nothing.
 //!
 //! Every process draws an X25519 pair when it starts. The public half is its identity: its
 //! incarnation is the beginning of it, so no process can speak as another. Its **channel** to
@@ -10,26 +11,27 @@
 //! | application to member, and back | HKDF(application's key, X25519(process, members)) |
 //! | between processes of one application | the application's key |
 //!
-//! The second one is why a leaked application key cannot grant: the members' private half follows
-//! from the cluster's key, so what a member says to one process of an application no other process
-//! of it can say, or read. Out of the channel's secret, the direction and the sender's public half
-//! comes the one key with which that process seals; its nonce is a counter, which never repeats.
+//! Because of the second one a leaked application key cannot grant: the members' private half
+//! follows from the cluster's key, so no other process of an application can send or read a
+//! member's datagrams to one of its processes. The key with which a process seals comes from the
+//! channel's secret, the direction and the sender's public half; the nonce is a counter, which
+//! never repeats.
 //!
-//! Each datagram is sealed *for a door*: a number that the recipient drew when it started. A sender
-//! learns it by a hello, which the recipient answers with a welcome. So nothing that was sent to an
-//! earlier start can be repeated, and within one start a window of numbers for each sender drops
-//! what came before. Hellos repeated by strangers fill a list of their own, in which the oldest are
-//! forgotten. Should there be more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX), all are
-//! forgotten, the door changes, and everybody says hello again.
+//! Each datagram is sealed *for a door*: a number that the recipient drew at its start. A sender
+//! learns the door by a hello, which the recipient answers with a welcome. So datagrams to an
+//! earlier start cannot be repeated, and within one start a window of numbers for each sender drops
+//! repetitions. Hellos repeated by strangers fill a list of their own, in which the oldest are
+//! forgotten. With more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX) the process forgets
+//! all, draws another door, and every sender says hello again.
 //!
-//! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after it
-//! sent something; a datagram for an unknown node waits for the welcome.
+//! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after one
+//! of its datagrams; a datagram for an unknown node waits for the welcome.
 //!
-//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a member that does not answer a
-//! hello for 50 ms, or sends without a key itself, is sent to without one, and greeted again now
+//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender sends unsealed to a
+//! member that does not answer a hello for 50 ms, or sends unsealed itself, and greets it again now
 //! and then. The same holds for a node that had shown its key and leaves three hellos unanswered,
-//! for a second at least: it may have been started again without a key. Other nodes that send
-//! without a key are answered so, and not greeted: every host can name any address.
+//! for a second at least: it may have been restarted without a key. Other nodes that send without a
+//! key get unsealed answers, and no greeting: every host can name any address.
 
 mod bytes;
 mod channel;
@@ -60,26 +62,23 @@ use self::session::{Sessions, id};
 pub use self::unsealed::Unsealed;
 use super::keys::{HeldKeys, KeyId, Keys, Secret, extract};
 
-/// Why a sealed datagram was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DropReason {
-    /// Too short or too long for what it says it is.
+    /// Too short or too long for its kind.
     Cut,
-    /// The datagram is not of this protocol.
+    /// No datagram of this protocol.
     Magic,
-    /// The datagram is not sealed.
     Unsealed,
-    /// Ours, of a version that this one does not know.
+    /// A datagram of an unknown version.
     Version,
-    /// The key is not accepted here.
+    /// Sealed with a key that is not accepted here.
     OtherKey(KeyId),
     /// The sender has not said hello since this process started.
     Unknown,
-    /// Not sealed by whom it names, or not for this process.
+    /// Not sealed by the sender that it names, or not for this process.
     Forged,
-    /// The datagram came before.
     Replayed,
-    /// There were too many senders: all must say hello again.
+    /// Too many senders: all must say hello again.
     Full,
 }
 
@@ -99,46 +98,41 @@ impl DropReason {
     }
 }
 
-/// A datagram that was opened.
 pub(super) struct OpenDatagram<'a> {
-    /// The datagram as it would be unsealed.
+    /// Unsealed form of the datagram.
     pub(super) plain: &'a [u8],
-    /// Authority and incarnation of the sender; an unsealed datagram shows neither.
+    /// Authority and incarnation of the sender; `None` for an unsealed datagram.
     pub(super) shown: Option<(Authority, Inc)>,
 }
 
 /// A node that has shown its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peer {
-    /// The name that the node uses, once it has sent something.
+    /// Name of the node, once it has sent a message.
     pub name: Option<NodeName>,
-    /// The latest address of the node.
     pub address: SocketAddr,
-    /// The authority of the node.
     pub authority: Authority,
-    /// The id of the key that the node uses.
     pub key: KeyId,
-    /// The time of its last datagram, on `CLOCK_BOOTTIME`.
+    /// Time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
 }
 
 /// Keys of a process, and the nodes that it has heard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keyring {
-    /// The ids of its keys; the first one is used.
+    /// Keys of the process; the first one is used.
     pub ids: Vec<KeyId>,
     /// Nodes that have shown a key since the start.
     pub peers: Vec<Peer>,
-    /// Nodes that have sent without a key, and have shown none since: the latest 1,024.
+    /// Latest nodes, up to 1,024, that have sent without a key and have shown none since.
     pub unsealed: Vec<Unsealed>,
-    /// Since when unsealed datagrams are accepted; `None` where they are not.
+    /// Time since which unsealed datagrams are accepted; `None` where they are not.
     pub accepts_since: Option<Time>,
 }
 
-/// The seal of a process.
 pub(super) struct Seal {
     keys: Keys,
-    /// The secret that this process shares with members; `None` for a member.
+    /// Secret that this process shares with members; `None` for a member.
     with_members: Option<Secret>,
     /// Whether this process asks holders of the cluster's key at any address.
     asks: bool,
@@ -146,9 +140,8 @@ pub(super) struct Seal {
     contacts: Contacts,
     sessions: Sessions,
     unsealed: unsealed::UnsealedSenders,
-    /// Since when that is accepted: from the first datagram on.
+    /// Begin of accepting unsealed datagrams: the first datagram.
     accepts_since: Option<Time>,
-    /// Room for a datagram on its way out.
     scratch: Vec<u8>,
 }
 
@@ -161,7 +154,7 @@ struct Own {
 }
 
 impl Own {
-    /// The number of the next datagram, whoever it is for: no nonce is used twice.
+    /// Takes the number of the next datagram, to any recipient: no nonce is used twice.
     fn count(&mut self) -> u64 {
         self.counter += 1;
         self.counter
@@ -205,8 +198,8 @@ impl Seal {
         }
     }
 
-    /// The same for one that is no member. A leader that it asks has one key with it; who turns to
-    /// a member does so by itself, whatever its key is.
+    /// The seal of a process that is no member. A leader that it asks has one key with it; a
+    /// process turns to members of its own accord, whatever its key is.
     pub(super) fn of_no_member(self) -> Self {
         Self { asks: true, ..self }
     }
@@ -219,7 +212,6 @@ impl Seal {
         }
     }
 
-    /// The incarnation of this process.
     pub(super) fn inc(&self) -> Inc {
         inc(&self.own.public)
     }
@@ -241,9 +233,9 @@ impl Seal {
         let member = self.contacts.is_member(to);
         let known = session.is_some();
         let cannot_greet = !known && self.toward(member).is_none();
-        // A node that can be greeted is greeted when this process speaks to it of its own accord.
+        // Greet a node when this process speaks to it of its own accord.
         let is_answered = |heard: Time| match session {
-            // A node that has shown a key may have been started without one; but every host can
+            // A node that has shown a key may have been restarted without one; but every host can
             // claim that.
             Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
             None => cannot_greet || !contact::is_long(now, heard),
@@ -285,7 +277,7 @@ impl Seal {
         send(to, &self.scratch)
     }
 
-    /// Opens what came from `from`: a datagram, or nothing if it was part of a greeting.
+    /// Opens a datagram from `from`; `None` for a part of a greeting.
     pub(super) fn incoming<'a>(
         &mut self,
         now: Time,
@@ -331,7 +323,7 @@ impl Seal {
         session.heard = now;
         let authority = session.authority.clone();
         let inc = inc(&session.public);
-        // Only a member is at a member's address, whatever an application says it came from.
+        // Only a member is at a member's address, whatever source an application claims.
         let reachable = authority == Authority::Cluster || !self.contacts.is_member(from);
         if !self.sessions.establish(sender, from, reachable) {
             return Err(self.start_over());
@@ -344,16 +336,17 @@ impl Seal {
         Ok(OpenDatagram { plain, shown: Some((authority, inc)) })
     }
 
-    /// Too many have shown their keys: nothing that was sealed before counts any more.
+    /// Forgets all senders because too many have shown their keys: earlier sealed datagrams do not
+    /// count any more.
     fn start_over(&mut self) -> DropReason {
-        // Without random numbers another one will do: what was sealed for an earlier door is not
+        // Without random numbers another one will do: datagrams sealed for an earlier door are not
         // for this one.
         self.own.door = tenure::driver::seed().unwrap_or(self.own.door.wrapping_add(1));
         self.sessions = Sessions::default();
         DropReason::Full
     }
 
-    /// Notes the name that a sender uses, for [`peers`](Self::peers).
+    /// Notes the name of a sender, for [`peers`](Self::peers).
     pub(super) fn is_called(&mut self, inc: Inc, name: &NodeName) {
         let Some(session) = self.sessions.get_mut(id_of(inc)) else { return };
         if session.name.as_ref() != Some(name) {
@@ -374,8 +367,8 @@ impl Seal {
     /// Notes an unsealed datagram of `name` from `address` that was read.
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
-        // Every host can send that in its name: a node that has shown a key is greeted, and counts
-        // as without one when it does not answer.
+        // Every host can send such datagrams in its name: greet a node that has shown a key; it
+        // counts as one without a key if it does not answer.
         if self.sessions.at(address).is_some() {
             return;
         }
@@ -392,7 +385,7 @@ impl Seal {
         let accepted = self.accepts_since.is_some();
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
-            // The senders that were refused until now may be of any kind.
+            // The senders refused until now may be of any kind.
             (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }
@@ -401,12 +394,12 @@ impl Seal {
         }
         let accepted = self.keys.ids();
         if self.sessions.has(|session| !accepted.contains(&session.key)) {
-            // If that key comes back, what was read by it must not be read again.
+            // If the removed key comes back, datagrams that were read before must not be read
+            // again.
             self.start_over();
         }
     }
 
-    /// The keys, and the nodes that were heard.
     pub(super) fn keyring(&mut self, now: Time) -> Keyring {
         let accepts = self.keys.accepts_unsealed();
         let accepts_since = accepts.then(|| *self.accepts_since.get_or_insert(now));
@@ -416,8 +409,8 @@ impl Seal {
         Keyring { ids, peers, unsealed, accepts_since }
     }
 
-    /// All nodes that have shown a key. Each address belongs to one process: of two with one key
-    /// there the earlier was started again.
+    /// All nodes that have shown a key. Each address belongs to one process: of two sessions with
+    /// one key at an address, the later belongs to a restarted process.
     fn peers(&self) -> Vec<Peer> {
         let mut latest = BTreeMap::new();
         for session in self.sessions.all().filter(|session| session.established) {
@@ -443,7 +436,6 @@ pub(super) const fn is_sealed(version: u8) -> bool {
     matches!(version, DATA | HELLO | WELCOME)
 }
 
-/// The incarnation of the process with this public half.
 fn inc(public: &[u8; 32]) -> Inc {
     let mut begin = [0; 16];
     begin.copy_from_slice(&public[..16]);

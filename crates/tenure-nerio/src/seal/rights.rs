@@ -16,15 +16,15 @@ pub enum Authority {
 }
 
 impl Authority {
-    /// Whether the incarnation `inc`, which has shown this, may speak as `who`: nobody speaks as
-    /// another incarnation, and no application as a member.
+    /// Whether the incarnation `inc` with this key may speak as `who`. No process speaks as another
+    /// incarnation, and no application as a member.
     pub(crate) fn may_be(&self, inc: Inc, who: &Who, config: &Checked) -> bool {
         let as_member = config.position(&who.name).is_some();
         who.inc == inc && (*self == Self::Cluster || !as_member)
     }
 
-    /// Whether it may send `message`. An application does what its rights allow, in its elections;
-    /// what only grantors say, and what is about all elections, it may not.
+    /// Whether the sender may send `message`. An application does what its rights allow, in its
+    /// elections; messages of grantors, and questions about all elections, are not allowed.
     pub(crate) fn may_say(&self, message: &Message) -> bool {
         let Self::Application(grant) = self else { return true };
         let asks = grant.rights.allow(Right::Ask);
@@ -83,8 +83,8 @@ mod tests {
         Authority::Application(Arc::new(Grant { rights, ..(*grant).clone() }))
     }
 
-    /// A key for monitoring never holds a lease, one that contends orders nobody about, and none
-    /// says what members say.
+    /// A key for monitoring never holds a lease, a key to contend gives no orders, and neither
+    /// sends messages of members.
     #[test]
     fn right_allows_only_its_messages() {
         let start = Time::ZERO;

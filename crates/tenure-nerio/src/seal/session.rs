@@ -10,44 +10,38 @@ use super::rights::Authority;
 use super::window::Window;
 use crate::keys::KeyId;
 
-/// How many there are at most. Beyond that all are forgotten at once, and the door changes.
+/// Most sessions. Beyond that all are forgotten at once, and the door changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
-/// The most sessions that are kept whose hello a stranger may have repeated.
+/// Most sessions whose hello a stranger may have repeated.
 pub(super) const PENDING_MAX: usize = 1_024;
 
-/// The session with a process on the other side.
 pub(super) struct Session {
-    /// The public half of the process, which begins with its id and incarnation.
+    /// Public half of the process, which begins with its id and incarnation.
     pub(super) public: [u8; 32],
     pub(super) authority: Authority,
-    /// The id of the key that the process uses.
     pub(super) key: KeyId,
     pub(super) opens: Aead,
     pub(super) seals: Aead,
-    /// The door of the process, for which datagrams to it are sealed.
+    /// Door of the process, for which datagrams to it are sealed.
     pub(super) door: u64,
     pub(super) window: Window,
-    /// The latest address of the process.
     pub(super) address: SocketAddr,
     pub(super) heard: Time,
-    /// The name that the process uses.
     pub(super) name: Option<NodeName>,
-    /// Whether something of it came that was sealed for our door: its hello was not an old one.
+    /// Whether a datagram sealed for our door has come, so that the hello was not an old one.
     pub(super) established: bool,
 }
 
-/// The id of the process with this public half.
 pub(super) fn id(public: &[u8; 32]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *public;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// All of them, and where they are.
 #[derive(Default)]
 pub(super) struct Sessions {
     all: BTreeMap<u64, Session>,
     addresses: BTreeMap<SocketAddr, u64>,
-    /// In the order in which they came; some may be established or gone.
+    /// Sessions in the order of their hellos; some may be established or gone.
     pending: VecDeque<u64>,
     established: usize,
 }
@@ -65,13 +59,12 @@ impl Sessions {
         self.all.values()
     }
 
-    /// The session of the process at `address`.
     pub(super) fn at(&mut self, address: SocketAddr) -> Option<&mut Session> {
         let id = *self.addresses.get(&address)?;
         self.all.get_mut(&id)
     }
 
-    /// Keeps a session that is not established yet, in the place of one of the same process.
+    /// Keeps a session that is not established yet, in place of another one of the same process.
     pub(super) fn keep(&mut self, session: Session) {
         let id = id(&session.public);
         let was = self.all.insert(id, session).map(|before| (before.established, before.address));
@@ -96,7 +89,7 @@ impl Sessions {
         }
     }
 
-    /// The session is that of somebody who is there now, at `address`. Whether there is room.
+    /// Establishes the session of a process that is now at `address`; false if there is no room.
     #[must_use]
     pub(super) fn establish(&mut self, id: u64, address: SocketAddr, reachable: bool) -> bool {
         let Some(session) = self.all.get_mut(&id) else { return true };
@@ -122,7 +115,6 @@ impl Sessions {
         self.addresses.remove(&address);
     }
 
-    /// Whether there is one like this.
     pub(super) fn has(&self, like: impl Fn(&Session) -> bool) -> bool {
         self.all.values().any(like)
     }
@@ -169,7 +161,7 @@ mod tests {
             assert!(sessions.at(address).is_some());
             assert_eq!((sessions.all.len(), sessions.addresses.len()), (1, 1));
         }
-        // A hello that may be an old one moves nobody.
+        // A possibly old hello moves no session.
         let hello = session(2_000);
         let address = hello.address;
         sessions.keep(hello);

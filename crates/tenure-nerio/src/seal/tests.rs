@@ -40,17 +40,17 @@ fn application(name: &str) -> Keys {
     cluster_key().issue(name.parse().unwrap(), elections).into()
 }
 
-/// A process that drew `seed`.
+/// A process with the random number `seed`.
 fn seal(keys: Keys, seed: u8) -> Seal {
     Seal::with(keys, [at(A), at(B)].into(), [seed; 32], u64::from(seed) << 56)
 }
 
-/// A datagram as it would be unsealed.
+/// An unsealed datagram.
 fn plain(text: &str) -> Vec<u8> {
     [&MAGIC[..], &[wire::VERSION], text.as_bytes()].concat()
 }
 
-/// Something on its way.
+/// A datagram on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Packet {
     from: SocketAddr,
@@ -58,12 +58,12 @@ struct Packet {
     bytes: Vec<u8>,
 }
 
-/// Processes at addresses, and all that was ever sent.
+/// Processes at addresses, and every datagram ever sent.
 struct Net {
     now: Time,
     nodes: BTreeMap<SocketAddr, Seal>,
     sent: Vec<Packet>,
-    /// Sent and not delivered.
+    /// Datagrams sent and not delivered.
     queue: Vec<Packet>,
 }
 
@@ -95,7 +95,7 @@ impl Net {
         self.queue.extend(packets);
     }
 
-    /// Gives `packet` to its recipient: its text, and the authority of its sender.
+    /// Delivers `packet` to its recipient; returns its text, and the authority of its sender.
     fn give(&mut self, packet: &Packet) -> Result<Option<(String, Option<Authority>)>, DropReason> {
         let mut out = Vec::new();
         let mut bytes = packet.bytes.clone();
@@ -114,7 +114,7 @@ impl Net {
         opened
     }
 
-    /// Delivers everything; what was read, in order.
+    /// Delivers everything; returns the texts that were read, in order.
     fn settle(&mut self) -> Vec<String> {
         let mut read = Vec::new();
         while !self.queue.is_empty() {
@@ -167,7 +167,7 @@ fn a_member_talks_to_itself() {
     for packet in &sent {
         assert_eq!(net.give(packet), Err(DropReason::Replayed));
     }
-    // Not what it has said to another one.
+    // A member cannot repeat its datagrams to another one.
     net.say(A, B, "fences");
     assert_eq!(net.settle(), ["fences"]);
     for packet in net.sent.clone().iter().skip(sent.len()).filter(|packet| packet.from == at(A)) {
@@ -185,7 +185,7 @@ fn only_same_application_talks() {
     ]);
     net.say(P, Q, "verify");
     assert_eq!(net.settle(), ["verify"]);
-    // As far as it knows, B is the address of a member.
+    // As far as the process knows, B is the address of a member.
     net.say(P, B, "request");
     let hello = net.queue.remove(0);
     assert_eq!(net.give(&hello), Err(DropReason::OtherKey(cluster_key().id())));

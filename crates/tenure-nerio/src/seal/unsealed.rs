@@ -5,21 +5,18 @@ use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
-/// The most senders that are remembered: the latest ones.
+/// Most senders that are remembered, the latest ones.
 const KEPT_MAX: usize = 1_024;
 
 /// A node that sends without a key. Nothing proves its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unsealed {
-    /// The name that the node uses.
     pub name: NodeName,
-    /// The address of the node.
     pub address: SocketAddr,
-    /// The time of its last datagram, on `CLOCK_BOOTTIME`.
+    /// Time of its last datagram, on `CLOCK_BOOTTIME`.
     pub heard: Time,
 }
 
-/// By their addresses.
 #[derive(Default)]
 pub(super) struct UnsealedSenders(BTreeMap<SocketAddr, (NodeName, Time)>);
 
@@ -40,12 +37,10 @@ impl UnsealedSenders {
         self.0.insert(address, (name.clone(), now));
     }
 
-    /// The time of the last datagram from `address`.
     pub(super) fn heard(&self, address: SocketAddr) -> Option<Time> {
         self.0.get(&address).map(|(_, heard)| *heard)
     }
 
-    /// Notes another datagram of a known sender.
     pub(super) fn again(&mut self, now: Time, address: SocketAddr) {
         if let Some((_, heard)) = self.0.get_mut(&address) {
             *heard = now;

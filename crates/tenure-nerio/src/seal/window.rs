@@ -1,21 +1,21 @@
-//! Numbers of a sender that have come already.
+//! Numbers that have come from a sender.
 
-/// How far behind the newest one a datagram may come: a sender counts what it sends to anybody, so
-/// what is reordered on one way may be hundreds apart.
+/// Distance to the newest number up to which a datagram may come: a sender counts all its
+/// datagrams, so reordered ones on one path may be hundreds apart.
 pub(super) const BITS: u64 = 1_024;
 const WORDS: usize = BITS as usize / 64;
 
-/// The newest number, and which of the [`BITS`] before it have come.
+/// The newest number, and the [`BITS`] before it that have come.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Window {
-    /// The newest number plus one; zero when none has come.
+    /// Newest number plus one; zero before the first.
     next: u64,
     /// The bit of `number` is `number % BITS`.
     seen: [u64; WORDS],
 }
 
 impl Window {
-    /// Whether `number` has not come yet, as far as that is known.
+    /// Whether `number` is new, as far as the window tells.
     pub(super) fn is_new(&self, number: u64) -> bool {
         match number {
             u64::MAX => false,
@@ -24,7 +24,7 @@ impl Window {
         }
     }
 
-    /// Remembers that `number`, which is new, has come.
+    /// Notes that `number`, which is new, has come.
     pub(super) fn take(&mut self, number: u64) {
         if !self.is_new(number) {
             return;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a set of all that have come: nothing twice, and what is not too old once.
+        /// Compares with a set of all numbers that have come: none twice, and each recent one once.
         #[test]
         fn window_takes_each_number_once(
             numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_number_is_none() {
+    fn last_number_is_never_new() {
         let mut window = Window::default();
         window.take(u64::MAX - 1);
         assert!(!window.is_new(u64::MAX) && !window.is_new(u64::MAX - 1));

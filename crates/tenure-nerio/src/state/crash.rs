@@ -1,10 +1,10 @@
-//! The machine stops at every step of what is written, and the disk forgets what was not flushed.
+//! The machine stops at every step of writing, and the disk forgets unflushed changes.
 //!
-//! Everything is written by the code that ships, to real files. [`Forgetful`] stands between and
-//! keeps account: which names and which contents would survive. After each system call it asks
-//! what could be found after a loss of power, each change that was not flushed being there or not,
-//! each content that was not flushed being there, cut or empty, and puts every such disk into a
-//! directory of its own, where a start must find all that had been promised by then.
+//! The code that ships writes everything, to real files. [`Forgetful`] stands in between and keeps
+//! account of the names and contents that would survive. After each system call it computes the
+//! possible disks after a loss of power: each unflushed change there or not, each unflushed content
+//! there, cut or empty. The test puts every such disk into a directory of its own, where a start
+//! must find everything promised by then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -20,10 +20,9 @@ use tenure::state::{Disk, Linux};
 use super::tests::{grant_record, grantor, identity, open_on, reserve};
 use super::*;
 
-/// The number of a directory or file.
 type Number = u64;
 
-/// A name in a directory that came or, without a number, went; and for a rename both at once.
+/// A name in a directory that came or, without a number, went; both at once for a rename.
 type Change = Vec<(String, Option<Number>)>;
 
 /// The files of a state directory that is found on a disk; `None` without one.
@@ -31,17 +30,15 @@ type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 
 #[derive(Default, Debug)]
 struct Account {
-    /// The state directory.
     directory: Number,
-    /// The parent of the state directory.
     parent: Number,
     /// Names that are surely on disk, by directory.
     names: BTreeMap<Number, BTreeMap<String, Number>>,
     /// Changes that may be on disk, in any selection.
     changes: BTreeMap<Number, Vec<Change>>,
-    /// The content of each file, and what is surely on disk of it.
+    /// Content of each file, and its part that is surely on disk.
     contents: BTreeMap<Number, (Vec<u8>, Option<Vec<u8>>)>,
-    /// All that could be found after one step or another, and for which promise it was judged.
+    /// All disks that were possible, and the promise for which each was judged.
     found: BTreeSet<(Promise, DiskContent)>,
     promise: Promise,
     /// All files, kept open so that no number is used again.
@@ -55,7 +52,7 @@ struct Promise {
     reserve: Option<u64>,
 }
 
-/// The disks of this machine, and an account of what they would forget.
+/// The disks of this machine, and an account of the changes that they would forget.
 #[derive(Debug, Default)]
 struct Forgetful(Mutex<Account>);
 
@@ -64,7 +61,7 @@ fn number(of: BorrowedFd<'_>) -> Number {
 }
 
 impl Forgetful {
-    /// Takes a step into account, and then looks what could be found.
+    /// Accounts for a step, and judges the possible disks.
     fn after(&self, step: impl FnOnce(&mut Account)) {
         let mut account = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         step(&mut account);
@@ -78,7 +75,7 @@ impl Account {
         self.changes.entry(number(at)).or_default().push(change);
     }
 
-    /// All contents that `directory` may have: each change there or not.
+    /// All possible contents of `directory`: each change there or not.
     fn possible(&self, directory: Number) -> Vec<BTreeMap<String, Number>> {
         let mut possible = vec![self.names.get(&directory).cloned().unwrap_or_default()];
         for change in self.changes.get(&directory).into_iter().flatten() {
@@ -95,8 +92,7 @@ impl Account {
         possible
     }
 
-    /// All contents that a file may have on disk: the flushed content, and any part of later
-    /// writes.
+    /// All possible contents of a file on disk: the flushed content, and any part of later writes.
     fn possible_contents(&self, file: Number) -> Vec<Vec<u8>> {
         let (now, flushed) = self.contents.get(&file).cloned().unwrap_or_default();
         match flushed {
@@ -108,9 +104,9 @@ impl Account {
         }
     }
 
-    /// Judges every disk that could be found now, if it was not judged for as much before.
+    /// Judges every disk that is possible now, unless it was judged for this promise before.
     fn look(&mut self) {
-        // The number of disks doubles with each.
+        // The number of disks doubles with each change.
         let pending: usize = self.changes.values().map(Vec::len).sum();
         assert!(pending <= 12, "{pending} names were changed and never flushed");
         let mut found = Vec::new();
@@ -191,7 +187,7 @@ impl Disk for Forgetful {
             if let Some((now, flushed)) = account.contents.get_mut(&own) {
                 *flushed = Some(now.clone());
             }
-            // All changes, which come last.
+            // The last possibility has all changes.
             if let Some(names) = account.possible(own).pop() {
                 account.names.insert(own, names);
                 account.changes.remove(&own);
@@ -225,7 +221,7 @@ fn live(path: &Path, disk: &Arc<Forgetful>) {
     };
     let (mut state, recovered) = start(path, "boot 1", Opening::New, disk.clone());
     state.write(&identity(&recovered, 10)).unwrap();
-    // A memory that is new has a reserve from the beginning.
+    // A new memory has a reserve from the beginning.
     promise(1, Some(0));
     state.write(&grant_record("billing", 1)).unwrap();
     state.write(&reserve(1_024)).unwrap();

@@ -1,5 +1,5 @@
-//! The identity file, which must survive the machine: which memory this is, its boots, δ_max, the
-//! reserve of fences, and the memories of the other members.
+//! The identity file, which must survive the machine: the memory, its boots, δ_max, the reserve of
+//! fences, and the memories of the other members.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,14 +13,13 @@ use tenure_core::{ClusterName, NodeName, WallTime};
 use super::Grantor;
 use super::error::{MemoryError, WriteError};
 
-/// Far above what an identity takes.
 const BYTES_MAX: u64 = 8192;
 
 const FORMAT: Format = Format { magic: *b"\x89TENUREi", number: 3 };
 
 pub(super) const IDENTITY: Document<Identity> = Document::new("identity", FORMAT, BYTES_MAX);
 
-/// No memory began before this program was there: 2026-11-01, in milliseconds since 1970.
+/// 2026-11-01, in milliseconds since 1970: no memory began before this program existed.
 const RELEASED: u64 = 1_793_491_200_000;
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -31,7 +30,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// A memory that begins. Nothing of it is on disk.
+    /// A memory that begins, not yet on disk.
     pub(super) fn begin(grantor: &Grantor, first: bool) -> Result<Self, MemoryError> {
         let Grantor { cluster, node } = grantor.clone();
         let durable = Durable::begin(new_instance(clock::wall())?, first);
@@ -39,8 +38,8 @@ impl Identity {
     }
 }
 
-/// A memory that begins now, at the time that `wall` shows: of all memories of one member the
-/// latest counts, and fences go on from here when all directories were lost.
+/// A memory that begins now, by `wall`: the latest memory of a member counts, and fences go on from
+/// this time after the loss of all directories.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = wall.as_nanos() / 1_000_000;
     if born < RELEASED {
@@ -50,11 +49,10 @@ pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     Ok(Instance::new(born, number))
 }
 
-/// The directory and the identity in it, shared by all that flush.
+/// The directory and its identity, shared by all threads that flush.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
-    /// The identity on disk, or a new one.
     identity: Mutex<Identity>,
 }
 
@@ -63,10 +61,10 @@ impl Shared {
         Self { directory, identity: Mutex::new(identity) }
     }
 
-    /// Returns when `record` would survive the loss of power.
+    /// Returns once `record` would survive a loss of power.
     pub(super) fn flush(&self, record: &Record) -> Result<(), WriteError> {
-        // Held over the write: two writes at once would overwrite each other. The identity is
-        // assigned whole, so a panic elsewhere leaves nothing half done.
+        // Hold the lock over the write: two writes at once would overwrite each other. The identity
+        // is assigned whole, so a panic elsewhere leaves nothing half done.
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let durable = identity.durable.with(record).ok_or(WriteError::NotFlushed)?;
         let next = Identity { durable, ..identity.clone() };
@@ -122,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_back() {
+    fn documents_never_go_back() {
         let sample = sample().durable;
         let old = Record::Identity {
             instance: sample.instance,

@@ -1,4 +1,4 @@
-//! Errors of the memory of a grantor, and what to do about them.
+//! Errors of the memory of a grantor, and their remedies.
 
 use std::fmt;
 use std::io;
@@ -8,15 +8,11 @@ use tenure::state::{self, Damage, StateError};
 use tenure_core::nerio::{Boot, Instance};
 use tenure_core::{ClusterName, NodeName};
 
-/// Why the memory of a grantor was not opened. Nothing in it was changed.
+/// The reason why the memory of a grantor was not opened. Nothing in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
-    /// The directory, or a file in it, is not as it should be.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The directory is empty, and the clock of this machine shows a time before this release: a
-    /// memory that begins now would be taken for an earlier one than those before it.
     #[error(
         "the clock of this machine is at least {seconds} s behind: set it (chrony, \
          systemd-timesyncd), then start again; a new memory is ordered behind earlier ones by the \
@@ -25,7 +21,6 @@ pub enum MemoryError {
     ClockBehind { seconds: u64 },
     #[error("no random numbers for a new memory: {0}")]
     Random(io::Error),
-    /// Said to be new, but it has a memory already.
     #[error(
         "state directory {path} is not new: it holds the memory {instance} of node {node} in \
          cluster {cluster}, started {starts} times; start without --new"
@@ -35,10 +30,9 @@ pub enum MemoryError {
         node: NodeName,
         cluster: ClusterName,
         instance: Instance,
-        /// The number of starts of this memory.
+        /// Number of starts of this memory.
         starts: Boot,
     },
-    /// Said to be new, but it has lost a part of its memory.
     #[error(
         "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
          is lost; start without --new, so that the fences are read from the other grantors"
@@ -56,48 +50,39 @@ pub enum MemoryError {
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
 }
 
-/// A record was not written. The record on disk before still holds and can be read; a later write
-/// may succeed.
+/// The reason why a record was not written. The record on disk before still holds and can be read;
+/// a later write may succeed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
-    /// The directory, or a file in it, could not be written.
     #[error(transparent)]
     State(#[from] state::WriteError),
-    /// More elections than a table has room for.
     #[error("{path} has no room for another election: it holds {held}; let some end first")]
     Full { path: PathBuf, held: usize },
-    /// A grant was handed to the [`Flusher`](super::Flusher). The fault is the caller's.
     #[error("a grant is written, not flushed: hand it to StateDir::write")]
     NotFlushed,
-    /// The system gave no thread to flush with.
     #[error("there is no thread to write with: restart this node")]
     NoThread,
 }
 
-/// Why a grant table of this boot is not believed.
+/// The reason why a grant table of this boot is not believed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tear {
-    /// The head of the table is damaged.
     Head(Damage),
     /// The file does not have the length of a table.
     Length {
-        /// The length of the file, in bytes.
         bytes: u64,
     },
     /// A pair of slots holds bytes that no interrupted write leaves behind.
     Pair {
-        /// Which one, from 0.
+        /// Number of the pair, from 0.
         pair: u32,
     },
-    /// A process dies in one write, so that one slot may be torn; more were.
+    /// Several slots are torn, but a process dies in one write, which tears one.
     Slots {
-        /// How many.
         torn: u32,
     },
-    /// An election has two entries.
     Twice {
-        /// The second one, from 0.
+        /// Number of the second entry, from 0.
         pair: u32,
     },
 }

@@ -1,34 +1,34 @@
 //! The memory of a grantor in its [state directory](tenure::state), which survives its process or
 //! its machine.
 //!
-//! A grantor that forgot a grant could grant the same office twice; one that forgot a fence could
-//! hand it out twice. So each grantor has a directory of its own:
+//! A grantor that forgot a grant could grant the same office twice; a grantor that forgot a fence
+//! could hand it out twice. So each grantor has a directory of its own:
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | whose, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
+//! | `identity` | owner, instance, boots, δ_max, reserve, memories | the machine | whole, flushed |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
 //!
-//! - [`Memory::Fresh`]: the cluster's very first start, said by [`Opening::New`].
-//! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: others are
-//!   asked. The grantor is another instance, which they write down; it waits out all leases and
-//!   reads the fences from the others, or founds the cluster with them. The memory stays lost,
-//!   start after start, until the first [`Record::Reserve`] is durable, which says that this has
-//!   been done.
+//! - [`Memory::Fresh`]: the cluster's very first start, declared by [`Opening::New`].
+//! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
+//!   asks the others. The grantor is another instance, which they write down; it waits out all
+//!   leases and reads the fences from the others, or founds the cluster with them. The memory stays
+//!   lost, start after start, until the first [`Record::Reserve`] is durable, which shows that this
+//!   has been done.
 //! - [`Memory::Kept`]: everything, and the grants if they were made in this boot of the machine and
-//!   in this time namespace, and their table is whole. If not, all leases are waited out. The old
-//!   table stays in place until
-//!   the first [`Record::Grant`], which says that they have been: a process that ends in the
-//!   middle of the wait, and starts again, waits again.
+//!   in this time namespace, and their table is whole. If not, the grantor waits out all leases.
+//!   The old table stays in place until the first [`Record::Grant`], which shows that this has been
+//!   done: a process that ends in the middle of the wait, and starts again, waits again.
 //!
-//! Where more directories are lost than the others can make up for, a [`Recovery`] says so.
+//! Where more directories are lost than the others can make up for, an operator writes a
+//! [`Recovery`].
 //!
 //! The [assumptions](tenure::state#what-it-relies-on) are those of every state directory. A
-//! directory restored from a copy brings back grants and fences that have been superseded. A file
-//! system that loses writes within one boot, after a forced detach or a failed write-back: remove
-//! `grants` before the next start, and the grantor waits.
+//! directory restored from a copy brings back superseded grants and fences. If a file system lost
+//! writes within one boot, after a forced detach or a failed write-back, remove `grants` before the
+//! next start, and the grantor waits.
 
 #[cfg(test)]
 mod crash;
@@ -61,22 +61,19 @@ const LAYOUT: Layout = Layout {
     caution: ", without --new, and no other node before it grants",
 };
 
-/// The owner of a memory. A directory of another grantor is refused.
+/// The owner of a memory. Directories of other grantors are refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grantor {
-    /// The cluster of the grantor.
     pub cluster: ClusterName,
-    /// The name of the grantor in its cluster.
     pub node: NodeName,
 }
 
 /// The memory with which a start begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovered {
-    /// The identity of the memory, drawn now unless it was kept. On disk with the first
+    /// Identity of the memory, drawn now unless it was kept. On disk with the first
     /// [`Record::Identity`].
     pub durable: Durable,
-    /// How much is remembered.
     pub memory: Memory,
 }
 
@@ -94,7 +91,7 @@ impl Recovered {
     }
 }
 
-/// How much a grantor remembers.
+/// The extent of a grantor's memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Memory {
     /// There is nothing to remember: no wait, fences from the beginning.
@@ -107,7 +104,6 @@ pub enum Memory {
     Kept {
         /// H, above which no fence has left.
         reserve: Fence,
-        /// The grants, as far as they are known.
         grants: Grants,
     },
 }
@@ -116,15 +112,14 @@ pub enum Memory {
 /// rule 2).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grants {
-    /// All of them, one for each election, by name. No wait is needed.
+    /// All grants, one for each election, by name. No wait is needed.
     SameBoot(Vec<GrantRecord>),
-    /// They are of another boot of the machine, or another time namespace.
+    /// The table is of another boot of the machine, or another time namespace.
     OtherBoot,
-    /// They are of a memory before this one, which was lost.
+    /// The table is of an earlier memory, which was lost.
     OtherMemory,
-    /// There is no table: none was made yet, or somebody removed it.
+    /// There is no table: none was made yet, or an operator removed it.
     Missing,
-    /// The table cannot be believed.
     Torn(Tear),
 }
 
@@ -149,14 +144,14 @@ pub struct StateDir {
     table: Table,
 }
 
-/// Writes what must survive the machine. Any thread may do it while another writes grants.
+/// Writes records that must survive the machine. Any thread may do so while another writes grants.
 #[derive(Clone, Debug)]
 pub struct Flusher(Arc<Shared>);
 
 impl StateDir {
-    /// Locks the directory and reads what it holds; missing, it is created ([`Directory::open`]).
-    /// A wrong [`Opening::New`] would hand out old fences, and is refused. The sample of the clock
-    /// from which a wait counts is taken after this has returned.
+    /// Locks the directory and reads its contents; creates a missing one ([`Directory::open`]). A
+    /// wrong [`Opening::New`] would hand out old fences, and is refused. Take the sample of the
+    /// clock from which a wait counts after this call has returned.
     pub fn open(
         path: &Path,
         opening: Opening,
@@ -192,13 +187,13 @@ impl StateDir {
         Ok((Self { shared, table }, Recovered { durable, memory }))
     }
 
-    /// Writes `record` so that it survives what it must. A grant takes two system calls and no
-    /// flush; the others block until they are durable.
+    /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
+    /// two system calls and no flush; other records block until they are durable.
     ///
-    /// After an error the entry that was there before still counts, and a later write may succeed.
-    /// Nothing that depends on a record may leave before this has returned `Ok`. A table that was
-    /// cut off is not written to, nor, a millisecond after the last look, one that was removed or
-    /// replaced; [`Flusher::check`] looks whether the next start would find everything else.
+    /// After an error the entry before still counts, and a later write may succeed. Nothing that
+    /// depends on a record may leave before this call has returned `Ok`. A table that was cut off
+    /// is not written to, nor, a millisecond after the last look, a table that was removed or
+    /// replaced; [`Flusher::check`] checks whether the next start would find everything else.
     pub fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         let directory = &self.shared.directory;
         match record {
@@ -210,8 +205,8 @@ impl StateDir {
         }
     }
 
-    /// The memory is another one from now on, as long as nothing was granted from it: others take
-    /// the one before for an earlier one than that which they know.
+    /// Replaces the memory's number, as long as nothing was granted from it: others take the number
+    /// before for an earlier memory than the one that they know.
     pub fn becomes(&mut self, instance: Instance) {
         self.table.becomes(instance);
     }
@@ -228,7 +223,7 @@ impl StateDir {
         self.shared.directory.at(GRANTS)
     }
 
-    /// The directory, as it was named.
+    /// The directory, as the caller named it.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.shared.directory.path()
@@ -237,30 +232,29 @@ impl StateDir {
 
 impl Flusher {
     /// Writes a [`Record::Identity`], [`Record::Reserve`] or [`Record::Roster`] and returns when it
-    /// is durable: for some milliseconds, or as long as the disk takes. Flushes of several threads
-    /// follow one another; their order means nothing, because nothing in an identity ever goes
-    /// back.
+    /// is durable: after some milliseconds, or as long as the disk takes. Flushes of several
+    /// threads follow one another; their order means nothing, because nothing in an identity ever
+    /// goes back.
     ///
-    /// After an error it is unknown which of the two states, the one before or the one asked
-    /// for, the next start finds; neither promises less than what was durable before.
+    /// After an error the next start finds either the state before or the requested one; neither
+    /// promises less than the durable state before.
     pub fn flush(&self, record: &Record) -> Result<(), WriteError> {
         self.0.flush(record)
     }
 
-    /// Whether the next start would find the directory and all that was written to it. Asks the
-    /// file system, and changes nothing.
+    /// Whether the next start would find the directory and everything written to it. Asks the file
+    /// system, and changes nothing.
     pub fn check(&self) -> Result<(), WriteError> {
         Ok(self.0.directory.check(|_| true)?)
     }
 
-    /// Removes a table of grants that is not the one that was written, or not all of it. The rest
-    /// may look like a table of fewer elections, and a start would believe it.
+    /// Removes a table of grants that was replaced or cut. The rest may look like a table of fewer
+    /// elections, and a start would believe it.
     pub fn distrust(&self) {
         self.0.directory.distrust(GRANTS);
     }
 }
 
-/// Whether this identity may be used by that grantor.
 fn check(
     directory: &Directory,
     opening: Opening,
@@ -284,8 +278,8 @@ fn check(
     Ok(identity)
 }
 
-/// Whether a directory without an identity may be used: if it is said to be new, it must hold
-/// nothing of a memory.
+/// Checks whether a directory without an identity may be used: a directory that is declared new
+/// must hold nothing of a memory.
 fn check_empty(directory: &Directory, opening: Opening) -> Result<(), MemoryError> {
     match directory.remains()? {
         Some(found) if opening == Opening::New => {

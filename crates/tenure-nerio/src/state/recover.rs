@@ -1,9 +1,9 @@
-//! Recovery of a state directory by an operator when more of them are lost than the others can make
+//! Recovery of state directories by an operator when more of them are lost than the others can make
 //! up for: see `docs/decisions/recover.md`.
 //!
 //! The directory is edited while no node has it. A lost directory begins a memory that knows a
 //! floor of fences and no grants, so that its node waits out the longest lease and serves. A whole
-//! directory keeps all that it holds, and its fences go on above the floor as well.
+//! directory keeps its contents, and its fences go on above the floor as well.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,14 +18,12 @@ use tenure_core::{Fence, NodeName, WallTime};
 use super::durable::{IDENTITY, Identity, new_instance};
 use super::{Grantor, LAYOUT, MemoryError, WriteError, check};
 
-/// The statement of an operator about a state directory.
+/// An operator's declaration about a state directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recovery {
-    /// Whether the directory was lost.
     pub is_lost: bool,
-    /// The longest lease that its node gives.
     pub delta_max: Duration,
-    /// The floor above which fences begin. `None`: the number of milliseconds since 1970, or the
+    /// Floor above which fences begin; `None` for the number of milliseconds since 1970, or the
     /// reserve of the directory if that is more.
     pub floor: Option<Fence>,
 }
@@ -33,36 +31,29 @@ pub struct Recovery {
 /// The directory after a recovery.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edited {
-    /// The floor above which fences begin.
     pub floor: Fence,
-    /// The reserve before the recovery; `None` if the directory was lost.
+    /// Reserve before the recovery; `None` if the directory was lost.
     pub before: Option<Fence>,
-    /// The memory that the directory holds.
     pub instance: Instance,
 }
 
-/// Errors of a recovery: nothing was done, or the result may not be durable.
+/// The reason why a recovery failed: nothing was done, or the result may not be durable.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum RecoveryError {
-    /// The directory cannot be opened, or belongs to another node.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// Said to be lost, and it is whole.
     #[error(
         "state directory {path} of node {node} is not lost: it holds the memory {instance}, \
          started {starts} times, with fences up to {held}; if it is the right one, leave {node} \
          out of --lost; if it was recovered before and has run since, start it"
     )]
     Whole { path: PathBuf, node: NodeName, instance: Instance, starts: Boot, held: Fence },
-    /// Not said to be lost, and it is.
     #[error(
         "state directory {path} of node {node} remembers nothing, and {node} is not among the \
          lost; if its disk is only not mounted, mount it; if it is lost, add {node} to --lost, on \
          every member"
     )]
     Lost { path: PathBuf, node: NodeName },
-    /// Fences have left it that are above the floor.
     #[error(
         "a fence floor of {floor} is too low: state directory {path} of node {node} has promised \
          fences up to {held} already; give --fence-floor {held} or more, the same on every member"
@@ -79,15 +70,15 @@ pub enum RecoveryError {
 }
 
 impl Recovery {
-    /// The highest floor that may be given: half of what JSON has exact numbers for is left to the
-    /// fences above it.
+    /// The highest floor for an operator: half of the numbers that are exact in JSON are left to
+    /// the fences above it.
     pub const FLOOR_MAX: Fence = Fence::new(1 << 52);
-    /// The highest that a directory may hold: [`RecoveryError::TooHigh`].
+    /// The highest reserve of a directory: see [`RecoveryError::TooHigh`].
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
-    /// Edits the directory of `grantor`. Nothing is changed in one that is not as was said, that a
-    /// node holds, or that has promised fences above the floor. The same again changes nothing
-    /// more.
+    /// Edits the directory of `grantor`. A directory that differs from the declaration, that a node
+    /// holds, or that has promised fences above the floor stays unchanged. A repetition changes
+    /// nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if !self.is_lost && is_missing(path)? {
             return Err(lost(path, grantor));
@@ -130,7 +121,6 @@ impl Recovery {
         Ok(Edited { floor, before, instance })
     }
 
-    /// The floor above which fences begin, or an error.
     fn floor(
         &self,
         path: &Path,
@@ -159,7 +149,6 @@ impl Recovery {
     }
 }
 
-/// Whether there is nothing at `path`.
 fn is_missing(path: &Path) -> Result<bool, MemoryError> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(false),
@@ -189,7 +178,7 @@ mod tests {
         Recovery { is_lost, delta_max: Duration::from_secs(10), floor }
     }
 
-    /// The directory of a, which has started and has this reserve.
+    /// The directory of a, which has started with this reserve.
     fn started(parent: &TempDir, reserve: Option<u64>) -> PathBuf {
         let path = parent.path().join("a");
         let opening = if reserve.is_some() { Opening::New } else { Opening::Existing };
@@ -221,7 +210,7 @@ mod tests {
         assert_eq!(next.durable.instance, edited.instance);
     }
 
-    /// Other members have not written down a memory with which a node asked in vain.
+    /// Other members have not written down a memory that never served.
     #[test]
     fn vain_memory_is_begun_anew() {
         let parent = tempfile::tempdir().unwrap();

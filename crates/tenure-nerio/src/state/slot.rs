@@ -3,8 +3,8 @@
 //! ```text
 //! crc32 of the rest u32 | length u16 | 0 u16 | sequence u64 | body     (little endian)
 //! ```
-//! Sequence n is in slot n mod 2, so each write goes to the older slot. An empty body says that
-//! the pair is free. A slot never crosses a page.
+//! Sequence n is in slot n mod 2, so each write goes to the older slot. An empty body marks the
+//! pair as free. A slot never crosses a page.
 
 use tenure::state::whole;
 use tenure_core::nerio::GrantRecord;
@@ -14,36 +14,33 @@ pub(super) const PAIR: usize = 2 * SLOT;
 
 const HEAD: usize = 16;
 
-/// A slot as it is on disk.
 #[derive(Clone, Copy)]
 enum Slot<'a> {
-    /// Never written.
     Empty,
-    /// The checksum does not hold.
     Torn,
-    /// A written slot.
-    Whole { sequence: u64, body: &'a [u8] },
-    /// The checksum holds, but this was never written here.
+    Whole {
+        sequence: u64,
+        body: &'a [u8],
+    },
+    /// The checksum holds, but such bytes were never written here.
     Wrong,
 }
 
 /// The content of a pair after a process ended in the middle of a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
-    /// The last write that had ended; 0 before the first.
+    /// Last write that had ended; 0 before the first.
     pub(super) sequence: u64,
-    /// The record of the latest whole write.
     pub(super) record: Option<GrantRecord>,
-    /// Whether another one had begun.
     pub(super) torn: bool,
 }
 
-/// Where in its pair the slot of this sequence is, in bytes.
+/// The offset in its pair of the slot for this sequence, in bytes.
 pub(super) fn offset(sequence: u64) -> u64 {
     (sequence % 2) * SLOT as u64
 }
 
-/// Puts the slot into `buffer`; `None` clears the entry. Returns its bytes.
+/// Puts the slot into `buffer`, and returns its bytes; `None` clears the entry.
 pub(super) fn encode<'a>(
     buffer: &'a mut [u8; SLOT],
     sequence: u64,
@@ -81,8 +78,8 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
 
 /// Reads a pair; `None` if no interrupted write leaves such bytes.
 ///
-/// A torn slot beside a whole one is a write in which the process ended. No answer had left that
-/// depended on the write, because answers leave only after it returned: so the older slot is the
+/// A torn slot beside a whole one is a write in which the process ended. No answer that depended on
+/// the write had left, because answers leave only after it returned: so the older slot is the
 /// truth. (On another boot of the machine, where pages may have reached the disk in any order, the
 /// table is not read at all.)
 pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
@@ -248,7 +245,7 @@ pub(super) mod tests {
             bad[SLOT + bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read(&bad), None, "bit {bit}");
         }
-        // A slot wiped, exchanged with the other, or from another time.
+        // The slot is wiped, exchanged with the other, or from another time.
         let mut wiped = both;
         wiped[SLOT..].fill(0);
         assert_eq!(read(&wiped), None);

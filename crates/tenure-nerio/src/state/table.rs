@@ -4,8 +4,8 @@
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. A grant is
-//! one `pwrite` of one slot, behind a look at the table's length and one at its name that the
-//! grants of a millisecond share, and without a flush: the page cache outlives the process.
+//! one `pwrite` of one slot, without a flush: the page cache outlives the process. Before the write
+//! the table's length is checked, and its name, for all grants of a millisecond together.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -29,14 +29,13 @@ pub(super) const GRANTS: &str = "grants";
 
 pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 2 };
 const HEAD: usize = 4096;
-/// By how many pairs the file grows.
 const CHUNK: u32 = 64;
-/// A gibibyte; sixteen times what a grantor keeps by default.
+/// A gibibyte, sixteen times the default of a grantor.
 const PAIRS_MAX: u32 = 1 << 20;
 
-/// How long the table is known to be where the next start looks for it. A grantor of thousands of
-/// elections writes several grants in that time. A grant written to a table that was just moved
-/// away is lost, as is a grant whose table is moved between look and write. The next look notices.
+/// Time for which a check of the table's name holds. A grantor of thousands of elections writes
+/// several grants in that time. A grant written to a table that was just moved away is lost, as is
+/// a grant whose table is moved between check and write. The next check notices.
 const LOOKED: Duration = Duration::from_millis(1);
 
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -45,7 +44,6 @@ struct Key<'a> {
     boot: &'a str,
 }
 
-/// The memory whose table begins with `head`.
 fn instance(head: &[u8]) -> Option<Instance> {
     let (body, _) = FORMAT.open(head).ok()?;
     postcard::from_bytes::<Key<'_>>(body).ok().map(|key| key.instance)
@@ -74,10 +72,10 @@ fn start(pair: u32) -> u64 {
 #[derive(Debug)]
 pub(super) struct Table {
     head: Vec<u8>,
-    /// The table of this boot; `None` until its first grant. Until then what was there before
-    /// stays, so that another start finds the same reason to wait.
+    /// Table of this boot; `None` until its first grant. Until then the earlier table stays, so
+    /// that another start finds the same reason to wait.
     file: Option<File>,
-    /// When its name was last found to lead to this file.
+    /// Time at which its name last led to this file.
     found: Option<Time>,
     held: HashMap<ElectionName, Pair>,
     free: Vec<Pair>,
@@ -92,7 +90,7 @@ impl Table {
         Self::of(instance, boot.as_str().to_owned())
     }
 
-    /// The same of another memory, as long as nothing was granted.
+    /// Replaces the memory of the table, as long as nothing was granted.
     pub(super) fn becomes(&mut self, instance: Instance) {
         if self.instance != instance && self.file.is_none() {
             *self = Self::of(instance, std::mem::take(&mut self.boot));
@@ -117,7 +115,7 @@ impl Table {
         }
     }
 
-    /// Reads back what is stored; from now on writes go there, if it is of this boot.
+    /// Reads the stored grants; later writes go there if the table is of this boot.
     pub(super) fn recover(&mut self, directory: &Directory) -> Result<Grants, StateError> {
         let Some(file) = directory.stored(GRANTS, OFlags::RDWR)? else {
             return Ok(Grants::Missing);
@@ -128,7 +126,7 @@ impl Table {
         let mut head = vec![0; HEAD.min(usize::try_from(bytes).unwrap_or(HEAD))];
         file.read_exact_at(&mut head, 0).map_err(failed)?;
         if head.iter().all(|byte| *byte == 0) {
-            // Never flushed: the machine stopped before it reached the disk.
+            // The machine stopped before the unflushed head reached the disk.
             return Ok(Grants::Torn(Tear::Head(short(bytes))));
         }
         match FORMAT.open(&head) {
@@ -137,7 +135,8 @@ impl Table {
             Ok(_) if bytes < HEAD as u64 => return Ok(Grants::Torn(Tear::Head(short(bytes)))),
             Ok(_) => {}
         }
-        // A number of which a part was left out in the identity is written here as it was drawn.
+        // An early version left a part of the number out of the identity; the table has the whole
+        // number.
         let drawn = instance(&head).filter(|drawn| {
             self.instance.born() == 0
                 && *drawn != self.instance
@@ -151,7 +150,7 @@ impl Table {
         }
         let pairs = (bytes - HEAD as u64) / PAIR as u64;
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
-        // No pairs: the process ended before its first grant, and waiting again harms nobody.
+        // Without pairs the process ended before its first grant, and waiting again does no harm.
         if pairs == 0 || pairs > PAIRS_MAX || pairs % CHUNK != 0 || start(pairs) != bytes {
             return Ok(Grants::Torn(Tear::Length { bytes }));
         }
@@ -200,7 +199,7 @@ impl Table {
         Ok(Ok(grants))
     }
 
-    /// Writes the entry of one election. If it fails, the former one still counts.
+    /// Writes the entry of an election. After a failure the former entry still counts.
     pub(super) fn grant(
         &mut self,
         directory: &Directory,
@@ -238,7 +237,7 @@ impl Table {
         Ok(())
     }
 
-    /// Clears the entry of one election, if it has one. If it fails, it still counts.
+    /// Clears the entry of an election, if there is one. After a failure the entry still counts.
     pub(super) fn forget(
         &mut self,
         directory: &Directory,
@@ -255,7 +254,7 @@ impl Table {
     }
 }
 
-/// Checks that the next start would find the table, whole. The length is checked each time: a write
+/// Checks that the next start would find the whole table. The length is checked each time: a write
 /// behind a cut would make the table look whole again, with other grants gone. The name may have
 /// been checked a moment ago.
 fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<(), WriteError> {
@@ -270,8 +269,8 @@ fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<
     Ok(())
 }
 
-/// Writes the older slot of `pair`. If that fails the other one stays the newest, and the next
-/// write goes where this one went.
+/// Writes the older slot of `pair`. After a failure the other slot stays the newest, and the next
+/// write goes to the same slot.
 fn write(
     file: &File,
     buffer: &mut [u8; SLOT],
@@ -285,8 +284,8 @@ fn write(
     Ok(())
 }
 
-/// Makes room for one more chunk behind `pairs`, so that a full disk is noticed here and not in
-/// the middle of a slot.
+/// Makes room for one more chunk behind `pairs`, so that a full disk is noticed here and not in the
+/// middle of a slot.
 fn grow(file: &File, pairs: u32) -> io::Result<()> {
     let from = start(pairs);
     let to = start(pairs + CHUNK);
@@ -296,7 +295,7 @@ fn grow(file: &File, pairs: u32) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(to),
         Err(errno) => {
-            // A part of it may have been made, and a table of another length is not believed.
+            // A part of the chunk may exist, and a table of another length is not believed.
             let _ = file.set_len(from);
             Err(errno.into())
         }

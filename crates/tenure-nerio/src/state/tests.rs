@@ -42,7 +42,7 @@ impl World {
         open_on(&self.path(), opening, &grantor("a"), boot, Arc::new(Linux))
     }
 
-    /// A start with what a grantor writes first.
+    /// A start with the first writes of a grantor.
     fn start(&self, boot: &str, opening: Opening) -> (StateDir, Recovered) {
         let (mut state, recovered) = self.open(boot, opening).unwrap();
         state.write(&identity(&recovered, 10)).unwrap();
@@ -137,9 +137,9 @@ fn reboot_keeps_reserve_only() {
     assert_eq!(recovered.memory, memory);
 }
 
-/// Restart, rule 1: nobody is granted until all leases are waited out, however often the process
-/// ends in the meantime. A table begun by the start instead of the first grant would say at the
-/// second start that nothing was granted.
+/// Restart, rule 1: a grantor grants nothing until all leases are waited out, however often the
+/// process ends in the meantime. A table begun by the start instead of the first grant would show
+/// at the second start that nothing was granted.
 #[test]
 fn interrupted_wait_is_repeated() {
     let world = World::new();
@@ -162,8 +162,8 @@ fn interrupted_wait_is_repeated() {
     assert_eq!(world.known("boot 1"), Grants::OtherBoot);
 }
 
-/// The scalar fence, rule 4: a start that ends before the fences were read must not make the
-/// memory look kept.
+/// The scalar fence, rule 4: a start that ends before the fences were read must not make the memory
+/// look kept.
 #[test]
 fn lost_memory_lasts_until_reserve() {
     let world = World::new();
@@ -181,7 +181,7 @@ fn lost_memory_lasts_until_reserve() {
     state.write(&reserve(40)).unwrap();
     drop(state);
 
-    // The table on disk is of the instance that was lost.
+    // The table on disk is of the lost instance.
     let (mut state, third) = world.start("boot 1", Opening::Existing);
     let memory = Memory::Kept { reserve: Fence::new(40), grants: Grants::OtherMemory };
     assert_eq!((third.durable.instance, third.memory), (first.durable.instance, memory));
@@ -197,7 +197,7 @@ fn every_lost_memory_is_another_instance() {
     let (_, second) = world.open("boot 1", Opening::Existing).unwrap();
     assert_eq!((&first.memory, &second.memory), (&Memory::Lost, &Memory::Lost));
     assert_ne!(first.durable.instance, second.durable.instance);
-    // Until something was written, the first start may be tried again.
+    // Until the first write the first start may be tried again.
     assert_eq!(world.open("boot 1", Opening::New).unwrap().1.memory, Memory::Fresh);
 }
 
@@ -210,7 +210,7 @@ fn first_start_may_be_repeated() {
     assert_eq!(world.start("boot 1", Opening::New).1.memory, Memory::Fresh);
 }
 
-/// Random grants, forgets and restarts against a map.
+/// Compares random grants, forgets and restarts with a map.
 #[test]
 fn table_has_last_write() {
     let world = World::new();
@@ -248,14 +248,13 @@ fn table_has_last_write() {
     assert_eq!(bytes, HEAD + chunks * PAIR, "slots of forgotten elections are used again");
 }
 
-/// Puts other bytes in the place of a file. (Truncating it instead makes some file systems wait
-/// for the disk.)
+/// Replaces the bytes of a file. (Truncating it instead makes some file systems wait for the disk.)
 fn replace(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).unwrap();
     fs::write(path, bytes).unwrap();
 }
 
-/// A table of one election, granted 1 and then 2: the bytes of its file.
+/// The file of a table of one election, granted 1 and then 2.
 fn small_table(world: &World) -> Vec<u8> {
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
@@ -402,7 +401,7 @@ fn other_format_is_refused() {
     }
 }
 
-/// An early build left a part of the number out of the identity; the table has all of it.
+/// An early build left a part of the number out of the identity; the table has the whole number.
 #[test]
 fn table_completes_number() {
     let world = World::new();
@@ -460,13 +459,13 @@ fn foreign_directory_is_kept() {
     assert_eq!(fs::read_dir(world.path()).unwrap().count(), 1);
 }
 
-/// A process that can open what is locked can hold the lock.
+/// A process that can open a locked file can hold the lock.
 #[test]
 fn reader_cannot_block_start() {
     let world = World::new();
     drop(world.first());
     fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // All that others can open.
+    // Everything that others can open.
     let open = [world.path()].map(|path| File::open(path).unwrap());
     for file in &open {
         rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).unwrap();
@@ -542,7 +541,7 @@ fn lost_directory_is_not_written() {
             fs::copy(world.grants(), world.path().join("copy")).unwrap();
             fs::rename(world.path().join("copy"), world.grants()).unwrap();
         }),
-        // A write behind the end would make it look whole, with other grants gone.
+        // A write behind the end would make the table look whole, with other grants gone.
         ("grants was cut off: it has 0 bytes, and had ", |world| cut(world, 0)),
         ("grants was cut off: it has 4096 bytes, and had ", |world| cut(world, 4_096)),
     ];
@@ -552,7 +551,7 @@ fn lost_directory_is_not_written() {
         state.write(&grant_record("billing", 1)).unwrap();
         state.flusher().check().unwrap();
         harm(&world);
-        // The grants of a millisecond share one look at the name.
+        // The grants of a millisecond share one check of the name.
         if !loss.starts_with("grants was") {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -577,7 +576,7 @@ fn cut(world: &World, bytes: u64) {
     File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
 }
 
-/// The rest looks like a table of fewer elections.
+/// The rest of a table looks like a table of fewer elections.
 #[test]
 fn cut_table_is_noticed() {
     let world = World::new();
@@ -606,8 +605,8 @@ fn cut_identity_is_written_anew() {
     state.flusher().check().unwrap();
 }
 
-/// The lock and the identity are as much of the memory as the grants: without the first another
-/// process may have it as well, without the second the next start believes none of them.
+/// The lock and the identity belong to the memory like the grants: without the lock another process
+/// may have it as well, without the identity the next start believes none of the grants.
 #[test]
 fn missing_lock_or_identity_is_noticed() {
     for name in [".held", IDENTITY.name] {
@@ -635,15 +634,14 @@ fn returned_directory_is_written() {
     assert_eq!(world.known("boot 1"), Grants::SameBoot(vec![grant("billing", 3)]));
 }
 
-/// A disk that looks at the directory, as another thread does, when a file has got its name and
-/// nobody has heard of that.
+/// A disk that checks the directory, like another thread, just after a file has got its name.
 #[derive(Debug, Default)]
-struct Looking {
+struct WatchfulDisk {
     flusher: Mutex<Option<Flusher>>,
     seen: Mutex<Vec<Result<(), WriteError>>>,
 }
 
-impl Disk for Looking {
+impl Disk for WatchfulDisk {
     fn make_directory(&self, path: &Path) -> io::Result<()> {
         Linux.make_directory(path)
     }
@@ -677,7 +675,7 @@ impl Disk for Looking {
     }
 }
 
-/// The model of simulators and tests does what this directory does: with any records and starts, in
+/// The model of simulators and tests does what this directory does, with any records and starts, in
 /// any boots of the machine.
 #[test]
 fn directory_matches_core_model() {
@@ -727,7 +725,7 @@ fn directory_matches_core_model() {
                 expected.write(record);
             };
             write(identity(&recovered, 1 + below(20)));
-            // While fences are to be read, nothing is granted.
+            // Before the fences are read, nothing is granted.
             let mut may_grant = recovered.durable.reserve.is_some();
             for _ in 0..below(6) {
                 let election = format!("e{}", below(3));
@@ -746,14 +744,15 @@ fn directory_matches_core_model() {
     assert!(kinds.len() == 4 && kinds.values().all(|count| *count > 10), "{kinds:?}");
 }
 
-/// Such as the table of the boot before at the first grant, or the identity at each flush.
+/// Such a replacement is the table of the boot before at the first grant, or the identity at each
+/// flush.
 #[test]
 fn own_replacement_loses_no_file() {
     let world = World::new();
     let mut state = world.first();
     state.write(&grant_record("billing", 1)).unwrap();
     drop(state);
-    let disk = Arc::new(Looking::default());
+    let disk = Arc::new(WatchfulDisk::default());
     let path = world.path();
     let grantor = grantor("a");
     let opened = open_on(&path, Opening::Existing, &grantor, "boot 2", disk.clone());

@@ -1,4 +1,4 @@
-//! Carrying datagrams between nodes.
+//! Transports of datagrams between nodes.
 
 mod sources;
 mod udp;
@@ -16,14 +16,14 @@ pub use udp::{Udp, UdpError};
 /// address of its sender; a transport without authentication belongs on loopback or on a network
 /// that is secured otherwise.
 pub trait Transport: Send + 'static {
-    /// Where others reach this node.
+    /// The address at which others reach this node.
     fn local_address(&self) -> SocketAddr;
 
-    /// Sends one datagram without waiting. `WouldBlock` means that there is no room; it is
-    /// dropped and counted, and its sender repeats it if need be.
+    /// Sends one datagram without waiting. `WouldBlock` reports that there is no room; the datagram
+    /// is dropped and counted, and its sender repeats it if need be.
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()>;
 
-    /// Receives one datagram into `buffer`, giving its length and its source. Longer ones may
+    /// Receives one datagram into `buffer`; returns its length and its source. Longer datagrams may
     /// be cut off. An error that concerns one datagram must not end the stream.
     fn poll_receive(
         &mut self,
@@ -31,6 +31,6 @@ pub trait Transport: Send + 'static {
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>>;
 
-    /// The last datagram is forged, or may be: nothing learnt from it counts.
+    /// Forgets what the last datagram showed, because it is or may be forged.
     fn disbelieve(&mut self) {}
 }

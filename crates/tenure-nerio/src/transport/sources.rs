@@ -1,7 +1,7 @@
 //! The address from which a socket on all addresses speaks to each peer.
 //!
-//! The kernel picks the source of a datagram by the way to its recipient. On a machine with several
-//! addresses the peer may have asked another one, and hears nothing from a stranger.
+//! The kernel picks the source of a datagram by the route to its recipient. On a machine with
+//! several addresses the peer may have asked another address, and drops answers from a stranger.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -14,23 +14,21 @@ use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
 
-/// The socket remembers so many peers. Beyond that it forgets all: each is known again by its next
+/// Most peers remembered. Beyond that the socket forgets all: each is known again by its next
 /// datagram, before the answer.
 const PEERS_MAX: usize = 16_384;
 
-/// All addresses here are as the socket has them.
+/// The addresses that peers have asked, all as the socket has them.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    /// The address that each peer has asked.
     asked: BTreeMap<SocketAddr, IpAddr>,
-    /// The sender of the last datagram, and the address that it had asked before.
+    /// Sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
-    /// The source for peers that have asked nothing.
     own: Option<IpAddr>,
 }
 
 impl Sources {
-    /// Makes the kernel say to which address each datagram of `socket` came.
+    /// Makes the kernel report the destination address of each datagram of `socket`.
     pub(super) fn of(socket: &UdpSocket) -> io::Result<Self> {
         match socket.local_addr()? {
             SocketAddr::V4(_) => setsockopt(socket, Ipv4PacketInfo, &true)?,
@@ -67,7 +65,7 @@ impl Sources {
         Ok((received.bytes, from))
     }
 
-    /// The last datagram is of another sender than it says.
+    /// The last datagram names another sender than its own.
     pub(super) fn disbelieve(&mut self) {
         match self.last.take() {
             Some((from, Some(before))) => drop(self.asked.insert(from, before)),

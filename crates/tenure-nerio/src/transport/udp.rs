@@ -15,29 +15,27 @@ const BUFFER: usize = 4 << 20;
 
 /// A UDP socket.
 ///
-/// Only what comes in wakes a node: tokio's own socket also wakes whenever there is room again
-/// for what goes out, after each datagram that was sent.
+/// Only incoming datagrams wake a node: tokio's own socket also wakes whenever there is room again
+/// for outgoing ones, after each send.
 #[derive(Debug)]
 pub struct Udp {
     socket: UdpSocket,
     watched: Option<Watched<UdpSocket>>,
     address: SocketAddr,
     families: Families,
-    /// Source addresses of a socket on all addresses of the machine.
     sources: Option<Sources>,
 }
 
-/// Which addresses a socket knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Families {
-    /// Addresses of its own family.
+    /// Its own family.
     One,
-    /// Both: an IPv4 address goes in and out as an IPv6 address that stands for it.
+    /// Both: an IPv4 address has the form of an IPv6 address that stands for it.
     Both,
 }
 
 impl Families {
-    /// How the socket calls `address`.
+    /// The form of `address` for the socket.
     pub(crate) fn outward(self, address: SocketAddr) -> SocketAddr {
         match (self, address) {
             (Self::Both, SocketAddr::V4(at)) => (at.ip().to_ipv6_mapped(), at.port()).into(),
@@ -45,7 +43,7 @@ impl Families {
         }
     }
 
-    /// How everybody else calls it.
+    /// The form of `address` for everything else.
     pub(crate) fn inward(self, address: SocketAddr) -> SocketAddr {
         match (self, address.ip().to_canonical()) {
             (Self::Both, IpAddr::V4(ip)) => (ip, address.port()).into(),
@@ -64,7 +62,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
         if address.is_ipv6() && any {
             socket.set_only_v6(false)?;
         }
-        // Best effort: a smaller buffer loses bursts, and what is lost is sent again.
+        // Best effort: a smaller buffer loses bursts, and their datagrams are sent again.
         let _ = socket.set_recv_buffer_size(BUFFER);
         let _ = socket.set_send_buffer_size(BUFFER);
         socket.bind(&address.into())?;
@@ -74,19 +72,16 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
         Ok(socket) => Ok((socket, if any { Families::Both } else { Families::One })),
         Err(error) if any && error.kind() != io::ErrorKind::AddrInUse => {
             let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            // The error of the given address says more than that of the second attempt.
+            // The error of the given address tells more than that of the second attempt.
             open(four).map(|socket| (socket, Families::One)).map_err(|_| error)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Why there is no socket.
+/// The reason why there is no socket.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum UdpError {
-    /// Datagrams are not authenticated: anybody who can reach the address could end and win
-    /// leaderships.
     #[error(
         "{address} is not a loopback address, and this node has no keys, or its keys accept \
          unsealed datagrams: every host that reaches it could end leaderships and win elections; \
@@ -109,8 +104,8 @@ impl Udp {
         Self::any(address)
     }
 
-    /// A socket on any address: for datagrams that are sealed, or where everybody who can send to
-    /// it is trusted. On `[::]` it speaks IPv4, too.
+    /// A socket on any address, for sealed datagrams, or where every host that reaches it is
+    /// trusted. On `[::]` it speaks IPv4, too.
     pub fn any(address: SocketAddr) -> Result<Self, UdpError> {
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => UdpError::InUse { address },
@@ -126,8 +121,8 @@ impl Udp {
         open().map_err(refused)
     }
 
-    /// On all addresses of the machine it answers each peer from the one that the peer has asked.
-    /// To others it speaks from `ip`, if this machine has that address.
+    /// On all addresses of the machine the socket answers each peer from the address that the peer
+    /// has asked. To others it speaks from `ip`, if this machine has that address.
     #[must_use]
     pub(crate) fn speaking_from(mut self, ip: Option<IpAddr>) -> Self {
         let here = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
@@ -137,7 +132,7 @@ impl Udp {
         self
     }
 
-    /// Registers with the runtime it is used in, which is not the one it was made in.
+    /// Registers with the runtime in which it is used, not that in which it was made.
     fn watch(&mut self) -> io::Result<()> {
         if self.watched.is_none() {
             self.watched = Some(Watched::new(self.socket.try_clone()?)?);
@@ -253,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_out_wakes_nobody() {
+    fn outgoing_datagrams_wake_no_thread() {
         const SENT: u32 = 50;
         const PATIENCE: Duration = Duration::from_secs(60);
         let any = "127.0.0.1:0".parse().unwrap();

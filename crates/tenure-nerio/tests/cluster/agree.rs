@@ -1,4 +1,4 @@
-//! Nodes that differ, and nodes that were not told that they are new.
+//! Nodes that differ, and nodes without a declaration that they are new.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn other(config: &Checked, change: impl FnOnce(&mut Config)) -> Checked {
     config.check().unwrap()
 }
 
-/// Waits for a notice that is looked for.
+/// Waits for a notice of this kind.
 async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     let mut notices = node.notices();
     soon(async {
@@ -32,9 +32,9 @@ async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
 }
 
 /// Leases are 20 s: the longest of one grantor is a day, that of another one 21 s, and the third
-/// has other clocks. The first two are a quorum, and a candidate with 60 s waits and says so.
+/// has other clocks. The first two are a quorum, and a candidate with 60 s waits and reports that.
 #[tokio::test]
-async fn a_quorum_that_agrees_goes_on() {
+async fn agreeing_quorum_goes_on() {
     let config = config();
     let memory = || tenure_nerio::Storage::Memory { opening: Opening::New };
     let day = other(&config, |config| config.delta_max = Config::DELTA_MAX_MAX);
@@ -53,7 +53,7 @@ async fn a_quorum_that_agrees_goes_on() {
     let mut told = campaign.waiting();
     let waits = tokio::spawn(async move { campaign.await.map(drop) });
     let too_long = [
-        "refused by b: it gives no lease longer than 21s, and asked for is 60s",
+        "refused by b: it gives no lease longer than 21s, and this candidate asks for 60s",
         "c: it runs with another configuration",
     ];
     let refused = soon(async {
@@ -77,7 +77,7 @@ async fn a_quorum_that_agrees_goes_on() {
     waits.abort();
 }
 
-/// Datagrams of another configuration from an address that is nobody's: they are told of once, and
+/// Datagrams of another configuration come from a stranger's address: they cause one notice, and
 /// nothing else changes.
 #[tokio::test]
 async fn forged_datagrams_change_nothing() {
@@ -134,7 +134,7 @@ async fn all_members_found_cluster() {
     nodes.push(open("c"));
     let leadership = soon(leads).await.unwrap().unwrap();
     assert!(leadership.is_current());
-    // The leader has two of them; the last one may be still about to serve.
+    // The leader has two members; the last one may be still about to serve.
     for node in &nodes {
         serves(node).await;
     }

@@ -12,7 +12,7 @@ use tenure_nerio::{Config, Member, Node, Opening, Storage};
 const ADDRESS: &str = "127.0.0.1:7101";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A network of one node on which something arrives at every instant: what the node sent to
+/// A network of one node on which a datagram arrives at every instant: one that the node sent to
 /// itself, else garbage.
 struct NeverEmpty {
     own: VecDeque<Vec<u8>>,
@@ -52,8 +52,8 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
     done.unwrap_or_else(|_| panic!("{what} waits behind a socket that is never empty"))
 }
 
-/// Everything that a leadership needs passes by the flood: the answer of a flush, before which
-/// nothing is granted, orders of handles, and timers, without which no lease is renewed.
+/// Everything that a leadership needs gets through the flood: the answer of a flush, before which
+/// nothing is granted, requests of handles, and timers, without which no lease is renewed.
 #[tokio::test]
 async fn busy_socket_delays_no_flush() {
     let name = || "a".parse().unwrap();

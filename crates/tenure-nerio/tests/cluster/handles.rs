@@ -14,14 +14,14 @@ use crate::setup::{PATIENCE, candidate, config, directory, grantors, soon};
 /// Three grantors, and candidates beside them.
 pub(crate) struct Nerio {
     config: Checked,
-    /// With what datagrams are sealed.
+    /// Key with which datagrams are sealed.
     key: Option<Keys>,
     folder: TempDir,
     grantors: Vec<Node>,
     candidates: BTreeMap<&'static str, Node>,
 }
 
-/// So long may the machine stand still when it is time to drop work.
+/// Longest time for which the machine may stand still when work must be dropped.
 const MARGIN: Duration = Duration::from_secs(3);
 
 impl Nerio {
@@ -44,7 +44,7 @@ impl Nerio {
         key.into_iter().fold(builder, |builder, key| builder.keys(key)).start().unwrap()
     }
 
-    /// Where there are keys, with that of an application.
+    /// Uses an application's key if there are keys.
     fn candidate(&self, name: &str) -> Node {
         let builder = Node::builder(self.config.clone(), name.parse().unwrap());
         let Some(key) = &self.key else { return builder.start().unwrap() };

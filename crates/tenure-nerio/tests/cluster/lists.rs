@@ -13,7 +13,7 @@ use crate::setup::{config, soon};
 
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
-/// As a service has them that elects a leader for each of its shards.
+/// The number of elections, as in a service with a leader for each of its shards.
 fn count() -> usize {
     if std::env::var_os("TESTS_LONG").is_some() { 10_000 } else { 300 }
 }
@@ -29,7 +29,7 @@ fn start(config: &Checked, name: &str, keys: Option<&Keys>, grants: bool) -> Nod
     builder.start().unwrap()
 }
 
-/// On a machine with much else to do a member may be silent for once.
+/// On a busy machine a member may be silent for once.
 async fn list(config: &Checked, keys: Option<&Keys>) -> Vec<ElectionSeen> {
     let seen = async {
         loop {
@@ -64,7 +64,7 @@ async fn many(keys: Option<Keys>) {
     for leadership in &leaderships {
         soon(leadership.settled()).await.unwrap();
     }
-    // Fences are announced by renewals.
+    // Renewals announce fences.
     let named = async {
         loop {
             let seen = list(&config, keys.as_ref()).await;

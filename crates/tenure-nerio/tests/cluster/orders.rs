@@ -1,4 +1,4 @@
-//! Orders from elsewhere, as one who uses the library hears them.
+//! Orders from elsewhere, at a user of the library.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn issue(key: &ClusterKey, application: &str, rights: &str) -> Keys {
     key.issue_with(grant).unwrap().into()
 }
 
-/// Until a quorum names it: it announces its fence with a renewal.
+/// Waits until a quorum names the fence, which the leader announces with a renewal.
 async fn led_with(config: &Checked, keys: &Keys, election: &ElectionName) -> Fence {
     loop {
         let seen = lists::candidates(config, Some(keys), FROM, election).await.unwrap();
@@ -36,15 +36,15 @@ async fn give(config: &Checked, keys: &Keys, order: &Order) -> Vec<Answered> {
     said.into_iter().map(|(_, answered)| answered).collect()
 }
 
-/// Until a member says that it has passed the order on: on a slow machine one may be silent.
+/// Waits until a member has passed the order on: on a slow machine a member may be silent.
 async fn pass_on(config: &Checked, keys: &Keys, order: &Order) {
     let passed =
         async { while !give(config, keys, order).await.contains(&Answered::Did(Passed::On)) {} };
     soon(passed).await;
 }
 
-/// The leader hears the order once, and decides by itself; afterwards no member passes that order
-/// on any more.
+/// The leader receives the order once, and decides by itself; afterwards no member passes that
+/// order on any more.
 #[tokio::test]
 async fn leader_hears_order_once() {
     let config = config();
@@ -87,7 +87,7 @@ async fn leader_hears_order_once() {
     let (named, of, next) = heard.await;
     assert_eq!((named.as_ref(), of), (Some(election.name()), fence));
     assert_eq!(next.unwrap().as_str(), "two");
-    // Another one comes after all that the first has caused.
+    // Another order follows every repetition of the first.
     let last = Order::new(election.name().clone(), fence, None).unwrap();
     pass_on(&config, &operator, &last).await;
     let mut told = Vec::new();
@@ -101,7 +101,7 @@ async fn leader_hears_order_once() {
     assert!(leadership.is_current(), "nobody has obeyed");
 
     soon(leadership.resign()).await;
-    // A quorum knows of it already, the others soon.
+    // A quorum knows of the end already, the others soon.
     let over = async {
         while give(&config, &operator, &order).await != [Answered::Did(Passed::NotHeld); 3] {}
     };

@@ -19,13 +19,12 @@ use tenure_nerio::transport::{Transport, Udp};
 
 use crate::setup::{candidate, config, grantors, soon};
 
-/// How many datagrams of one asker are unanswered at any time: no socket is empty, and none
-/// overflows.
+/// Unanswered datagrams of one asker at any time: no socket is empty, and none overflows.
 const WINDOW: u32 = 64;
-/// How many questions share a datagram.
+/// Questions in a datagram.
 const QUESTIONS: usize = 4;
 
-/// A socket that can be cut off, as the machine of a leader that dies.
+/// A socket that can be cut off, like the machine of a leader that dies.
 struct Cuttable {
     udp: Udp,
     is_cut: Arc<AtomicBool>,
@@ -49,7 +48,7 @@ impl Transport for Cuttable {
     }
 }
 
-/// Threads that ask one node each as fast as it answers. Dropping it ends them.
+/// Threads that ask one node each, as fast as it answers. Dropping the handle ends them.
 struct Askers {
     threads: Vec<thread::JoinHandle<()>>,
     is_over: Arc<AtomicBool>,
@@ -105,11 +104,11 @@ impl Drop for Askers {
     }
 }
 
-/// Every node is asked without a pause, the leader and the one who waits too: leases are renewed
-/// by timers, and what waits at the grantors is granted by theirs when the leader dies.
+/// All nodes get questions without a pause, even the leader and the waiting candidate: timers of
+/// the leader renew leases, and timers of the grantors grant parked requests when the leader dies.
 #[tokio::test]
 async fn an_honest_overload_stops_no_timer() {
-    // The end of a lease is waited for while all are at work.
+    // All threads are at work during the wait for the end of the lease.
     let config = Config::clone(&config()).with_lease(Duration::from_secs(12)).check().unwrap();
     let nodes = grantors(&config);
     let is_cut = Arc::new(AtomicBool::new(false));

@@ -23,10 +23,10 @@ async fn restarted_grantor_remembers() {
     soon(leadership.settled()).await.unwrap();
     for name in ["a", "b", "c"] {
         soon(nodes.remove(0).close()).await;
-        // A closed node has let go of its address and its directory.
+        // A closed node has released its address and its directory.
         nodes.push(start(name, Opening::Existing));
     }
-    // The grants of a renewal are those of now.
+    // The grants of a renewal are the present ones.
     let restarted = clock::now();
     let mut until = leadership.until();
     while until < Some(restarted.after(config.drift.shrink(config.lease))) {
@@ -61,7 +61,7 @@ async fn lost_grantor_waits_and_reads() {
     }
     assert!(heard.contains(&of_node(OwnEvent::Recovering)), "{heard:?}");
     assert!(leadership.is_current(), "two of three carried on");
-    // Now it counts: with one of the others gone, the fence still grows.
+    // The restarted grantor counts now: without one of the others the fence still grows.
     drop(leadership);
     drop(_a);
     let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
@@ -69,7 +69,7 @@ async fn lost_grantor_waits_and_reads() {
     soon(c.close()).await;
 }
 
-/// Nothing is written meanwhile: the node looks by itself.
+/// The node writes nothing meanwhile, and checks by itself.
 #[tokio::test]
 async fn moved_directory_is_noticed() {
     let config = config();
@@ -88,7 +88,8 @@ async fn moved_directory_is_noticed() {
     };
     assert!(error.contains("cannot be found any more"), "{error}");
     assert_eq!(soon(a.service()).await, Some(Service::Failing));
-    // The first lease needs both grantors, and this one must not say what would be forgotten.
+    // The first lease needs both grantors, and this one must report no grant that would be
+    // forgotten.
     let campaigner = candidate(&config, "candidate");
     let mut campaign = campaigner.election("x").unwrap().campaign("");
     let early = tokio::time::timeout(Duration::from_secs(1), &mut campaign).await;
@@ -101,8 +102,8 @@ async fn moved_directory_is_noticed() {
     soon(a.close()).await;
 }
 
-/// The identity is whole in the memory of the process, and no grant is written before the file is
-/// there again.
+/// The process still has the whole identity, and no grant is written before the file is there
+/// again.
 #[tokio::test]
 async fn removed_identity_under_leader_returns() {
     let config = config();

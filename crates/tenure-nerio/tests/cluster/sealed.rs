@@ -1,4 +1,4 @@
-//! The same with keys: what handles do, and what only a key decides.
+//! Handles in a cluster with keys, and the decisions of a key alone.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn issue(key: &Keys, application: &str, elections: &str) -> Keys {
 
 tenure_testkit::handles!(Nerio::start(Some(key("test"))));
 
-/// Each of them asks itself, too.
+/// Each grantor asks itself, too.
 #[tokio::test]
 async fn applications_verify_keyed_grantors() {
     let config = config();
@@ -47,7 +47,7 @@ async fn applications_verify_keyed_grantors() {
     soon(leadership.settled()).await.unwrap();
     let verified = soon(asker.verify(election.name(), leader.address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "leader");
-    // With the key of the cluster, though no member has its address.
+    // The operator has the key of the cluster, though no member has its address.
     let operator = candidate("operator", key.clone());
     let asks = candidate("asks", key.clone());
     let other = operator.election("billing/y").unwrap();
@@ -55,12 +55,12 @@ async fn applications_verify_keyed_grantors() {
     soon(held.settled()).await.unwrap();
     let verified = soon(asks.verify(other.name(), operator.address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "operator");
-    // The two share no key.
+    // The two nodes share no key.
     let other = candidate("other", audit);
     let verified = other.verify(election.name(), leader.address(), Duration::from_millis(300));
     assert!(matches!(soon(verified).await, Err(VerifyError::NoAnswer { .. })));
 
-    // Outside its elections nobody answers it, and the grantors count that.
+    // Outside of its elections the application gets no answer, and the grantors count that.
     let campaign = asker.election("audit").unwrap();
     let campaign = tokio::spawn(async move { campaign.campaign("me").await.map(drop) });
     let refused = async {

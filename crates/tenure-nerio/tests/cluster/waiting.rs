@@ -14,7 +14,7 @@ use crate::setup::{candidate, config, grantor, soon};
 
 static LINES: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
 
-/// Keeps every line that is logged in this process.
+/// Keeps every line that this process logs.
 struct Lines;
 
 struct Line(String);
@@ -48,7 +48,7 @@ fn listen() {
     ONCE.call_once(|| tracing::subscriber::set_global_default(Lines).unwrap());
 }
 
-/// The lines that name this, of whatever node.
+/// The lines with this text, of any node.
 fn logged(about: &str) -> Vec<(Level, String)> {
     LINES.lock().unwrap().iter().filter(|(_, line)| line.contains(about)).cloned().collect()
 }
@@ -88,7 +88,7 @@ async fn campaign_names_missing_grantors() {
     let count = said.len();
     said.dedup();
     assert_eq!(said.len(), count, "a line for each change: {said:?}");
-    for text in ["message=leading", "not leading any more: it was resigned"] {
+    for text in ["message=leading", "not leading any more: the leader resigned"] {
         let about = ended.iter().filter(|line| line.0 == Level::INFO && line.1.contains(text));
         assert_eq!(about.count(), 1, "{text}: {ended:?}");
     }
@@ -138,7 +138,7 @@ async fn old_leases_end_at_instant() {
     assert!(until >= before.after(config.quarantine()), "{until} {before}");
 }
 
-/// Whatever comes in, a line for each change.
+/// The node logs one line for each change, whatever comes in.
 #[tokio::test]
 async fn stranger_is_logged_once() {
     listen();
@@ -164,7 +164,8 @@ async fn stranger_is_logged_once() {
     assert_eq!(lines[0].0, Level::WARN);
 }
 
-/// From loopback nothing reaches another host: a candidate there would never win and say nothing.
+/// A socket on loopback reaches no other host: a candidate there would never win, without a
+/// message.
 #[test]
 fn candidate_binds_members_family() {
     let member =

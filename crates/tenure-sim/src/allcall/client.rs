@@ -1,5 +1,5 @@
-//! A process: the core, and a client of the bus around it, which connects, notices or not that a
-//! connection is gone, and drops or keeps what is published meanwhile.
+//! A process of ALLCALL: the core, and its bus client, which connects, may notice lost connections,
+//! and drops or keeps messages while it is disconnected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,46 +11,46 @@ use tenure_core::{BothClocks, Deadline, Effect, ElectionName, Input, Protocol, S
 
 use super::frame::{Frame, Out, Place, Words};
 
-/// As NATS: a mebibyte.
+/// The payload of NATS: a mebibyte.
 const PAYLOAD: usize = 1 << 20;
-/// So many packets are kept while there is no connection.
+/// The number of packets that are kept while disconnected.
 const KEPT: usize = 64;
 
-/// How a client goes about its connection.
+/// The behaviour of a client's connection.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Manner {
-    /// The servers it knows, the one that it takes first at the front.
+    /// Known servers, the preferred one first.
     pub stations: Vec<Place>,
-    /// A connection on which nothing comes for so long is asked whether it is there, and one that
-    /// is silent for so long after that, or after it published, is gone.
+    /// A connection without traffic for this span is pinged; after the same span of silence it is
+    /// lost.
     pub patience: Duration,
-    /// Whether the core is told that a connection is gone, and of the next one.
+    /// Whether the core hears of lost and new connections.
     pub tells: bool,
-    /// Whether what is published meanwhile is kept for the next connection: ruling 8 forbids it,
-    /// and some client may do it all the same.
+    /// Whether packets are kept for the next connection: ruling 8 forbids it, but clients may do
+    /// it.
     pub keeps: bool,
 }
 
-/// A core with a client around it.
+/// A core with its client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Client {
     core: Allcall,
     manner: Manner,
     retry: Duration,
-    /// The number of its connection, present or attempted. They begin at a drawn one: servers may
-    /// still have one of an earlier life.
+    /// Number of the present or attempted connection. Numbers begin at a drawn one, because servers
+    /// may still have one of an earlier life.
     number: u64,
     up: bool,
-    /// Whether the core takes itself for connected.
+    /// Whether the core believes that it is connected.
     told: bool,
-    /// When it dials again.
+    /// Time of the next connection attempt.
     dials: Time,
-    /// When it asked or published first since it heard anything.
+    /// Time of the first ping or packet since the last received message.
     asked: Option<Time>,
-    /// When it heard anything last.
+    /// Time of the last received message.
     heard: Time,
     kept: Vec<Arc<Packet>>,
-    /// Whether its core was told of a connection, or of none, in the last input.
+    /// Whether the last input was about a connection.
     linked: bool,
 }
 
@@ -72,13 +72,12 @@ impl Client {
         }
     }
 
-    /// Whether its core was told of a connection, or of none, in the last input.
+    /// Whether the last input of the core was about a connection.
     #[must_use]
     pub const fn linked(&self) -> bool {
         self.linked
     }
 
-    /// The core in it.
     #[must_use]
     pub const fn core(&self) -> &Allcall {
         &self.core
@@ -89,7 +88,7 @@ impl Client {
         stations[self.number as usize % stations.len()]
     }
 
-    /// Connects anew, to the next server.
+    /// Connects to the next server.
     fn dial(&mut self, now: Time, out: &mut Out) {
         self.number += 1;
         self.up = false;
@@ -151,7 +150,7 @@ impl Client {
         }
     }
 
-    /// Hands an input to the core, and carries out what it wants of the bus.
+    /// Passes an input to the core, and carries out its effects on the bus.
     fn hand(&mut self, now: BothClocks, input: Input<allcall::Words>, out: &mut Out) {
         let mut effects: Effects<allcall::Words> = Vec::new();
         self.core.handle(now, input, &mut effects);
@@ -171,12 +170,12 @@ impl Client {
         }
     }
 
-    /// When silence has lasted too long.
+    /// End of the longest silence.
     fn silent(&self) -> Time {
         self.asked.map_or(Time::MAX, |asked| asked.after(self.manner.patience))
     }
 
-    /// When it asks whether its connection is still there.
+    /// Time of the next ping.
     fn doubts(&self) -> Time {
         let calm = self.up && self.asked.is_none();
         if calm { self.heard.after(self.manner.patience) } else { Time::MAX }

@@ -1,5 +1,5 @@
-//! Messages of these worlds: packets of participants, and what clients and servers say of their
-//! connections.
+//! Messages of these worlds: packets of participants, and connection messages of clients and
+//! servers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use tenure_core::contract;
 
 pub use crate::world::nodes::Place;
 
-/// Message between a client and a server, or between two servers.
+/// A message between a client and a server, or between two servers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Frame {
     /// A client opens its connection with this number.
     Hello(u64),
-    /// Its server has the subscriptions of this connection.
+    /// The server has the subscriptions of this connection.
     Welcome(u64),
-    /// A client asks whether its connection is still there.
+    /// A client asks whether its connection still exists.
     Ping(u64),
-    /// There is no such connection.
+    /// The connection does not exist.
     Gone(u64),
     /// A client publishes.
     Publish(u64, Arc<Packet>),
-    /// A server brings what was published to a client.
+    /// A server delivers a packet to a client.
     Bring(u64, Arc<Packet>),
-    /// A server brings it to another server.
+    /// A server forwards a packet to another server.
     Route(Arc<Packet>),
 }
 
-/// Types of the messages, commands and events of a node.
+/// Types of a node's messages, commands and events.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -42,7 +42,6 @@ impl contract::Words for Words {
     type Event = Event;
 }
 
-/// Effects of a node.
 pub(super) type Out = contract::Effects<Words>;
 
 impl fmt::Display for Frame {

@@ -11,6 +11,5 @@ pub mod station;
 pub use scenario::{Counts, LeasedLeaders};
 
 crate::worlds! {
-    /// Worlds of ALLCALL.
     LeasedLeaders, "allcall", plan::draw
 }

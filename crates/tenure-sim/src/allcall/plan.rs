@@ -1,4 +1,4 @@
-//! Plan of one seed: a bus, participants and their settings, clocks, and faults.
+//! The plan of a seed: a bus, participants with settings, clocks, and faults.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -14,68 +14,64 @@ use crate::world::conditions::Incident;
 use crate::world::fault::Rates;
 use crate::world::nodes::bits;
 
-/// A world of ALLCALL that is about to begin. Participants come first, then the servers of the bus;
-/// the unit of its conditions is the lease.
+/// The plan of a world of ALLCALL. Participants come first, then the servers of the bus; the unit
+/// of its conditions is the lease.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// Salts of the draws of these worlds.
+/// Salts of draws.
 const OWN: u64 = 0x616c_6c63;
 const SERVERS: u64 = 0x7365_7276;
 const SECOND: u64 = 1_000 * MS;
 
-/// Trouble on which a world concentrates.
+/// The fault on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Nothing is lost, and a message takes less than H/2, on one server or on several:
-    /// promise (a).
+    /// No message is lost, and each takes less than H/2, on one server or on several: promise (a).
     Connected,
-    /// Routes between servers are cut and mended, and nothing else: promise (b).
+    /// Only routes between servers are cut and mended: promise (b).
     Parted,
-    /// Loss, servers that end, nodes cut off, processes that stop.
+    /// Lost messages, ending servers, cut-off nodes, stopped processes.
     Lossy,
-    /// Links work one way only; messages arrive late by more than a beat, repeated and out of
-    /// order.
+    /// One-way links; messages arrive more than a heartbeat late, repeatedly and out of order.
     Divided,
-    /// Wall clocks beyond K, and some that step, on a bus as in [`Connected`](Self::Connected).
+    /// Wall clocks beyond K, some of them stepping, on a bus as in [`Connected`](Self::Connected).
     Beyond,
 }
 
-/// Settings that only worlds of ALLCALL have.
+/// Settings of these worlds alone.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub kind: Kind,
-    /// H, in nanoseconds, and the same below.
+    /// H, in nanoseconds, like the spans below.
     pub heartbeat: u64,
     /// L.
     pub lease: u64,
     /// K.
     pub skew: u64,
-    /// d: a packet is on its way for less than this, where nothing delays it.
+    /// d: the bound on a packet's way where no fault delays it.
     pub delay: u64,
     /// ρ.
     pub drift: Drift,
-    /// Reaction of a leader that hears of a greater claim.
+    /// The reaction of a leader to a greater claim.
     pub on_conflict: OnConflict,
-    /// Whether nobody stops, ends or leaves: what takes how long is judged closely.
+    /// Whether no participant stops, ends or leaves, so that spans are judged closely.
     pub steady: bool,
     /// The participants whose wall clocks are beyond K at times, a bit each, and whether they are
     /// so far off that all others must notice.
     pub wrong: (u64, bool),
-    /// The one that goes by other times, if there is one.
+    /// The participant with other times, if any.
     pub odd: Option<usize>,
-    /// Whether somebody who may only ask does so in the names of others, and in many more.
+    /// Whether a process with the right to ask does so under the names of others, and under many
+    /// more.
     pub asker: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum NodePlan {
-    /// A participant.
     Participant(Participant),
-    /// A server of the bus.
     Station(Vec<Place>),
 }
 
-/// A participant.
 #[derive(Clone, Debug)]
 pub struct Participant {
     pub config: Checked,
@@ -108,14 +104,14 @@ impl Settings {
         }
     }
 
-    /// Promise (c): how long a part of the bus with a candidate is without a leader, in true time:
-    /// L + 3K + 2H, by a slow clock, and a delay.
+    /// Promise (c): the longest vacancy in a part of the bus with a candidate, in true time: L + 3K
+    /// + 2H, by a slow clock, and a delay.
     #[must_use]
     pub fn vacant_most(&self) -> u64 {
         self.slow(self.lease + 3 * self.skew + 2 * self.heartbeat) + self.delay
     }
 
-    /// Promise (b): how long two lead that reach each other.
+    /// Promise (b): the longest overlap of two leaders that reach each other.
     #[must_use]
     pub fn overlap_most(&self) -> u64 {
         match self.on_conflict {
@@ -124,8 +120,8 @@ impl Settings {
         }
     }
 
-    /// Promise (b): span until the candidate of the best rank leads alone. With `serve-out` this
-    /// candidate leads only after the leases of others end, L − K + d after the heal. The other
+    /// Promise (b): the span until the candidate of the best rank leads alone. With `serve-out`
+    /// this candidate leads only after the leases of others end, L − K + d after the heal. Another
     /// leader may renew until the candidate announces its rank again; that lease is served out,
     /// too.
     #[must_use]
@@ -137,13 +133,13 @@ impl Settings {
         self.slow(span) + 3 * self.delay
     }
 
-    /// How long one listens or is held off, in true time, at most.
+    /// The longest span of listening or deferring, in true time.
     #[must_use]
     pub fn listening(&self) -> u64 {
         self.slow(self.slow(self.lease + self.skew))
     }
 
-    /// `(1 + ρ)/(1 − ρ)` of a span, and more than enough of that.
+    /// A little more than `(1 + ρ)/(1 − ρ)` of a span.
     #[must_use]
     pub fn slow(&self, span: u64) -> u64 {
         span + (span / 1_000_000) * u64::from(self.drift.parts_per_billion() / 400)
@@ -156,7 +152,6 @@ impl Settings {
     }
 }
 
-/// The plan of a seed.
 #[must_use]
 pub fn draw(seed: u64) -> Plan {
     let mut rng = Rng::new(seed, OWN);
@@ -182,7 +177,7 @@ pub fn draw(seed: u64) -> Plan {
         Kind::Lossy | Kind::Divided => rng.choose(&[1, 1, 2, 3]),
     };
     if kind == Kind::Connected && stations > 1 {
-        // As where parts come apart: three hops, and less than H/2 in all.
+        // Delays of a network that splits: three hops, and less than H/2 in all.
         own.delay = own.delay / 8 * 5;
     }
     let often = if stations > 1 { 2 } else { 8 };
@@ -215,7 +210,7 @@ impl Plan {
         let skew = self.own.skew;
         let nodes = self.nodes.len();
         if rng.once_in(16) {
-            // Together too much for one packet.
+            // Too large together for one packet.
             self.elections = (0..16).map(|number| known(&format!("e{number}"))).collect();
         } else {
             self.elections = elections(rng.choose(&[1, 1, 2, 3]));
@@ -226,7 +221,7 @@ impl Plan {
         conditions.ordered = !matches!(kind, Kind::Lossy | Kind::Divided) || rng.once_in(2);
         match kind {
             Kind::Connected if !self.own.steady => {
-                // On several servers promise (a) is about processes that do at once what is due.
+                // On several servers promise (a) requires processes that are never late.
                 let stops = nodes == participants + 1;
                 let rates = Rates { loss: 0, late: 0, very_late: 0, ..conditions.rates };
                 conditions.rates =
@@ -266,13 +261,12 @@ impl Plan {
         }
     }
 
-    /// Somebody's clock is beyond K from the beginning or for a while, again and again, until the
-    /// storm ends.
+    /// Moves a clock beyond K from the beginning or for a while, repeatedly until the storm ends.
     fn set_clocks_wrong(&mut self, rng: &mut Rng) {
         let Settings { heartbeat, lease, skew, wrong: (nodes, far), .. } = self.own;
         let node = nodes.trailing_zeros() as usize;
         let conditions = &mut self.conditions;
-        // Beyond 3K + 2H and two delays, or just not so far.
+        // Beyond 3K + 2H and two delays, or just less.
         let beyond = 3 * skew + 3 * heartbeat;
         let off = |rng: &mut Rng| {
             let off = if far {
@@ -299,7 +293,6 @@ impl Plan {
         conditions.incidents.push((end, Incident::Step { node, ahead: 0 }));
     }
 
-    /// The settings of a participant, if it is one.
     #[must_use]
     pub fn participant(&self, node: usize) -> Option<&Participant> {
         match &self.nodes[node] {
@@ -308,7 +301,6 @@ impl Plan {
         }
     }
 
-    /// How many participants there are.
     #[must_use]
     pub fn participants(&self) -> usize {
         (0..self.nodes.len()).filter(|node| self.participant(*node).is_some()).count()
@@ -354,7 +346,7 @@ fn nodes(
         config.grace = config.usable() / 3;
         config.kill_margin = config.usable() / 10;
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
-        // Where nothing is lost, a participant stays at one server.
+        // A participant stays at one server if no message is lost.
         let stations =
             if lossy { (0..stations).map(place).collect() } else { vec![place(node % stations)] };
         let manner = Manner { stations, patience: nanos(patience), tells, keeps };
@@ -372,7 +364,8 @@ fn nodes(
     nodes
 }
 
-/// The servers come apart with their clients, again and again, and each time all is mended before.
+/// Repeatedly cuts servers with their clients off from each other, and mends all before the next
+/// cut.
 fn parts(rng: &mut Rng, nodes: &[NodePlan], lease: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let first = rng.within(0..4 * lease);
     let is_station = |node: &NodePlan| matches!(node, NodePlan::Station(_));

@@ -1,4 +1,4 @@
-//! ALLCALL as a scenario: what its nodes are, and what its checks look things up in.
+//! The scenario of ALLCALL: its nodes, and the state that its checks use.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,11 +23,10 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// Counts that only ALLCALL has.
     Counts {
-        /// Rounds that were void, the first in a row.
+        /// First void rounds of a row.
         void,
-        /// Grants and renewals that had no effect.
+        /// Grants and renewals without effect.
         unconfirmed,
         /// Leaders that heard of a greater claim.
         beaten,
@@ -38,21 +37,21 @@ crate::tally! {
     }
 }
 
-/// ALLCALL in one world.
 #[derive(Debug)]
 pub struct LeasedLeaders {
-    /// The rank of each participant, since it has started.
+    /// Rank of each participant, once it has started.
     pub ranks: Vec<Option<Rank>>,
-    /// When anybody began, ended, came or left in each election, other than for a greater claim.
+    /// Time of the last begin, end, arrival or departure in each election, except for a greater
+    /// claim.
     pub stirred: Vec<u64>,
-    /// When a leader gave way to a greater claim: what it does next is a part of that.
+    /// Time at which a leader gave way to a greater claim; its next steps belong to that.
     beaten: BTreeMap<(usize, usize), u64>,
-    /// Since when each wall clock is as far ahead as it is.
+    /// Present lead of each wall clock, and since when.
     pub ahead: Vec<(u64, i64)>,
-    /// How long each wall clock was right, within K, before it was not.
+    /// Span for which each wall clock was within K before it left K.
     pub agreed: Vec<u64>,
-    /// Until when each may be alone with a clock that has moved by more than K: nobody may be there
-    /// to say that it is right still.
+    /// End of the span in which a participant may be alone with a clock that has moved by more than
+    /// K: no other may be left to confirm it.
     doubted: Vec<u64>,
 }
 
@@ -64,8 +63,8 @@ impl LeasedLeaders {
         !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
-    /// Time since which nobody began, ended, came or left in an election. A leader that gave way
-    /// and did not come back counts as one that ended.
+    /// Time since which no participant began, ended, came or left in an election. A leader that
+    /// gave way and did not come back counts as ended.
     pub fn settled(&self, election: usize) -> u64 {
         let gone = self.beaten.iter().filter(|((_, of), _)| *of == election);
         gone.map(|(_, at)| *at).fold(self.stirred[election], u64::max)
@@ -79,9 +78,9 @@ impl LeasedLeaders {
     }
 }
 
-/// Whether one that goes before a leader campaigns, or did so when the last round began in which
-/// that could have renewed: a round takes H, the next call another one to be heard, and presence
-/// lasts 5 H/2.
+/// Whether a candidate with precedence over a leader campaigns, or did so at the begin of the last
+/// round that could have renewed: a round takes H, the next call another H to be heard, and
+/// presence lasts 5 H/2.
 fn was_outranked(check: &Check<'_, LeasedLeaders>, node: usize, election: usize) -> bool {
     let own = &check.plan.own;
     let recently = own.slow(own.heartbeat * 9 / 2) + own.delay;
@@ -238,7 +237,7 @@ impl Scenario for LeasedLeaders {
         match fact {
             Fact::Crashed { .. } => self.stir(None, now),
             Fact::Campaigns { node, election } => {
-                // Soon enough to be heard before the other one renews a second time.
+                // The claim is heard before the other participant renews a second time.
                 let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
                 if !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());
@@ -257,7 +256,7 @@ impl Scenario for LeasedLeaders {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// While not all are connected each part has a leader; and promise (a) is about right clocks.
+    /// Disconnected parts have a leader each; and promise (a) requires right clocks.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let plan = check.plan;
         let own = &check.plan.own;
@@ -286,8 +285,8 @@ impl Scenario for LeasedLeaders {
         plan.own.odd != Some(node)
     }
 
-    /// Where all are connected, a round is an answer from everybody. The last one was not a
-    /// heartbeat late, and the next one is not overdue by half of one.
+    /// Every participant answers a round while all are connected. The last round was not a
+    /// heartbeat late, and the next is not overdue by half of one.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;
         let all = matches!(own.kind, Kind::Connected | Kind::Beyond);
@@ -358,7 +357,7 @@ impl WithParts for LeasedLeaders {
         (own.kind == Kind::Parted).then(|| own.overlap_most())
     }
 
-    /// L + 3K + 2H, also of one that is alone.
+    /// L + 3K + 2H, also for a lone participant.
     fn vacant_most(check: &Check<'_, Self>, _: usize, election: usize) -> Option<(u64, u64)> {
         let own = &check.plan.own;
         let steady = own.kind == Kind::Parted || check.plan.calm;

@@ -1,5 +1,5 @@
-//! A server of the bus: it brings each packet to all of its clients, the publisher included, in
-//! one order, and to the other servers, which bring it to theirs.
+//! A server of the bus: it delivers each packet to all of its clients, the publisher included, in
+//! one order, and to the other servers, which deliver it to theirs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tenure_core::{Deadline, Effect, Input, Time};
 use super::frame::{Frame, Out, Place, Words};
 use crate::world::node::Service;
 
-/// A server of the bus, and the connections of its clients. A restarted server knows none.
+/// A server of the bus, with its clients' connections. A restarted server knows none.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Station {
     clients: BTreeMap<Place, u64>,
@@ -19,15 +19,15 @@ pub struct Station {
 }
 
 impl Station {
-    /// A server of a cluster with these others. With an `asker` somebody who may only ask does so
-    /// before each call that is published here.
+    /// A server in a cluster with these others. With an `asker`, a process with the right to ask
+    /// does so before each call that is published here.
     #[must_use]
     pub const fn new(others: Vec<Place>, asker: bool) -> Self {
         Self { clients: BTreeMap::new(), others, asker }
     }
 
-    /// Questions of the asker before a call: in the name of the caller, of later rounds than any
-    /// call's and by other times, and in more names than a reply answers.
+    /// The asker's questions before a call: in the caller's name, of later rounds than any call's
+    /// and with other times, and in more names than a reply answers.
     fn asks(&self, packet: &Packet) -> Vec<Arc<Packet>> {
         let Body::Call(call) = &packet.body else { return Vec::new() };
         if !self.asker || call.part.number > 0 {

@@ -1,4 +1,4 @@
-//! State of a world of etcd, in which its checks look things up.
+//! The state of a world of etcd, for its checks.
 
 use tenure_core::etcd::{Bytes, LeaseId, Lost};
 
@@ -10,16 +10,16 @@ use super::records::Records;
 pub struct Elections {
     /// Contents of the store, and the requests of each life.
     pub records: Records,
-    /// The lease that names the keys of each life.
+    /// Lease that names the keys of each life.
     pub(super) names: Vec<Option<LeaseId>>,
-    /// Loss of each process, until the process reports which leaderships ended by that loss.
+    /// Loss of each process, until the process reports the leaderships that it ended.
     pub lost: Vec<Option<Lost>>,
-    /// The key of the claim that is raised now.
+    /// Key of the claim that is being raised.
     pub key: Bytes,
 }
 
 impl Elections {
-    /// The key of a node in an election, by the lease that names the keys of its core.
+    /// The key of a node in an election, named by its core's lease.
     #[must_use]
     pub fn key_of(plan: &Plan, election: usize, id: &str) -> Bytes {
         format!("{}/{id}", plan.elections[election]).as_str().into()

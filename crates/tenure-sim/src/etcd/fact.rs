@@ -1,18 +1,17 @@
-//! Facts that only worlds of etcd have.
+//! Facts of etcd's worlds alone.
 
 use tenure_core::Time;
 use tenure_core::etcd::{Answer, Bytes, LeaseId, Lost, Request};
 
 use super::store::note::Note;
 
-/// Something that a property may judge. Elections and nodes go by their numbers.
+/// A fact for properties. Elections and nodes have numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
-    /// The key of what has ended is told as gone.
+    /// An ended claim's key is reported as gone.
     Released { node: usize, election: usize, key: &'a Bytes },
-    /// A process takes its lease for over.
+    /// A process considers its lease over.
     Closed { node: usize, lease: LeaseId, lost: Option<Lost> },
-    /// A request is sent.
     Sent {
         node: usize,
         life: u64,
@@ -27,8 +26,8 @@ pub enum Own<'a> {
         /// Instant on the clock of the node.
         local: Time,
     },
-    /// A core did not wait for the answer that it was given last.
+    /// A core was not waiting for the latest answer.
     Unasked { node: usize },
-    /// Something has become true in the store.
+    /// A change of the store.
     Stored(&'a Note),
 }

@@ -1,33 +1,32 @@
-//! Trouble on which a world of etcd concentrates: several rare things in a row happen only where
-//! each is likely. The focus is drawn apart from everything else, so that other draws do not depend
-//! on it.
+//! The fault on which a world of etcd concentrates: several rare events in a row happen only where
+//! each is likely. The focus has a draw of its own, so that other draws do not depend on it.
 
 use crate::rng::mix;
 
 /// Salt of this draw.
 const FOCUS: u64 = 0x6265_6e74;
 
-/// Trouble on which a world concentrates.
+/// The fault on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Focus {
-    /// Nothing: a little of everything.
+    /// A little of every fault.
     Broad,
-    /// How leases begin: many grants are carried out and not answered. All else is calm.
+    /// The beginning of leases: many grants are carried out and not answered. All else is calm.
     Grants,
-    /// Terms: etcd's leader changes at every turn, also while a grant is under way.
+    /// Terms: etcd's leader changes all the time, also while a grant is under way.
     Terms,
-    /// Backups are restored with revisions far above all that was there before, as
-    /// `etcdutl snapshot restore --bump-revision` does: nobody can notice. They are made when a key
-    /// is about to go, and restored when one is about to come.
+    /// Restores of backups with revisions far above all earlier ones, as by `etcdutl snapshot
+    /// restore --bump-revision`: no client can notice. A backup is made when a key is about to go,
+    /// and restored when one is about to come.
     Bumped,
     /// A stranger deletes the keys of an election and puts all of them back in one transaction,
-    /// while creates of ours get no answer.
+    /// while our creates get no answer.
     Twins,
-    /// The history is forgotten with every revision.
+    /// Every revision compacts the history.
     Compacted,
 }
 
-/// How often each is there beside broad worlds, in sixteen.
+/// Sixteenths of the worlds with each focus; the rest is broad.
 const FOCUSES: [Focus; 7] = [
     Focus::Terms,
     Focus::Terms,
@@ -39,7 +38,6 @@ const FOCUSES: [Focus; 7] = [
 ];
 
 impl Focus {
-    /// Draws the focus of the world of `seed`.
     pub(super) fn draw(seed: u64, calm: bool) -> Self {
         let drawn = mix(seed ^ FOCUS) as usize % 16;
         if !calm {

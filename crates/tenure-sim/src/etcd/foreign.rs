@@ -1,7 +1,7 @@
-//! A foreign candidate, as `etcdctl elect` and Go's client leave in the store.
+//! A foreign candidate, as `etcdctl elect` and Go's client leave it in the store.
 //!
-//! The candidate makes its key as they do, keeps it for a while, and leaves in one of the ways in
-//! which a program can end. Only its key counts, not what it believes.
+//! The candidate makes its key as they do, keeps it for a while, and leaves in any of the ways in
+//! which a program can end. Only its key counts, not its beliefs.
 
 use std::time::Duration;
 
@@ -15,10 +15,9 @@ use super::store::MEMBERS;
 use super::words::{Out, Words};
 use crate::rng::mix;
 
-/// An answer is waited for so long.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Phase {
     Idle,
@@ -49,7 +48,6 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// A process that has not started.
     #[must_use]
     pub const fn new(store: usize, ttl: u32) -> Self {
         let election = None;
@@ -112,7 +110,7 @@ impl Foreign {
                 let until = now.after(Duration::from_nanos(stays));
                 self.phase = Phase::Holding { created, until, beat: now.after(self.third()) };
             }
-            // The application starts the candidate again; the lease ends by itself.
+            // The application restarts the candidate; the lease ends by itself.
             _ => self.phase = Phase::Idle,
         }
     }

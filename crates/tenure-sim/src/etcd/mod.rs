@@ -1,5 +1,5 @@
-//! Elections on etcd in a made-up world: a store with etcd's semantics, our processes, candidates
-//! that are not ours, and the checks.
+//! Elections on etcd in a made-up world: a store with etcd's semantics, our processes, foreign
+//! candidates, and the checks.
 
 mod elections;
 pub mod fact;
@@ -21,6 +21,5 @@ pub use records::Details;
 pub use scenario::Counts;
 
 crate::worlds! {
-    /// Worlds of elections on etcd.
     Elections, "etcd", plan::draw
 }

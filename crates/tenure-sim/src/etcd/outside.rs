@@ -7,12 +7,10 @@ use super::store::Cluster;
 use super::words::{Out, Words};
 use crate::world::node::Service;
 
-/// A service of these worlds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Outside {
-    /// A process of somebody else's.
+    /// A foreign process.
     Foreign(Box<Foreign>),
-    /// All of etcd.
     Store(Box<Cluster>),
 }
 

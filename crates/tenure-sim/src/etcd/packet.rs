@@ -1,5 +1,5 @@
-//! Messages of these worlds: a request with its member, an answer with its place in its stream, and
-//! a sign of life.
+//! Messages of these worlds: requests with their member, answers with their place in a stream, and
+//! signs of life.
 
 use std::fmt;
 
@@ -8,49 +8,47 @@ use tenure_core::etcd::{Answer, CallId, Command, Event, LeaseId, Request};
 use super::store::note::{Note, Trouble};
 pub use crate::world::nodes::Place;
 
-/// Message between a process and etcd.
+/// A message between a process and etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Packet {
-    /// A process asks the member it is connected to.
+    /// A request to the connected member.
     Ask { life: u64, member: usize, request: Request },
-    /// etcd answers.
+    /// An answer of etcd.
     Tell {
         life: u64,
         answer: Answer,
-        /// Place of the answer in its stream, from one; only of watches.
+        /// Place of the answer in its watch stream, from one.
         nth: Option<u32>,
     },
-    /// The streams of a process that are open, with the number of their last answer: a connection
-    /// that says nothing is a broken one.
+    /// Open streams of a process, each with the number of its last answer: a silent connection is
+    /// broken.
     Streams { life: u64, open: Vec<(CallId, u32)> },
 }
 
-/// With what a life begins.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Begin {
     pub life: u64,
     pub node: usize,
-    /// A lease that it is handed.
+    /// A lease from outside.
     pub lease: Option<LeaseId>,
 }
 
-/// Command to a node of these worlds.
+/// A command to a node of these worlds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
-    /// An application of ours.
     Ours(Command),
-    /// A candidate that is not ours begins to contend.
+    /// A foreign candidate begins to contend.
     Contend,
-    /// Something goes wrong in etcd.
+    /// A fault of etcd.
     Trouble(Trouble),
 }
 
-/// Event of a node of these worlds.
+/// An event of a node of these worlds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
-    /// By a core of ours.
+    /// An event of our core.
     Ours(Event),
-    /// By etcd, to the judges only.
+    /// A note of etcd, for judges only.
     Store(Note),
 }
 

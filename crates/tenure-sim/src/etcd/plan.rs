@@ -1,4 +1,4 @@
-//! Plan of one seed: etcd, processes and their settings, applications, faults.
+//! The plan of a seed: etcd, processes with settings, applications, faults.
 
 use std::time::Duration;
 
@@ -16,69 +16,67 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// ρ, in parts per billion, and how often each is drawn.
+/// ρ in parts per billion, each as often as it is listed.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
-/// Salt of the draw of how many operations a transaction may have.
+/// Salt of the draw of the largest number of operations in a transaction.
 const OPERATIONS: u64 = 0x6f70_6572;
-/// And that of whether members are brought up to date with snapshots.
+/// Salt of the draw of snapshots for lagging members.
 const SNAPSHOTS: u64 = 0x736e_6170;
-/// And that of whether rights and room are wanting when etcd's leader changes.
+/// Salt of the draw of missing rights and room at changes of etcd's leader.
 const REFUSES: u64 = 0x7265_6675;
-/// And that of whether revisions come to an end.
+/// Salt of the draw of exhausted revisions.
 const EXHAUSTS: u64 = 0x656e_6473;
-/// And that of whether somebody else writes values.
+/// Salt of the draw of a stranger that writes values.
 const ARGUES: u64 = 0x6172_6775;
-/// A fence has room for revisions below.
+/// The first revision without room in a fence.
 pub(super) const FENCE_END: Revision = 1 << 48;
 
-/// A world of elections on etcd that is about to begin. The last node is etcd; the unit of its
-/// conditions is the length of a lease as granted, in true time.
+/// The plan of a world of elections on etcd. The last node is etcd; the unit of its conditions is
+/// the granted length of a lease, in true time.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// Settings that only worlds of elections on etcd have.
+/// Settings of these worlds alone.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub store: Setting,
-    /// From then on nothing is left in the store.
+    /// Time from which the store is empty.
     pub empty: u64,
     pub bounds: Bounds,
     /// Faults strike etcd at one command in this many; never, if zero.
     pub troubles: u64,
-    /// Whether backups are restored in it: there the promise does not hold.
+    /// Whether backups are restored, which voids the promise.
     pub restores: bool,
-    /// Whether operators delete keys and revoke leases that are in use.
+    /// Whether operators delete keys and revoke leases in use.
     pub meddling: bool,
-    /// Whether rights and room are wanting often.
+    /// Whether rights and room are often missing.
     pub refuses: bool,
-    /// Whether revisions become too high for fences: from then on nobody leads.
+    /// Whether revisions become too high for fences, after which nobody leads.
     pub exhausts: bool,
-    /// Whether somebody else writes values into the keys of leaders.
+    /// Whether a stranger writes values into the leaders' keys.
     pub argues: bool,
 }
 
-/// Node of a world of etcd.
+/// A node of a world of etcd.
 #[derive(Clone, Debug)]
 pub enum NodePlan {
-    Ours(Ours),
-    /// A candidate that is not ours, with the seconds of its leases.
+    Ours(OurProcess),
+    /// A foreign candidate, with the seconds of its leases.
     Foreign(u32),
-    /// All of etcd.
     Store,
 }
 
-/// Plan of a process of ours.
+/// The plan of one of our processes.
 #[derive(Clone, Debug)]
-pub struct Ours {
+pub struct OurProcess {
     pub config: Checked,
     pub campaigns: bool,
-    /// The elections that it leaves alone when the storm is over.
+    /// Elections in which it does not campaign after the storm.
     pub abstains: u64,
     pub observes: bool,
-    /// A lease that each of its lives is handed.
+    /// A lease from outside, for each of its lives.
     pub lease: Option<LeaseId>,
 }
 
-/// The plan of a seed.
 #[must_use]
 pub fn draw(seed: u64) -> Plan {
     let mut rng = Rng::new(seed, 0);
@@ -125,7 +123,7 @@ pub fn draw(seed: u64) -> Plan {
         plan.own.store.revision = FENCE_END - 5 - mix(seed) % 60;
     }
     plan.bend();
-    // Where keys are taken away, that is noticed in rotation: judges expect all to be read.
+    // Removed keys are noticed in rotation, and judges expect that all are read.
     let foul = plan.own.restores || plan.own.meddling;
     if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
         plan.own.store.operations = 2;
@@ -156,7 +154,7 @@ fn settings(
 }
 
 impl Plan {
-    /// Makes the trouble frequent on which the world concentrates.
+    /// Makes the faults of the focus frequent.
     fn bend(&mut self) {
         match self.own.store.focus {
             Focus::Broad | Focus::Grants => {}
@@ -173,8 +171,8 @@ impl Plan {
         }
     }
 
-    /// A key of its own that somebody has put back, or that has come back unnoticed, is found when
-    /// its election is campaigned in.
+    /// Makes every process campaign: a key of its own that was put back, or came back unnoticed, is
+    /// found only by a campaign in its election.
     fn everybody_campaigns(&mut self) {
         for node in &mut self.nodes {
             if let NodePlan::Ours(ours) = node {
@@ -184,30 +182,28 @@ impl Plan {
         }
     }
 
-    /// The plan of one of our processes.
     #[must_use]
-    pub fn ours(&self, node: usize) -> Option<&Ours> {
+    pub fn ours(&self, node: usize) -> Option<&OurProcess> {
         match &self.nodes[node] {
             NodePlan::Ours(ours) => Some(ours),
             NodePlan::Foreign(_) | NodePlan::Store => None,
         }
     }
 
-    /// Which node etcd is.
     #[must_use]
     pub fn store_node(&self) -> usize {
         self.nodes.len() - 1
     }
 
-    /// How long news takes when nothing goes wrong, in true time: through a member and a watch,
-    /// and then two questions, of which the first was asked too early. Twice that.
+    /// Twice the longest way of news without faults, in true time: through a member and a watch,
+    /// and then two questions, the first of which came too early.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
     }
 }
 
-/// Upper bounds on spans, in true time, while nothing goes wrong.
+/// Upper bounds on spans without faults, in true time.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     unit: u64,
@@ -218,41 +214,41 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// `x / (1 − ρ)`: a span that a slow clock counts.
+    /// `x / (1 − ρ)`: a span by a slow clock.
     fn slow(&self, span: u64) -> u64 {
         let parts = self.drift.parts_per_billion();
         (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts)) as u64
     }
 
-    /// A lease that is not renewed: by a slow clock of a leader that has just been elected and
-    /// extends it, and revoked late.
+    /// The longest life of an unrenewed lease: extended by the slow clock of a new leader, and
+    /// revoked late.
     #[must_use]
     pub fn lease(&self) -> u64 {
         self.slow(self.unit) + 1_000 * MS + self.late
     }
 
-    /// The timer of somebody who waits and is not told.
+    /// The timer of a waiting candidate without news.
     fn timer(&self) -> u64 {
         self.slow(self.unit.max(10_000 * MS) * 9 / 8)
     }
 
-    /// How long that one needs to learn it: until its timer, and then until it is answered.
+    /// Time that such a candidate needs to learn the news: its timer, and an answer.
     #[must_use]
     pub fn look_again(&self) -> u64 {
         self.timer() + self.unit + 8_000 * MS
     }
 
-    /// How long after the storm every election that somebody wants has a leader.
+    /// How long after the storm every wanted election has a leader.
     ///
     /// ```text
-    /// 3u + 2 s              what the storm leaves behind: late messages, pauses, restarts
-    /// + 3·(u/(1−ρ) + 1 s + late)   leases that nobody renews: of one who died before the other
-    /// + 3u                  a candidate that is not ours, and stays
-    /// + 9/8·max(u, 10 s)/(1−ρ)     a watch that is silent: its candidate looks again
+    /// 3u + 2 s              the rest of the storm: late messages, pauses, restarts
+    /// + 3·(u/(1−ρ) + 1 s + late)   unrenewed leases, of processes that died in turn
+    /// + 3u                  a foreign candidate that stays
+    /// + 9/8·max(u, 10 s)/(1−ρ)     a silent watch: its candidate looks again
     /// + u + 12 s + 40·trip  pauses after failures, requests that hang, applications
     /// ```
     ///
-    /// with `u` the lease as granted.
+    /// with `u` the granted lease.
     fn settle(&self) -> u64 {
         LEFTOVER * self.unit
             + 2_000 * MS
@@ -264,8 +260,8 @@ impl Bounds {
             + 40 * self.trip
     }
 
-    /// How long after everybody was asked to resign nothing is left: applications need a lease,
-    /// and whatever could not be deleted goes with one more.
+    /// Time from all resignations to an empty store: applications need a lease, and undeletable
+    /// keys last for one more.
     fn empty(&self) -> u64 {
         self.unit + 2 * self.lease() + 4_000 * MS + 40 * self.trip
     }
@@ -283,7 +279,7 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
         config.kill_margin = config.lease / 100;
         config.contend_again = !rng.once_in(4);
         let config = config.check().unwrap_or_else(|wrong| panic!("a plan's settings: {wrong}"));
-        let mut ours = Ours {
+        let mut ours = OurProcess {
             config,
             campaigns: n < 2 || all_campaign || rng.once_in(2),
             abstains: if rng.once_in(3) { rng.within(0..8) } else { 0 },
@@ -291,8 +287,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
         };
         if ours.lease.is_some() {
-            // A lease keeps all its keys alive, those of an earlier life too. Only a campaign in
-            // the same election finds them.
+            // A lease keeps all its keys alive, also those of an earlier life, which only a
+            // campaign in their election finds.
             ours.campaigns = true;
             ours.abstains = 0;
         }
@@ -307,7 +303,7 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
     nodes
 }
 
-/// Where the nodes live, and how fast the clocks of etcd's members run.
+/// The places of the nodes, and the clock rates of etcd's members.
 fn sites(
     rng: &mut Rng,
     names: Vec<String>,
@@ -356,7 +352,7 @@ fn setting(
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
         crowded: rng.once_in(3),
-        // The age of a lease that was handed in is unknown.
+        // The age of a lease from outside is unknown.
         racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),
         given,
@@ -369,7 +365,7 @@ fn setting(
     }
 }
 
-/// Incidents of our processes and of foreign ones; the store has faults of its own.
+/// Incidents of our processes and of foreign ones; the store has its own faults.
 fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);
@@ -393,14 +389,14 @@ fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u6
 }
 
 impl Plan {
-    /// Value number `number` of the application of a node.
+    /// Value `number` of a node's application.
     pub(super) fn value(&self, node: usize, number: u64) -> Value {
         known(&format!("{}{number}", self.conditions.sites[node].name))
     }
 
-    /// Value with which an application campaigns.
+    /// The value with which an application campaigns.
     pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
-        // A key that comes back has the value of the one that is being made.
+        // A key that comes back has the value of the present key.
         self.value(node, if self.own.store.focus == Focus::Bumped { 0 } else { number })
     }
 }

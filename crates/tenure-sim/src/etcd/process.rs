@@ -1,4 +1,4 @@
-//! Process of ours: the core, and the duties of its driver. The driver keeps one connection to one
+//! Our process: the core, and the duties of its driver. The driver keeps one connection to one
 //! member, delivers each stream in order and without gaps, and ends everything that is silent for
 //! too long.
 
@@ -13,33 +13,33 @@ use super::packet::{Order, Packet, Place, Report};
 use super::store::MEMBERS;
 use super::words::{Out, Words};
 
-/// A watch that is not open is asked for again so often at most.
+/// The largest number of attempts to open a watch.
 const AGAIN: usize = 64;
-/// A stream of which nothing is heard for so long is broken.
+/// The silence after which a stream is broken.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// A watch, as its driver sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Stream {
-    /// How it was asked for. While it is not open and its time lasts, it is asked for again.
+    /// Request of the watch, repeated while the watch is not open and its time lasts.
     request: Request,
-    /// How often it was.
+    /// Number of attempts.
     asked: usize,
-    /// How many answers came.
+    /// Number of answers.
     told: u32,
     heard: Time,
     /// Answers that overtook others.
     early: BTreeMap<u32, Answer>,
 }
 
-/// A core with a driver around it.
+/// A core with its driver.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Process {
     core: Etcd,
     store: Place,
     life: u64,
     member: usize,
-    /// Until when each call is waited for.
+    /// Time limits of calls.
     open: BTreeMap<CallId, Time>,
     streams: BTreeMap<CallId, Stream>,
 }
@@ -91,7 +91,6 @@ impl Protocol for Process {
 }
 
 impl Process {
-    /// A process that has not started.
     #[must_use]
     pub fn new(config: Checked, store: usize) -> Self {
         Self {
@@ -104,13 +103,12 @@ impl Process {
         }
     }
 
-    /// The core.
     #[must_use]
     pub const fn core(&self) -> &Etcd {
         &self.core
     }
 
-    /// A watch that was not even opened is asked for at the next member.
+    /// Asks the next member for a watch that did not even open.
     fn ask_again(&mut self, answer: &Answer, out: &mut Out) -> bool {
         let Reply::Unknown { .. } = answer.reply else { return false };
         let Some(stream) = self.streams.get_mut(&answer.call) else { return false };
@@ -126,7 +124,7 @@ impl Process {
         wants
     }
 
-    /// Hands an answer on, those of a stream in their order.
+    /// Passes an answer on, those of a stream in their order.
     fn hear(
         &mut self,
         now: Time,
@@ -161,7 +159,7 @@ impl Process {
         self.core.handle(now, Input::Message { from: Store, message }, effects);
     }
 
-    /// The store says which streams are open, and how many answers it has given.
+    /// Compares the streams with those that the store reports as open, and their answer counts.
     fn compare(&mut self, now: Time, open: &[(CallId, u32)], out: &mut Out) {
         for (call, told) in open {
             match self.streams.get_mut(call) {
@@ -181,7 +179,7 @@ impl Process {
         out.push(Effect::Send { to: self.store, message });
     }
 
-    /// A stream is broken, and the core is told so.
+    /// Breaks a stream, and reports that to the core.
     fn break_off(
         &mut self,
         now: Time,
@@ -198,7 +196,7 @@ impl Process {
         self.core.handle(now, Input::Message { from: Store, message }, effects);
     }
 
-    /// Calls that are not answered in time mean that the member is no good.
+    /// Leaves a member that does not answer calls in time.
     fn wait_no_longer(&mut self, now: Time, effects: &mut Effects<etcd::Words>, out: &mut Out) {
         let open = self.open.len();
         self.open.retain(|_, due| *due > now);

@@ -14,19 +14,18 @@ use super::plan::{FENCE_END, Plan};
 use super::store::note::{Cause, MEDDLED, Note};
 use crate::scenario::{Fact, History, Leadership, Scenario};
 
-/// How much of the past is kept of each election.
+/// The number of past entries of each election.
 const PAST: usize = 256;
 
-/// First key of an election since an instant.
+/// The first key of an election since an instant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct First {
-    /// Since when.
     pub since: u64,
     /// The key, if there was any.
     pub key: Option<KeyValue>,
 }
 
-/// History of the first keys of one election.
+/// The history of the first keys of one election.
 #[derive(Clone, Debug)]
 pub struct Firsts {
     /// Common prefix of its keys.
@@ -36,7 +35,6 @@ pub struct Firsts {
 }
 
 impl Firsts {
-    /// The first key now.
     #[must_use]
     pub fn now(&self) -> Option<&KeyValue> {
         self.firsts.back().and_then(|first| first.key.as_ref())
@@ -52,10 +50,10 @@ impl Firsts {
 /// Details of a leadership on etcd.
 #[derive(Clone, Debug)]
 pub struct Details {
-    /// Its key.
+    /// Key of the leadership.
     pub key: Bytes,
-    /// Whether its key or lease was taken away by somebody who may do so, or the store went back:
-    /// that is outside the promise.
+    /// Whether its key or lease was removed by an authorized stranger, or the store went back: both
+    /// are outside the promise.
     pub robbed: bool,
 }
 
@@ -64,26 +62,24 @@ pub struct Details {
 pub struct Records {
     /// First keys, by the number of the election.
     pub firsts: Vec<Firsts>,
-    /// Keys in the store.
     pub keys: BTreeMap<Bytes, KeyValue>,
-    /// When each lease that exists is due to end.
+    /// Due end of each lease.
     pub leases: BTreeMap<LeaseId, u64>,
-    /// Which life asked for a lease.
+    /// Node and life that asked for each lease.
     pub owners: BTreeMap<LeaseId, (usize, u64)>,
-    /// When a key went last, and why.
+    /// Time and cause of each key's last removal.
     pub gone: BTreeMap<Bytes, (u64, Cause)>,
     /// Keys that an operator has put on another lease, or has put back.
     overwritten: BTreeSet<Bytes>,
-    /// When each node last asked as a candidate, and as an observer, by election.
+    /// Time of each node's last request as a candidate, and as an observer, by election.
     pub asked: Vec<Vec<[u64; 2]>>,
-    /// When each node asked what was answered last of what only reads keys of its own, or moves
-    /// them.
+    /// Send time of each node's last answered request that only reads or moves its own keys.
     pub confirmed: Vec<u64>,
-    /// And when it asked what is not answered yet.
+    /// Send times of such requests without an answer.
     asking: Vec<BTreeMap<CallId, u64>>,
-    /// When a backup was restored last.
+    /// Time of the last restore.
     pub restored: Option<u64>,
-    /// Whether nobody can notice that: what is claimed since is outside the promise.
+    /// Whether no client can notice the restore: later claims are outside the promise.
     unnoticed: bool,
 }
 
@@ -109,7 +105,6 @@ impl Records {
         }
     }
 
-    /// Which election a key belongs to.
     #[must_use]
     pub fn election_of(&self, key: &Bytes) -> Option<usize> {
         self.firsts.iter().position(|election| key.starts_with(&election.prefix))
@@ -121,8 +116,8 @@ impl Records {
         self.restored.is_some_and(|at| at >= since)
     }
 
-    /// Whether a key is not there, or not on its lease, because somebody took it away who may do
-    /// so, or because the store went back.
+    /// Whether a key is missing, or not on its lease, because an authorized stranger removed it or
+    /// the store went back.
     #[must_use]
     pub fn is_taken(&self, key: &Bytes) -> bool {
         let taken = matches!(self.gone.get(key), Some((_, Cause::Meddled)));
@@ -130,10 +125,10 @@ impl Records {
             || !self.keys.contains_key(key) && (taken || self.restored.is_some())
     }
 
-    /// Whether what is claimed with a key now is outside the promise from the beginning.
+    /// Whether a present claim with this key is outside the promise from the beginning.
     #[must_use]
     pub fn is_robbed(&self, key: &Bytes, fence: Option<Fence>) -> bool {
-        // A key of that name may have been restored.
+        // A restored key may have this name.
         let is_other = |kv: &KeyValue| Some(kv.created) != fence.map(Self::created);
         let older = self.restored.is_some() && self.keys.get(key).is_some_and(is_other);
         let unnoticed = self.unnoticed && self.restored.is_some();
@@ -148,7 +143,7 @@ impl Records {
         match fact {
             Fact::Crashed { node } => {
                 self.asking[node].clear();
-                // Whoever comes next may find its key by the lease that it was handed, and go on.
+                // The next life may find the key by the given lease, and continue.
                 for past in &mut history.elections {
                     let of_node = past.leaderships.iter_mut().filter(|led| led.node == node);
                     of_node.for_each(|led| led.until = led.until.min(now));
@@ -173,7 +168,7 @@ impl Records {
                 self.owners.insert(*lease, (node, life));
             }
             Op::KeepAlive { lease } => {
-                // The lease was handed in.
+                // The lease came from outside.
                 let owner = self.owners.entry(*lease).or_insert((node, life));
                 if owner.0 == node {
                     owner.1 = life;
@@ -189,7 +184,7 @@ impl Records {
             Act::Read(read) => matches!(read.keys, Keys::One(_)),
             _ => true,
         };
-        // On keys that are moved each claim stands from then on, as it does on those it confirms.
+        // A claim on moved keys stands from then on, like one on confirmed keys.
         if matches!(txn.then.first(), Some(Act::Move { .. })) || txn.deletes_nothing() {
             self.asking[node].insert(call, now);
             return;
@@ -200,7 +195,7 @@ impl Records {
             }
             return;
         }
-        // A look that lacks its condition.
+        // A look without its condition.
         if let [Act::Read(read), Act::Read(_)] = &txn.then[..]
             && let Keys::Prefix(prefix) = &read.keys
             && let Some(election) = self.election_of(prefix)
@@ -221,7 +216,7 @@ impl Records {
     fn stored(&mut self, history: &mut History<Details>, now: u64, note: &Note) {
         match note {
             Note::Put(kv) => {
-                // Or it was taken away and put back, with others, in one transaction each.
+                // The key was removed and put back with others, in one transaction each.
                 let back = self.gone.get(&kv.key) == Some(&(now, Cause::Meddled));
                 if kv.value == MEDDLED.into() || back {
                     self.overwritten.insert(kv.key.clone());
@@ -277,14 +272,14 @@ impl Records {
         self.owners.get(&kv.lease?)
     }
 
-    /// The create revision that a fence names.
+    /// The create revision in a fence.
     #[must_use]
     pub const fn created(fence: Fence) -> Revision {
         fence.number() & (FENCE_END - 1)
     }
 }
 
-/// The leaderships that last and are these are no longer within the promise.
+/// Marks these lasting leaderships as outside the promise.
 fn rob(history: &mut History<Details>, now: u64, is: impl Fn(&Leadership<Details>) -> bool) {
     for past in &mut history.elections {
         let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));

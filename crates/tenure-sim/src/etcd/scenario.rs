@@ -1,4 +1,4 @@
-//! Elections on etcd as a scenario: what its nodes are, and what its checks look things up in.
+//! The scenario of elections on etcd: its nodes, and the state that its checks use.
 
 use std::time::Duration;
 
@@ -30,21 +30,20 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// Counts that only elections on etcd have.
     Counts {
         /// Candidates that contend again after a loss.
         again,
         /// Keys that came late, and were deleted.
         late_keys,
-        /// Calls without a certain outcome.
+        /// Calls with an uncertain outcome.
         unsure,
         /// Refusals for want of room or rights.
         refused,
-        /// Things that went wrong in etcd.
+        /// Faults of etcd.
         troubles,
         terms,
         restored,
-        /// Keys of candidates that are not ours.
+        /// Keys of foreign candidates.
         foreign,
     }
 }
@@ -289,7 +288,7 @@ impl Scenario for Elections {
         Details { robbed: self.records.is_robbed(&key, claim.fence), key }
     }
 
-    /// After the store went back a fence may come again.
+    /// A fence may come again after the store went back.
     fn continues(&self, led: &Leadership<Details>, claim: &Claim) -> bool {
         led.is(claim) && led.until > self.records.restored.unwrap_or(0)
     }
@@ -298,7 +297,7 @@ impl Scenario for Elections {
         !led.own.robbed || led.until >= now
     }
 
-    /// A key or lease was taken away, or the store went back.
+    /// A key or lease was removed, or the store went back.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<Details>) -> bool {
         // Its process may have stopped between the win and the claim.
         let taken = || check.own.records.is_taken(&check.own.key);
@@ -307,7 +306,7 @@ impl Scenario for Elections {
 
     fn may_exceed(check: &Check<'_, Self>, _: &Claim, other: &Leadership<Details>) -> bool {
         let restored = check.own.records.restored;
-        // Its process may have stopped between the win and the claim, and the next one led.
+        // Its process may have stopped between the win and the claim, while the next candidate led.
         check.own.records.is_taken(&check.own.key)
             || restored.is_some_and(|back| other.from < back)
             // An answer from before the restore may still be on its way.
@@ -318,7 +317,7 @@ impl Scenario for Elections {
         older.own.robbed
     }
 
-    /// Where revisions come to an end, nobody leads with higher ones.
+    /// No node leads with revisions beyond the end.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         !plan.own.exhausts
     }
@@ -421,7 +420,7 @@ impl Run<Elections> {
         Ok(())
     }
 
-    /// The first key of each election, beside the claims: the create revision is the fence.
+    /// Draws the first key of each election beside the claims: the create revision is the fence.
     fn draw_firsts(&mut self, now: u64) {
         if !self.spans.are_kept() {
             return;

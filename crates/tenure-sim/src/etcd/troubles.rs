@@ -1,4 +1,4 @@
-//! Commands that only applications of etcd's worlds give, and the faults of etcd.
+//! Commands of applications in etcd's worlds alone, and the faults of etcd.
 
 use tenure_core::ElectionName;
 use tenure_core::etcd::Command;
@@ -13,7 +13,7 @@ use crate::rng::{Rng, mix};
 /// Salt of the draw of an election below another one.
 const NESTS: u64 = 0x6e65_7374;
 
-/// An application that leads may want an election whose keys would be keys of that one, too.
+/// Makes a leading application want an election whose keys would also be keys of its own.
 pub(super) fn nested(
     plan: &Plan,
     now: u64,
@@ -83,7 +83,7 @@ pub(super) fn trouble(plan: &Plan, now: u64, rng: &mut Rng) -> Option<Trouble> {
     })
 }
 
-/// Whether a candidate that is not ours begins to contend now.
+/// Whether a foreign candidate begins to contend now.
 pub(super) fn contends(plan: &Plan, node: usize, now: u64, rng: &mut Rng) -> Option<usize> {
     let foreign = matches!(plan.nodes[node], NodePlan::Foreign(_));
     let in_storm = now < plan.conditions.storm_ends;

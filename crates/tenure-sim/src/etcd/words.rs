@@ -5,7 +5,7 @@ use tenure_core::etcd::NoRecord;
 
 use super::packet::{Begin, Order, Packet, Place, Report};
 
-/// Types of the messages, commands and events of a node.
+/// Types of a node's messages, commands and events.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -19,5 +19,4 @@ impl contract::Words for Words {
     type Event = Report;
 }
 
-/// Effects of a node.
 pub(super) type Out = contract::Effects<Words>;

@@ -1,4 +1,4 @@
-//! Advice: other settings to choose, and warnings about the present ones.
+//! Advice: better settings, and warnings about the present ones.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use super::drill::spread;
 use super::figures::Figures;
 use super::question::Question;
 
-/// Leases that people choose, in milliseconds.
+/// Common leases, in milliseconds.
 const LEASES: [u64; 33] = [
     10, 20, 30, 50, 75, 100, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_500, 2_000, 2_500, 3_000,
     4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 15_000, 20_000, 30_000, 45_000, 60_000, 90_000,
     120_000, 180_000, 300_000,
 ];
-/// The longest that a trial runs, in leases.
+/// The longest trial, in leases.
 const TRIAL_LEASES: u32 = 12_000;
 /// Drills of each kind in a trial.
 const TRIAL_DRILLS: u32 = 200;
 
-/// The same question with other leases, and with more nodes where that would help.
+/// Variants of a question: other leases, and more nodes if more would help.
 pub(super) fn questions(question: &Question, figures: &Figures) -> Vec<Question> {
     let nodes = question.nodes();
     let spare = if nodes < 3 { 3 } else { nodes };
@@ -76,7 +76,7 @@ fn with(question: &Question, nodes: usize, lease: Duration) -> Option<Question> 
     trial.check().ok().map(|()| trial)
 }
 
-/// Puts what was asked among what was tried, and chooses.
+/// Adds the question itself to the trials, and chooses.
 pub(super) fn advise(answer: &Answer, tried: impl Iterator<Item = (Question, Findings)>) -> Advice {
     let question = &answer.question;
     let mut trials = vec![Trial {

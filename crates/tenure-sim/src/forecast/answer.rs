@@ -1,4 +1,4 @@
-//! Answer to a question.
+//! The answer to a question.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,53 +10,53 @@ use super::drill::{Drill, spread};
 use super::figures::{Figures, Spread, per_second};
 use super::question::Question;
 
-/// Thirty days, over which rates are told.
+/// Thirty days, the base of rates.
 pub(super) const MONTH: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// Forecast for the settings of a question.
+/// A forecast for the settings of a question.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub question: Question,
-    /// How long there is no leader after a crash of the leader, from drills.
+    /// Vacancies after crashes of the leader, from drills.
     pub crash: Spread,
-    /// How long there is no leader after a resignation, from drills.
+    /// Vacancies after resignations, from drills.
     pub handover: Spread,
-    /// How often the leader changes for nothing.
+    /// Needless changes of the leader.
     pub needless: Needless,
-    /// How much of the time there is a leader.
+    /// Share of the time with a leader.
     pub availability: Availability,
-    /// Figures of the calendar time that was run.
+    /// Figures of the simulated calendar time.
     pub figures: Figures,
     pub drills: Vec<Drill>,
     pub advice: Advice,
     pub effort: Effort,
 }
 
-/// Work that an answer took.
+/// Work for an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
     /// Inputs to cores, and incidents.
     pub events: u64,
-    /// Other settings that were tried.
+    /// Number of other settings.
     pub trials: usize,
 }
 
-/// How often less than the grace is left of the lease of a leader, or nothing, although it and a
-/// quorum are there: `tenure run` then stops its command, and another takes over.
+/// Frequency with which the rest of a leader's lease falls below the grace, although the leader and
+/// a quorum run: `tenure run` then stops its command, and another candidate takes over.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Needless {
-    /// How often that was seen.
+    /// Number of occurrences.
     pub seen: u64,
-    /// How many of them ended with a lapse of the lease.
+    /// Number of these with a lapsed lease.
     pub lapsed: u64,
-    /// How many in 30 days, as seen.
+    /// Occurrences in 30 days, as counted.
     pub in_month: f64,
-    /// How many in 30 days at most, with a confidence of 95 % (the rule of three where none was
-    /// seen).
+    /// Largest plausible number in 30 days, with a confidence of 95 % (the rule of three if none
+    /// occurred).
     pub in_month_at_most: f64,
-    /// How many in 30 days would follow from how often single attempts to renew fail, if they
-    /// fail independently and as many must fail in a row as fit before the grace: an
-    /// extrapolation, for where none was seen.
+    /// Expected number in 30 days from the failure rate of single renewal attempts, if they fail
+    /// independently and all attempts before the grace must fail: an extrapolation for when none
+    /// occurred.
     pub by_chance: f64,
 }
 
@@ -73,7 +73,7 @@ impl Needless {
         }
     }
 
-    /// The best estimate of how many there are in 30 days.
+    /// The best estimate of their number in 30 days.
     #[must_use]
     pub fn estimate(&self) -> f64 {
         if self.seen > 0 { self.in_month } else { self.by_chance.min(self.in_month_at_most) }
@@ -96,7 +96,7 @@ fn by_chance(question: &Question, figures: &Figures) -> f64 {
     let config = &question.config;
     let places = figures.attempts.iter().zip(1_u64..);
     let attempts: u64 = places.map(|(count, place)| count * place).sum();
-    // Add one to the failures seen: nothing is certain.
+    // Add one to the counted failures: zero would claim certainty.
     let failed = (attempts - figures.renewals) as f64 + 1.0;
     let fails = failed / (attempts as f64 + 2.0);
     let window = config.usable().saturating_sub(config.grace);
@@ -105,18 +105,18 @@ fn by_chance(question: &Question, figures: &Figures) -> f64 {
     per_second(figures.renewals as f64, figures.time) * MONTH.as_secs_f64() * fails.powf(fit)
 }
 
-/// How much of the time there is a leader.
+/// The share of the time with a leader.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Availability {
-    /// The share that is to be expected: crashes and restarts as often as they were asked for,
-    /// each as long as the drills say, and everything else as it was seen.
+    /// Expected share: crashes and restarts at their given rates, each as long as in the drills,
+    /// and everything else as counted.
     pub expected: f64,
-    /// The share in the hours that were run.
+    /// Share in the simulated hours.
     pub seen: f64,
 }
 
 impl Availability {
-    /// From how many crashes on their length is taken from calendar time.
+    /// The number of crashes from which their length is taken from calendar time.
     const ENOUGH: usize = 100;
 
     pub(super) fn of(question: &Question, figures: &Figures, drills: &[Drill]) -> Self {
@@ -135,7 +135,7 @@ impl Availability {
         Self { expected: (1.0 - crashes - restarts - share(rest)).max(0.0), seen }
     }
 
-    /// Without a leader in 30 days, as is to be expected.
+    /// Expected time without a leader in 30 days.
     #[must_use]
     pub fn down_in_month(&self) -> Duration {
         MONTH.mul_f64((1.0 - self.expected).clamp(0.0, 1.0))
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_seen_means_at_most_three() {
+    fn zero_seen_means_at_most_three() {
         // The exact values are 2.996, 4.744 and 16.96.
         for (seen, most) in [(0, 2.996), (1, 4.744), (10, 16.96)] {
             let found = poisson_at_most(seen);
@@ -156,7 +156,6 @@ mod tests {
     }
 }
 
-/// Findings for one question.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Findings {
     pub(super) figures: Figures,
@@ -164,38 +163,36 @@ pub(super) struct Findings {
     pub(super) events: u64,
 }
 
-/// Advice about other settings.
 #[derive(Clone, Debug, Default)]
 pub struct Advice {
-    /// Everything that was tried, the settings of the question among them: by nodes and lease.
+    /// Tried settings, those of the question among them, by nodes and lease.
     pub trials: Vec<Trial>,
-    /// Which of them is the best: with as many nodes as asked for, or three if those are too
-    /// few, the shortest lease that keeps needless changes at the target. `None` if none does.
+    /// Index of the best: with the given number of nodes, or three if those are too few, the
+    /// shortest lease that keeps needless changes at the target. `None` if no lease does.
     pub best: Option<usize>,
-    /// Warnings about the settings of the question.
+    /// Warnings about the question's settings.
     pub notes: Vec<Note>,
 }
 
-/// Settings that were tried.
+/// Tried settings.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Whether they are those of the question.
+    /// Whether they are the question's.
     pub asked: bool,
     pub config: Checked,
-    /// How much calendar time was run.
+    /// Simulated calendar time.
     pub time: Duration,
-    /// How long there is no leader after a crash.
+    /// Vacancies after crashes.
     pub crash: Spread,
-    /// How often the leader changes for nothing.
+    /// Needless changes of the leader.
     pub needless: Needless,
-    /// How much of the time there is a leader.
+    /// Share of the time with a leader.
     pub availability: Availability,
     /// Datagrams a second between the nodes.
     pub messages_per_second: f64,
 }
 
 impl Trial {
-    /// How many nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.config.members.len()
@@ -210,14 +207,14 @@ impl Advice {
     }
 }
 
-/// Something to know about the settings.
+/// A note about the settings.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Note {
-    /// d is smaller than the round trips of the network.
+    /// d is smaller than the network's round trips.
     RoundTrip {
-        /// As it is set.
+        /// Set value.
         set: Duration,
-        /// The 99th percentile.
+        /// 99th percentile.
         measured: Duration,
     },
     /// The lease is hardly long enough for its margins.
@@ -229,12 +226,12 @@ pub enum Note {
     },
     /// A single failure stops the election.
     NoSpare { nodes: usize },
-    /// A cluster with one node less survives as much.
+    /// A cluster with one node less survives as many failures.
     Even { nodes: usize },
-    /// Too few grantors were there for a while.
+    /// Too few grantors ran for a while.
     QuorumLost {
         times: usize,
-        /// How many nodes there would have to be to survive one more.
+        /// Number of nodes that would survive one more failure.
         nodes: usize,
     },
     /// Processes never pause here.

@@ -1,4 +1,4 @@
-//! Book of leaderships in true time, and of the causes of vacancies.
+//! Leaderships in true time, and the causes of vacancies.
 
 use std::time::Duration;
 
@@ -10,48 +10,47 @@ use tenure_core::{End, Fence, Loss};
 
 use crate::scenario::plan::nanos;
 
-/// Why there was no leader for a while.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
-    /// Its process or its machine ended.
+    /// The leader's process or machine ended.
     Crash,
-    /// The leader resigned, because it was restarted on purpose.
+    /// The leader resigned for a restart on purpose.
     Resigned,
-    /// The leader stood still for so long that its lease ran out.
+    /// The leader stood still until its lease ran out.
     Pause,
-    /// Its lease ran out because too few grantors were there to renew it.
+    /// The lease ran out because too few grantors ran.
     NoQuorum,
-    /// Its lease ran out although it and a quorum were there: messages were lost or late.
+    /// The lease ran out although the leader and a quorum ran: messages were lost or late.
     Needless,
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Self; 5] =
         [Self::Crash, Self::Resigned, Self::Pause, Self::NoQuorum, Self::Needless];
 }
 
-/// A while without a leader.
+/// A span without a leader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vacancy {
-    /// When it began, in true time of its stretch, in nanoseconds.
+    /// Begin, in nanoseconds of true time in its stretch.
     pub since: u64,
-    /// How long it took until the next leadership was in force.
+    /// Span until the next leadership.
     pub lasted: Duration,
     pub cause: Cause,
 }
 
-/// Datagrams between nodes, counted where everybody was awake, without those of a node to itself. A
+/// Datagrams between nodes, counted while all were awake, without those of a node to itself. A
 /// datagram of one election has one message; datagrams of many elections share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// How long was counted.
+    /// Counted span.
     pub counted: Duration,
-    /// Sent by whoever led.
+    /// Number sent by the leader.
     pub by_leader: u64,
-    /// Sent by all others together.
+    /// Number sent by all others together.
     pub by_others: u64,
-    /// Bytes of all of them, without the headers of UDP and IP.
+    /// Bytes of all, without the headers of UDP and IP.
     pub bytes: u64,
 }
 
@@ -60,40 +59,40 @@ pub struct Traffic {
 pub(super) struct Claim {
     pub(super) node: usize,
     fence: Fence,
-    /// Since when the leadership is in force.
+    /// Begin of the leadership.
     pub(super) since: u64,
-    /// The last time it was raised.
+    /// Time of the last raise.
     pub(super) raised: u64,
-    /// Until when it holds.
+    /// End of the claim.
     pub(super) until: u64,
-    /// Whether less than the grace was left of it already.
+    /// Whether its rest was below the grace already.
     close: bool,
 }
 
-/// Record of a world while it runs.
+/// The record of a running world.
 #[derive(Clone, Debug)]
 pub(super) struct Book {
     lease: u64,
     grace: u64,
     quorum: usize,
     pub(super) claim: Option<Claim>,
-    /// Since when there is no leader, and why, if it is known already.
+    /// Begin of the present vacancy, and its cause if known.
     vacant: Option<(u64, Option<Cause>)>,
     serving: Vec<bool>,
-    /// To whom each node has granted last, and until when.
+    /// Last grant of each node: its holder and its end.
     grants: Vec<(usize, u64)>,
-    /// The last time each node stood still.
+    /// Last pause of each node.
     pub(super) stopped: Vec<(u64, u64)>,
     /// True times between which events count.
     window: (u64, u64),
     pub(super) vacancies: Vec<Vacancy>,
-    /// How long nobody led within the window.
+    /// Total vacancy within the window.
     pub(super) vacant_for: u64,
-    /// Leaderships that went below the grace within the window, whether they were renewed after
-    /// that or not, although the leader and a quorum were there.
+    /// Leaderships that fell below the grace within the window, renewed later or not, although the
+    /// leader and a quorum ran.
     pub(super) close_calls: u64,
     pub(super) renewals: u64,
-    /// How many attempts renewals took: one, two, … the last place is for more.
+    /// Renewals by number of attempts: one, two, … the last place is for more.
     pub(super) attempts: [u64; 8],
     trying: usize,
     pub(super) traffic: Traffic,
@@ -124,7 +123,7 @@ impl Book {
         }
     }
 
-    /// From now on everything counts.
+    /// Begins the window: from now on events count.
     pub(super) fn open(&mut self, now: u64) {
         self.window = (now, u64::MAX);
     }
@@ -148,12 +147,12 @@ impl Book {
         }
     }
 
-    /// The node that leads.
+    /// The leading node.
     pub(super) fn leader(&self, now: u64) -> Option<usize> {
         self.claim.filter(|claim| now < claim.until).map(|claim| claim.node)
     }
 
-    /// The earliest end of the grants of all nodes, if the one who leads has them all.
+    /// The earliest end of all nodes' grants, if the leader has them all.
     pub(super) fn granted_until(&self) -> Option<u64> {
         let leader = self.claim?.node;
         let has_all = self.grants.iter().all(|(holder, _)| *holder == leader);
@@ -244,7 +243,7 @@ impl Book {
         (self.window.0..self.window.1).contains(&at)
     }
 
-    /// A leadership begins: what was without one has ended.
+    /// Begins a leadership, and ends the vacancy.
     fn begin(&mut self, now: u64) {
         let Some((since, cause)) = self.vacant.take() else { return };
         if !self.counts(since) {
@@ -255,7 +254,7 @@ impl Book {
         self.vacancies.push(Vacancy { since, lasted: Duration::from_nanos(now - since), cause });
     }
 
-    /// A claim ran out, and nobody has said so yet.
+    /// Notices a claim that ran out without a message.
     fn notice_lapse(&mut self, now: u64) {
         let Some(claim) = self.claim.filter(|claim| claim.until <= now) else { return };
         let cause = self.why_lapsed(claim.node, claim.until);
@@ -269,7 +268,7 @@ impl Book {
     fn why_lapsed(&self, node: usize, at: u64) -> Cause {
         let (from, until) = self.stopped[node];
         let stood = until.min(at).saturating_sub(from.max(at.saturating_sub(self.lease)));
-        // A sixth is the longest wait between two attempts to renew.
+        // A sixth of the lease is the longest wait between two renewal attempts.
         if stood > self.lease / 6 {
             return Cause::Pause;
         }
@@ -280,8 +279,8 @@ impl Book {
         }
     }
 
-    /// Books an effect: claims, messages, grants. `until` turns an instant of the node's clock into
-    /// true time.
+    /// Records an effect: claims, messages, grants. `until` turns an instant of the node's clock
+    /// into true time.
     pub(super) fn effect(
         &mut self,
         now: u64,

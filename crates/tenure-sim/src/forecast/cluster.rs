@@ -1,4 +1,4 @@
-//! All nodes grant and campaign in one election; nobody judges, everything is written down.
+//! All nodes grant and campaign in one election; no judge, but a full record.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::world::fault::Rates;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Occurrence, System, World};
 
-/// The node that is reached there.
+/// The node at this address.
 fn find(to: &To) -> Option<usize> {
     match to {
         To::Member(node) => Some(*node),
@@ -26,24 +26,23 @@ fn find(to: &To) -> Option<usize> {
     }
 }
 
-/// How long a message of a node to itself takes, and a flush.
+/// The delay of a node's messages to itself, and of a flush.
 const LOOPBACK: Delay = Delay::Between(30_000, 60_000);
 const FLUSH: Delay = Delay::Between(1_000_000, 5_000_000);
-/// Longer than anything is run.
+/// Longer than any run.
 const NEVER: u64 = 1 << 62;
 
-/// The system.
 pub(super) struct Cluster {
     config: Checked,
     seed: u64,
     pub(super) election: ElectionName,
     value: Value,
     pub(super) book: Book,
-    /// In the meantime nothing is planned and nothing has to heal: those who wait may sleep.
+    /// A span without plans or healing, in which waiting candidates may sleep.
     pub(super) calm: Range<u64>,
     /// The life in which each node campaigned last.
     campaigned: Vec<u128>,
-    /// Nodes that are being restarted on purpose, and do not campaign again before.
+    /// Nodes that are being restarted on purpose, and do not campaign until then.
     pub(super) leaving: Vec<bool>,
     half: u64,
     settled: u64,
@@ -71,7 +70,7 @@ impl Cluster {
         Command::Campaign { value: self.value.clone(), priority: 100 }
     }
 
-    /// Whether the application of a node campaigns after an effect.
+    /// Whether a node's application campaigns after an effect.
     fn answer(&mut self, node: usize, life: u128, effect: &Effect) -> bool {
         if self.leaving[node] {
             return false;
@@ -86,7 +85,7 @@ impl Cluster {
     }
 }
 
-/// The world that a question describes, with one draw of everything that is drawn.
+/// The world of a question, with one set of draws.
 pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<World<Cluster>> {
     let config = question.config.clone();
     let mut rng = Rng::new(seed, 1);
@@ -106,7 +105,7 @@ pub(super) fn world(question: &Question, trip: &Delay, seed: u64) -> Option<Worl
         pace: Delay::Between(NEVER, NEVER + 1),
         ..Conditions::new(seed, sites, trip.clone(), unit, NEVER, NEVER)
     };
-    // The names in it are constants.
+    // Its names are constants.
     Some(World::new(conditions, Cluster::new(config, seed).ok()?, None))
 }
 
@@ -139,7 +138,7 @@ impl System for Cluster {
         reboot: bool,
     ) -> bool {
         if reboot {
-            // A reboot loses what was not flushed.
+            // A reboot loses unflushed writes.
             disks[node].tear();
         }
         true
@@ -192,7 +191,7 @@ impl System for Cluster {
         }
     }
 
-    /// The requests of those who wait change nothing while all of the leader's grants live.
+    /// Requests of waiting candidates change nothing while all of the leader's grants live.
     fn rest(&self, now: u64, node: usize) -> Option<u64> {
         let claim = self.book.claim.filter(|_| self.calm.contains(&now))?;
         if claim.node == node || now < claim.since + self.settled {

@@ -1,4 +1,4 @@
-//! Drills: the leader fails again and again, at random moments, with everybody awake.
+//! Drills: the leader fails repeatedly, at random moments, with all nodes awake.
 
 use std::time::Duration;
 
@@ -12,32 +12,32 @@ use crate::scenario::plan::nanos;
 use crate::world::World;
 use crate::world::conditions::{Delay, DiskFate};
 
-/// How long a crashed process is away at most, in leases: with everybody awake it is slow.
+/// The longest downtime of a crashed process, in leases: awake nodes are slow to simulate.
 const AWAY: u64 = 20;
 
-/// A failure of a leader and the gap after it, in true time.
+/// A failure of a leader and the vacancy after it, in true time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drill {
     pub leader: usize,
     pub next: usize,
-    /// Whether it crashed; else it resigned.
+    /// Whether the leader crashed; otherwise it resigned.
     pub crash: bool,
-    /// How long before it the lease was last renewed.
+    /// Span since the last renewal before the failure.
     pub renewed_before: Duration,
-    /// How much was left of the lease, by its own clock.
+    /// Rest of the lease, by the leader's clock.
     pub left: Duration,
-    /// How long there was no leader.
+    /// Length of the vacancy.
     pub gap: Duration,
 }
 
-/// How long there was no leader after each crash, or after each resignation.
+/// Vacancies after crashes, or after resignations.
 pub(super) fn spread(drills: &[Drill], crash: bool) -> Spread {
     let of = drills.iter().filter(|drill| drill.crash == crash);
     Spread::new(of.map(|drill| drill.gap).collect())
 }
 
-/// Runs `count` drills in one cluster, one after the other. Drills without a new leader within a
-/// hundred leases are left out.
+/// Runs `count` drills in one cluster, one after the other. Leaves out drills without a new leader
+/// within a hundred leases.
 pub(super) fn run(
     question: &Question,
     trip: &Delay,
@@ -63,7 +63,7 @@ fn one(
     crash: bool,
 ) -> Option<Drill> {
     let lease = nanos(question.config.lease);
-    // Over several renewals, so that every moment between two of them is as likely.
+    // Random over several renewals, so that every moment between two of them is equally likely.
     let at = world.now() + lease + rng.within(0..lease);
     until(world, at);
     let claim = world.system.book.claim.filter(|claim| at < claim.until)?;
@@ -98,7 +98,7 @@ fn one(
     })
 }
 
-/// The node that resigned in a drill goes on as a candidate.
+/// A node that resigned in a drill continues as a candidate.
 fn contend_again(world: &mut World<Cluster>, node: usize) {
     world.system.leaving[node] = false;
     let election = world.system.election.clone();

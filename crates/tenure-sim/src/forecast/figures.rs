@@ -8,26 +8,26 @@ use crate::scenario::plan::nanos;
 /// Counts in calendar time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// How much calendar time was run.
+    /// Simulated calendar time.
     pub time: Duration,
-    /// Every while without a leader, in order; the stretches one after the other.
+    /// Vacancies in order, one stretch after the other.
     pub vacancies: Vec<Vacancy>,
-    /// How long there was no leader, in all.
+    /// Total vacancy.
     pub vacant: Duration,
-    /// How often less than the grace was left of a leader's lease, or nothing, though it and a
-    /// quorum were there: its work would have been stopped.
+    /// Number of times at which the rest of a leader's lease fell below the grace, though the
+    /// leader and a quorum ran: its work would have been stopped.
     pub close_calls: u64,
     pub renewals: u64,
-    /// How many of them took one attempt, two, …; the last place is for more.
+    /// Renewals by number of attempts: one, two, …; the last place is for more.
     pub attempts: [u64; 8],
-    /// Datagrams, where they were counted.
+    /// Datagrams, while they were counted.
     pub traffic: Traffic,
     /// Inputs to cores, and incidents.
     pub events: u64,
 }
 
 impl Figures {
-    /// Takes the figures from the book of a stretch that was open from `from` to `to`.
+    /// The figures of a stretch from its book, between `from` and `to`.
     pub(super) fn of(book: &mut Book, from: u64, to: u64, events: u64) -> Self {
         let mut vacancies = std::mem::take(&mut book.vacancies);
         vacancies.iter_mut().for_each(|vacancy| vacancy.since -= from);
@@ -62,27 +62,25 @@ impl Figures {
         self.events += other.events;
     }
 
-    /// How often there was no leader for this reason.
+    /// The number of vacancies with this cause.
     #[must_use]
     pub fn count(&self, cause: Cause) -> usize {
         self.vacancies.iter().filter(|vacancy| vacancy.cause == cause).count()
     }
 
-    /// How long each time.
+    /// The lengths of vacancies with this cause.
     #[must_use]
     pub fn spread(&self, cause: Cause) -> Spread {
         let of = self.vacancies.iter().filter(|vacancy| vacancy.cause == cause);
         Spread::new(of.map(|vacancy| vacancy.lasted).collect())
     }
 
-    /// Datagrams a second.
     #[must_use]
     pub fn messages_per_second(&self) -> f64 {
         let Traffic { counted, by_leader, by_others, .. } = self.traffic;
         per_second((by_leader + by_others) as f64, counted)
     }
 
-    /// Bytes a second.
     #[must_use]
     pub fn bytes_per_second(&self) -> f64 {
         per_second(self.traffic.bytes as f64, self.traffic.counted)
@@ -93,7 +91,7 @@ pub(super) fn per_second(count: f64, over: Duration) -> f64 {
     if over.is_zero() { 0.0 } else { count / over.as_secs_f64() }
 }
 
-/// A sample of spans, in order.
+/// A sorted sample of spans.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Spread {
     sorted: Vec<Duration>,
@@ -107,27 +105,26 @@ impl Spread {
         Self { sorted: sample }
     }
 
-    /// All of it, the shortest first.
+    /// All spans, the shortest first.
     #[must_use]
     pub fn sorted(&self) -> &[Duration] {
         &self.sorted
     }
 
-    /// How many there are.
+    /// The number of spans.
     #[must_use]
     pub fn count(&self) -> usize {
         self.sorted.len()
     }
 
-    /// The least that a share `part` (0 to 1) of the sample does not exceed; zero for an empty
-    /// one.
+    /// The least span that a share `part` (0 to 1) of the sample does not exceed; zero for an empty
+    /// sample.
     #[must_use]
     pub fn quantile(&self, part: f64) -> Duration {
         let rank = (part * self.sorted.len() as f64).ceil() as usize;
         self.sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
     }
 
-    /// The longest; zero for an empty sample.
     #[must_use]
     pub fn max(&self) -> Duration {
         self.sorted.last().copied().unwrap_or_default()

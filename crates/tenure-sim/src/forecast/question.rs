@@ -1,4 +1,4 @@
-//! Question about the future of a cluster.
+//! A question about a cluster.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,39 +8,39 @@ use tenure_core::{NameError, NodeName};
 
 use super::trips::RoundTrips;
 
-/// A cluster, its network and what goes wrong in it.
+/// A cluster, its network and its faults.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The settings; as many nodes as it has members, see [`Question::members`].
+    /// The settings, with as many nodes as members; see [`Question::members`].
     pub config: Checked,
     pub trips: RoundTrips,
-    /// The share of datagrams that is lost, one way: 0 to [`Question::LOSS_MAX`].
+    /// Share of lost datagrams, one way: 0 to [`Question::LOSS_MAX`].
     pub loss: f64,
     /// Mean time between two crashes of one process.
     pub crash_every: Option<Duration>,
-    /// How long a crashed or restarted process is away.
+    /// Downtime of a crashed or restarted process.
     pub down: Duration,
-    /// Mean time between two restarts of one machine; it is away for [`Question::REBOOT`].
+    /// Mean time between two restarts of one machine; each takes [`Question::REBOOT`].
     pub reboot_every: Option<Duration>,
     /// Mean time between two restarts on purpose of one process, which resigns first.
     pub restart_every: Option<Duration>,
     /// Mean time between two pauses of one process.
     pub pause_every: Option<Duration>,
-    /// How long a pause lasts in the mean; exponentially distributed.
+    /// Mean length of a pause; exponentially distributed.
     pub pause: Duration,
-    /// How much calendar time is run, in hours.
+    /// Simulated hours.
     pub hours: u32,
-    /// Failures of each kind that are drilled.
+    /// Number of drills of each kind.
     pub drills: u32,
-    /// From where every draw comes.
+    /// Seed of every draw.
     pub seed: u64,
-    /// How many needless changes of leader in 30 days are acceptable.
+    /// Acceptable number of needless changes in 30 days.
     pub target: f64,
-    /// Runs those who only wait all the time: slow, to see that nothing comes of it.
+    /// Whether waiting candidates never sleep: slow, to confirm that sleep changes nothing.
     pub awake: bool,
 }
 
-/// Why a question cannot be answered.
+/// The reason against a question.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unanswerable {
     /// More loss than elections are meant for.
@@ -49,7 +49,7 @@ pub enum Unanswerable {
     /// No time.
     #[error("{hours} hours were asked for; it must be from 1 to {max}")]
     Hours { hours: u32, max: u32 },
-    /// More than anybody waits for.
+    /// More time than a user would wait.
     #[error(
         "{hours} hours with a lease of {lease:?} are about {events} million events, which take \
          too long; at most {enough} hours are run"
@@ -57,12 +57,12 @@ pub enum Unanswerable {
     TooMuch {
         hours: u32,
         lease: Duration,
-        /// In millions.
+        /// Number in millions.
         events: u64,
-        /// The most that is run.
+        /// Largest feasible number of hours.
         enough: u32,
     },
-    /// Something that would happen all the time.
+    /// An event that would happen all the time.
     #[error(
         "{what} every {every:?} was asked for; it must be at least {least:?}, or nobody ever leads"
     )]
@@ -73,7 +73,7 @@ pub enum Unanswerable {
          of {loss} are too much for a lease of {lease:?}"
     )]
     NobodyElected {
-        /// How long it was run.
+        /// Simulated span without an election.
         waited: Duration,
         longest: Duration,
         loss: f64,
@@ -81,21 +81,21 @@ pub enum Unanswerable {
     },
 }
 
-/// Where the node at this place of the list is reached.
+/// The address of the node at this place of the list.
 pub(super) fn address(at: u8) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1_u8.saturating_add(at)], 7_101))
 }
 
 impl Question {
-    /// The most loss: half of all datagrams.
+    /// The largest loss: half of all datagrams.
     pub const LOSS_MAX: f64 = 0.5;
     /// The most hours: about eleven years.
     pub const HOURS_MAX: u32 = 100_000;
-    /// The most events that are run, by a rough estimate: some tens of minutes.
+    /// The most events, by a rough estimate: some tens of minutes of work.
     const EVENTS_MAX: f64 = 5e9;
-    /// How long a machine is away when it is restarted.
+    /// Downtime of a restarted machine.
     pub const REBOOT: Duration = Duration::from_secs(60);
-    /// The most nodes that are simulated.
+    /// The most nodes.
     pub const NODES_MAX: usize = 9;
 
     /// The members of a made-up cluster of so many nodes, up to 26.
@@ -107,26 +107,25 @@ impl Question {
         (0..u8::try_from(nodes).unwrap_or(26).min(26)).map(member).collect()
     }
 
-    /// How many nodes there are.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.config.members.len()
     }
 
-    /// The loss as the world draws it.
+    /// The loss in the world's unit.
     #[must_use]
     pub fn loss_rate(&self) -> u16 {
         (self.loss * 65_536.0).round() as u16
     }
 
-    /// About how many events an hour has: a renewal in 0.29 of a lease, each a timer and two
-    /// messages for each node, and those who wait now and then.
+    /// A rough number of events in an hour: a renewal in 0.29 of a lease, each with a timer and two
+    /// messages for each node, and some requests of waiting candidates.
     fn events_per_hour(&self) -> f64 {
         let renewal = 2.0 * self.nodes() as f64 + 1.0;
         3_600.0 / self.config.lease.as_secs_f64() * (renewal / 0.29 + self.nodes() as f64)
     }
 
-    /// Whether it can be answered.
+    /// Refuses unanswerable questions.
     pub fn check(&self) -> Result<(), Unanswerable> {
         if !(0.0..=Self::LOSS_MAX).contains(&self.loss) {
             return Err(Unanswerable::Loss { loss: self.loss, max: Self::LOSS_MAX });

@@ -1,5 +1,5 @@
-//! Cuts a question into independent pieces, runs them on all cores, and puts the pieces together
-//! in order: the answer does not depend on how many cores there were.
+//! Cuts a question into independent pieces, runs them on all cores, and puts the pieces together in
+//! order: the answer does not depend on the number of cores.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ use super::stretch;
 use crate::rng::mix;
 use crate::world::conditions::Delay;
 
-/// How long a stretch is, in leases: some hundred thousand events.
+/// The length of a stretch, in leases: some hundred thousand events.
 const STRETCH_LEASES: u32 = 5_000;
-/// How many drills one cluster goes through.
+/// The number of drills in one cluster.
 const BATCH: u32 = 25;
 
-/// Answers a question on so many threads. The same question gives the same answer.
+/// Answers a question on so many threads. The same question has the same answer.
 pub fn forecast(question: &Question, threads: usize) -> Result<Answer, Unanswerable> {
     question.check()?;
     let Findings { figures, drills, events } =
@@ -56,7 +56,7 @@ enum Outcome {
     Drills(Vec<Drill>, u64),
 }
 
-/// Runs everything that these questions need.
+/// Runs all pieces of these questions.
 pub(super) fn investigate(
     questions: &[Question],
     threads: usize,
@@ -117,7 +117,7 @@ fn pieces(question: &Question) -> Vec<Piece> {
     pieces
 }
 
-/// Runs every job once, and gives what came of them in the order of the jobs.
+/// Runs every job once, and returns the results in the order of the jobs.
 fn in_parallel<J: Sync, R: Send>(
     jobs: &[J],
     threads: usize,

@@ -1,4 +1,4 @@
-//! A stretch of calendar time: what happens to one cluster by itself.
+//! A stretch of calendar time: random events of one cluster.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::world::conditions::{Delay, DiskFate};
 
 use tenure_core::nerio::Command;
 
-/// For how long datagrams are counted at the beginning, with everybody awake, at most.
+/// The longest time at the beginning in which datagrams are counted, with all nodes awake.
 const COUNTED: Duration = Duration::from_secs(60);
-/// How long a process that is restarted on purpose goes on after it resigned.
+/// Time for which a process that is restarted on purpose runs on after its resignation.
 pub(super) const FAREWELL: u64 = 500_000_000;
 
-/// Something that happens to a node.
+/// An event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Act {
     Crash,
@@ -29,10 +29,10 @@ enum Act {
     Pause(u64),
 }
 
-/// Planned acts: by time and order, the node and the act.
+/// Planned events: by time and order, the node and the event.
 type Plan = BTreeMap<(u64, usize), (usize, Act)>;
 
-/// Runs one stretch of `length` from its own seed.
+/// Runs a stretch of `length` from its own seed.
 pub(super) fn run(
     question: &Question,
     trip: &Delay,
@@ -63,7 +63,7 @@ pub(super) fn run(
     Ok(Figures::of(&mut world.system.book, from, to, events))
 }
 
-/// A fresh cluster that has elected a leader and settled.
+/// A fresh cluster with a settled leader.
 pub(super) fn elected(
     question: &Question,
     trip: &Delay,
@@ -92,12 +92,12 @@ pub(super) fn elected(
     Err(nobody())
 }
 
-/// Nothing can be wrong in this world.
+/// Runs the world until `at`; this world has no violations.
 pub(super) fn until(world: &mut World<Cluster>, at: u64) {
     let Ok(()) = world.run_until(at);
 }
 
-/// Carries out what is planned up to `to`.
+/// Carries out the plan up to `to`.
 fn go(world: &mut World<Cluster>, question: &Question, plan: &mut Plan, to: u64) {
     let ahead = nanos(question.config.lease) + 4 * nanos(question.config.refresh);
     loop {
@@ -117,7 +117,7 @@ fn go(world: &mut World<Cluster>, question: &Question, plan: &mut Plan, to: u64)
     }
 }
 
-/// Does it, and says how long it takes to heal.
+/// Carries out an event, and returns how long it takes to heal.
 fn act_on(world: &mut World<Cluster>, question: &Question, node: usize, act: Act) -> u64 {
     let now = world.now();
     let config = &question.config;
@@ -158,7 +158,7 @@ pub(super) fn resign(
     world.command(node, election, Command::Resign)
 }
 
-/// Everything that will happen by itself, each kind to each node in a Poisson process.
+/// Draws all random events, each kind at each node as a Poisson process.
 fn plan(question: &Question, seed: u64, from: u64, to: u64) -> Plan {
     let kinds = [
         (question.crash_every, Act::Crash),
@@ -185,7 +185,7 @@ fn plan(question: &Question, seed: u64, from: u64, to: u64) -> Plan {
     plan
 }
 
-/// A span until something that happens once in `mean`.
+/// A random span with this mean.
 fn exponential(rng: &mut Rng, mean: Duration) -> u64 {
     let part = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64;
     (-(1.0 - part).ln() * mean.as_nanos() as f64) as u64

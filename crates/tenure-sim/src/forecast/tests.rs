@@ -1,4 +1,4 @@
-//! The numbers against what can be worked out by hand.
+//! Compares forecasts with results worked out by hand.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Three nodes, a perfect network with round trips of 10 ms, nothing that goes wrong.
+/// Three nodes, a perfect network with round trips of 10 ms, and no faults.
 fn question() -> Question {
     let config = Config::new("x".parse().unwrap(), Question::members(3).unwrap());
     let config = Config { drift: Drift::ZERO, ..config };
@@ -44,8 +44,8 @@ fn found(question: &Question) -> Findings {
     investigate(std::slice::from_ref(question), 2).unwrap().remove(0)
 }
 
-/// The dead leader's grants end when its lease does, half a round trip later; the ok of another
-/// node takes the other half.
+/// The dead leader's grants end half a round trip after its lease; the ok of another node takes the
+/// other half.
 #[test]
 fn failovers_wait_for_the_lease() {
     let drills = found(&Question { drills: 400, ..question() }).drills;
@@ -70,7 +70,7 @@ fn failovers_wait_for_the_lease() {
     let most = left.max();
     assert!(least > MS * 3_300 && least < MS * 3_450, "{least:?}");
     assert!(most > MS * 4_950 && most < MS * 4_991, "{most:?}");
-    // Half of seven eighths of a third is used up in the mean.
+    // On average half of seven eighths of a third is used up.
     let expected = MS * 4_990 - MS * 5_000 * 7 / 48;
     assert!(mean.abs_diff(expected) < MS * 80, "{mean:?} for {expected:?}");
 }
@@ -97,7 +97,7 @@ fn availability_is_what_crashes_leave() {
     let expected = crashes.count() as f64 * crashes.mean().as_secs_f64() / 108_000.0;
     assert!((gone / expected - 1.0).abs() < 1e-6, "{gone} for {expected}");
     assert!((MS * 4_000..MS * 4_500).contains(&crashes.mean()), "{:?}", crashes.mean());
-    // Rarer crashes are taken from the drills, with the rate that was asked for.
+    // Rarer crashes are taken from the drills, with the given rate.
     let rare = Question { crash_every: Some(MINUTE * 600), drills: 100, ..question() };
     let Findings { figures, drills, .. } = found(&rare);
     let expected = Availability::of(&rare, &figures, &drills).expected;
@@ -120,7 +120,6 @@ fn needless_changes_rise_with_loss() {
     assert!(longer * 3 < many, "{longer} {many}");
 }
 
-/// Sleeping candidates change no figure.
 #[test]
 fn sleeping_nodes_miss_nothing() {
     let bad = Question {
@@ -142,7 +141,7 @@ fn sleeping_nodes_miss_nothing() {
     assert!(close(asleep.messages_per_second(), awake.messages_per_second(), 0.02));
 }
 
-/// All that happens is run: every renewal, each with a message to and from each node.
+/// Every renewal is simulated, with a message to and from each node.
 #[test]
 fn every_renewal_is_run() {
     let figures = found(&Question { hours: 20, ..question() }).figures;
@@ -153,7 +152,8 @@ fn every_renewal_is_run() {
     assert!(figures.events > figures.renewals * 7, "{}", figures.events);
     assert_eq!(figures.attempts[0], figures.renewals);
     assert_eq!((figures.vacancies.len(), figures.close_calls), (0, 0));
-    // Two who wait ask two others four times a second, and are answered; the leader renews.
+    // Two waiting candidates ask two others four times a second, and get answers; the leader
+    // renews.
     let renewals = figures.renewals as f64 / 72_000.0;
     let expected = 2.0 * 2.0 * 4.0 * 2.0 + renewals * 4.0;
     let found = figures.messages_per_second();
@@ -197,7 +197,7 @@ fn two_nodes_need_both() {
 #[test]
 fn threads_change_no_answer() {
     let all = Question {
-        // Pieces of each kind for each thread.
+        // Each thread gets pieces of each kind.
         hours: 14,
         drills: 30,
         loss: 0.05,
@@ -228,7 +228,7 @@ fn advice_is_the_shortest_lease() {
     assert_eq!(answer.advice.notes, [Note::NoPauses]);
     let best = forecast(&with_lease(calm, MS * 2_000), 2).unwrap();
     assert!(best.advice.better().is_none() && best.advice.best.is_some());
-    // A network too bad for short leases asks for longer ones.
+    // A network too bad for short leases needs longer ones.
     let bad = Question { hours: 8, loss: 0.4, drills: 20, ..question() };
     let bad = Question { trips: RoundTrips::constant(MS * 100).unwrap(), ..bad };
     let answer = forecast(&with_lease(bad, MS * 2_000), 2).unwrap();

@@ -1,15 +1,15 @@
-//! Round trips: from what people know of them to how long one message is on its way.
+//! Round trips: from known figures to the delay of a single message.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::conditions::Delay;
 
-/// How finely a distribution is kept: p99.99 is the last but one.
+/// The number of quantiles: p99.99 is the last but one.
 const FINE: usize = 8_192;
-/// Pairs of one-way delays from which the distribution of a round trip is made.
+/// Pairs of one-way delays for the distribution of a round trip.
 const PAIRS: usize = 1 << 16;
-/// How often the one-way delays are corrected.
+/// Rounds of corrections to the one-way delays.
 const ROUNDS: usize = 12;
 
 /// The distribution of round trips between two nodes.
@@ -19,37 +19,36 @@ pub struct RoundTrips {
     quantiles: Arc<[u64]>,
 }
 
-/// Why a distribution was refused.
+/// The reason against a distribution.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TripsError {
-    /// Nothing to go by.
+    /// No figures.
     #[error("no round trip is given")]
     Empty,
     /// A probability outside 0 to 100 %.
     #[error("p{percent} is no percentile: it must be from 0 to 100")]
     Percent { percent: f64 },
-    /// Quantiles that go back.
+    /// Decreasing quantiles.
     #[error("p{upper} is {after:?}, and must be at least p{lower}, which is {before:?}")]
     Decreasing {
-        /// The lower percentile.
+        /// Lower percentile.
         lower: f64,
         before: Duration,
-        /// The higher percentile.
+        /// Higher percentile.
         upper: f64,
         after: Duration,
     },
-    /// Outside what is simulated.
+    /// Outside the simulated range.
     #[error("a round trip of {trip:?}; it must be from {least:?} to {most:?}")]
     OutOfRange { trip: Duration, least: Duration, most: Duration },
 }
 
 impl RoundTrips {
-    /// The shortest that is simulated.
+    /// The shortest simulated round trip.
     pub const LEAST: Duration = Duration::from_micros(1);
-    /// The longest that is simulated.
+    /// The longest simulated round trip.
     pub const MOST: Duration = Duration::from_secs(60);
 
-    /// Always the same.
     pub fn constant(trip: Duration) -> Result<Self, TripsError> {
         Self::measured(&[trip])
     }
@@ -58,7 +57,7 @@ impl RoundTrips {
     ///
     /// Between two of them the logarithm grows evenly with the number of nines, as the tails of
     /// real networks do: a straight line through p50 and p99 gives p99.9. Beyond the highest it
-    /// goes on like that, up to p99.99.
+    /// continues with the same slope, up to p99.99.
     pub fn quantiles(points: &[(f64, Duration)]) -> Result<Self, TripsError> {
         let mut points = points.to_vec();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -87,7 +86,7 @@ impl RoundTrips {
         Ok(Self { quantiles: (0..FINE).map(|n| at(n).min(most)).collect() })
     }
 
-    /// From round trips that were measured.
+    /// A distribution from measured round trips.
     pub fn measured(trips: &[Duration]) -> Result<Self, TripsError> {
         let mut sorted = trips.to_vec();
         sorted.sort_unstable();
@@ -118,8 +117,8 @@ impl RoundTrips {
             let sums = sums(&way);
             let mut least = first;
             for (n, delay) in way.iter_mut().enumerate() {
-                // A round trip is slow when one of its ways is: the share of round trips in
-                // which neither is slower than a quantile is its square.
+                // A round trip is slow when one of its ways is: the share of round trips in which
+                // neither is slower than a quantile is its square.
                 let part = ((n as f64 + 0.5) / FINE as f64).powi(2);
                 let wanted = target[((part * FINE as f64) as usize).min(FINE - 1)] as f64;
                 let found = sums[((part * PAIRS as f64) as usize).min(PAIRS - 1)];
@@ -140,12 +139,12 @@ fn in_range(trip: Duration) -> Result<(), TripsError> {
     Err(TripsError::OutOfRange { trip, least, most })
 }
 
-/// How many nines a probability has: 0 for none, 2 for 99 %, 4 at most.
+/// The number of nines of a probability: 0 for none, 2 for 99 %, 4 at most.
 fn nines(part: f64) -> f64 {
     -(1.0 - part).max(1e-4).log10()
 }
 
-/// The line through the points, straight on behind the last and level before the first.
+/// The line through the points, straight after the last and level before the first.
 fn on_line(line: &[(f64, f64)], at: f64) -> f64 {
     let next = line.partition_point(|(x, _)| *x <= at);
     let (Some(from), Some(to)) = (match next {
@@ -161,9 +160,9 @@ fn on_line(line: &[(f64, f64)], at: f64) -> f64 {
     from.1 + (to.1 - from.1) * (at - from.0) / (to.0 - from.0)
 }
 
-/// Sums of pairs of one-way delays, in order: the round trips that they make.
+/// Sums of pairs of one-way delays, in order: the resulting round trips.
 fn sums(way: &[f64]) -> Vec<f64> {
-    // A lattice: every pair of strata about equally often, without any chance in it.
+    // A lattice: every pair of strata about equally often, without any chance.
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     let place = |n: u64| (n.wrapping_mul(GOLDEN) >> 51) as usize;
     let pair = |n: usize| way[n * FINE / PAIRS] + way[place(n as u64)];

@@ -13,88 +13,83 @@ use crate::rng::mix;
 use crate::scenario::plan::known;
 use crate::world::node::Service;
 
-/// How many records of a partition are kept.
+/// The number of kept records of a partition.
 const KEPT: usize = 600;
-/// How many records one answer brings.
+/// The number of records in an answer.
 const FETCHED: usize = 40;
 
-/// Something that goes wrong in the broker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
-    /// Another coordinator takes over: sessions begin anew.
+    /// Another coordinator takes over, and sessions begin anew.
     FailOver,
     /// The coordinator takes a drawn member for dead.
     Evict(usize),
-    /// A partition is given to two members, or to one again.
+    /// Two members get one partition, or a single member again.
     Double(Option<u32>),
-    /// Appends wait this long, from now on.
+    /// Appends wait this long from now on.
     Slow(Duration),
-    /// Another replica leads all partitions; of each so many records are lost, where that may be.
+    /// Another replica leads all partitions; each loses so many records, if it may.
     Replica(u64),
-    /// Readers of a partition do not come beyond where it ends now.
+    /// Readers of a partition stop at its present end.
     Stone(u32),
     /// Records have no leader epoch from now on, or one that is far too high, or their own again.
     Epochs(Epochs),
     /// A stranger writes to a partition.
     Stray(Stray, u32),
-    /// The topic is created anew, or has more partitions.
+    /// The topic is created anew, or grows.
     Topic(Topic),
 }
 
-/// Leader epochs as clients hear them.
+/// Leader epochs as clients see them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Epochs {
-    /// As they are.
+    /// The real epochs.
     #[default]
     True,
-    /// Clients hear no epoch.
+    /// No epoch.
     Untold,
-    /// They are too high for a fence.
+    /// Epochs too high for a fence.
     TooHigh,
 }
 
-/// A record of somebody who is no process of the world.
+/// A record of a stranger.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stray {
-    /// Record of another program.
+    /// A record of another program.
     Foreign,
-    /// Record of a later version, which this one cannot read.
+    /// A record of a later version, which this version cannot read.
     Unreadable,
-    /// A claim of another election, which counts other partitions, and whose group has the same
-    /// name.
+    /// A claim of another election with another partition count, whose group has the same name.
     OtherElection,
     /// A claim of another group.
     OtherGroup,
-    /// A member of the first group that counts another number of partitions.
+    /// A claim of the first group with another partition count.
     OtherCount,
 }
 
-/// Change of the topic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Topic {
-    /// A new topic: all records are gone, and epochs begin again.
+    /// A new topic without records, whose epochs begin again.
     Anew,
-    /// The topic has one partition more, for those that ask.
+    /// The topic has another partition, in metadata.
     Grown,
-    /// The topic has as many partitions as at first.
+    /// The original number of partitions.
     Right,
 }
 
-/// A log.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Log {
     epoch: u32,
     told: Epochs,
-    /// Where each later epoch began, for readers that come from an earlier one.
+    /// Begin of each later epoch, for readers from an earlier one.
     starts: Vec<(u32, u64)>,
     records: VecDeque<Record>,
-    /// The offset that is given next.
+    /// Next offset.
     end: u64,
-    /// Offset beyond which readers do not come.
+    /// Offset that readers cannot pass.
     stone: Option<u64>,
 }
 
-/// The broker of a world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Broker {
     terms: Terms,
@@ -103,7 +98,7 @@ pub struct Broker {
     /// Faults in order of time.
     faults: VecDeque<(Time, Fault)>,
     slow: Duration,
-    /// Appends that wait, in order of time.
+    /// Waiting appends, in order of time.
     waiting: BTreeMap<(Time, u64), (Place, Target, Box<Entry>)>,
     draws: u64,
     topic: (TopicId, u32),
@@ -123,12 +118,12 @@ impl Log {
         offset
     }
 
-    /// Records from an offset on, if they are known. A reader that comes from an ended epoch hears
-    /// that the log was truncated, as from real brokers.
+    /// Records from an offset on, if they are known. A reader from an ended epoch learns of the
+    /// truncation, as from real brokers.
     fn fetch(&self, from: u64, read: Option<u32>) -> Option<Vec<Record>> {
         let first = self.end - self.records.len() as u64;
         let skip = usize::try_from(from.checked_sub(first)?).ok()?;
-        // Readers do not come beyond it; one that begins behind it reads on.
+        // A reader that begins after the stone reads on.
         let stone = self.stone.filter(|stone| from <= *stone);
         let ended = |read: u32| self.starts.iter().find(|(epoch, _)| *epoch > read);
         if read.and_then(ended).is_some_and(|(_, start)| *start < from) || from > self.end {
@@ -139,7 +134,7 @@ impl Log {
         Some(self.records.iter().skip(skip).take_while(free).take(FETCHED).map(told).collect())
     }
 
-    /// Another replica leads, which has not got the last records.
+    /// Makes another replica the leader, which lacks the last records.
     fn replace(&mut self, lost: u64) {
         self.epoch += 1;
         for _ in 0..lost {
@@ -165,7 +160,7 @@ impl Epochs {
 }
 
 impl Stray {
-    /// Record of this stray, in the style of a process.
+    /// The record of a stray, in the style of a process.
     fn says(self, like: &Entry) -> Said {
         let mut entry = Entry { kind: Kind::Claim, ..like.clone() };
         entry.sender.incarnation = 1;
@@ -187,7 +182,6 @@ impl Stray {
 }
 
 impl Broker {
-    /// A broker that has just started.
     #[must_use]
     pub fn new(terms: Terms, faults: Vec<(Time, Fault)>) -> Self {
         let partitions = usize::try_from(terms.partitions).unwrap_or(0);
@@ -233,7 +227,7 @@ impl Broker {
         }
     }
 
-    /// Sooner or later it is appended: what waits is no longer in order.
+    /// Appends sooner or later: waiting appends are no longer in order.
     fn produce(&mut self, now: Time, from: Place, to: Target, entry: Box<Entry>, out: &mut Out) {
         if self.slow.is_zero() {
             return self.append(from, to, &entry, out);

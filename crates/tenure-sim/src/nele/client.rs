@@ -1,5 +1,5 @@
-//! A process: the core, and a client of the broker around it, which is a member of a group, reads
-//! and writes, and notices or not that its session is over.
+//! A process of NELE: the core, and its broker client, which joins a group, reads and writes, and
+//! may notice the end of its session.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -13,63 +13,61 @@ use tenure_core::{Deadline, Effect, ElectionName, Input, Protocol, Standing, Tim
 
 use super::frame::{Frame, Member, Notice, Out, Place, Words};
 
-/// How a client goes about its membership.
+/// The behaviour of a client as a group member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Manner {
     pub broker: Place,
     pub group: usize,
-    /// After how long without an answer a request is made again.
+    /// Time after which a request without an answer is repeated.
     pub patience: Duration,
-    /// Whether it holds its session for over when no answer has come for S, counted from the
-    /// receipt of the last one. Otherwise it hears of that from the coordinator, or never.
+    /// Whether it ends its session after S without an answer, counted from the receipt of the last
+    /// one. Otherwise it learns of the end from the coordinator, or never.
     pub notices: bool,
-    /// Whether it hands on what was read under an earlier reading when it comes late.
+    /// Whether it passes on late records of an earlier reading.
     pub late: bool,
-    /// Whether it begins to read so many records before the end that it found.
+    /// Number of records before the found end at which it begins to read.
     pub backlog: u64,
-    /// Whether it never says that it has left.
+    /// Whether it never announces that it leaves.
     pub silent: bool,
 }
 
-/// A partition that is read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Reader {
     partition: Partition,
     reading: Reading,
-    /// The offset that comes next, once the end is known.
+    /// Next offset, once the end is known.
     next: Option<u64>,
-    /// The leader epoch of what was read last.
+    /// Leader epoch of the last read record.
     epoch: Option<u32>,
-    /// When it asks next, or again.
+    /// Time of the next request or repetition.
     asks: Time,
 }
 
-/// A core with a client around it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Client {
     core: Nele,
     config: Checked,
     manner: Manner,
-    /// The topic at the start.
+    /// Topic at the start.
     topic: TopicId,
-    /// The membership of the core, and its number at the coordinator.
+    /// Membership of the core, and its number at the coordinator.
     member: Option<(Membership, u64)>,
-    /// The last number. They begin at a drawn one.
+    /// Last number. Numbers begin at a drawn one.
     number: u64,
-    /// The membership that is being left, and when that is over.
+    /// The membership being left, and the end of that.
     leaves: Option<(Membership, Time)>,
-    /// Whether the core has heard what is assigned to it.
+    /// Whether the core has received its assignment.
     told: bool,
     own: BTreeSet<u32>,
     rebalances: u64,
-    /// When the coordinator answered last.
+    /// Time of the coordinator's last answer.
     heard: Time,
-    /// When it says next that it is there.
+    /// Time of its next heartbeat.
     beats: Time,
-    /// When it looks at the topic next.
+    /// Time of its next look at the topic.
     looks: Time,
     readers: Vec<Reader>,
-    /// Claims that are not acknowledged, and when they have failed.
+    /// Unacknowledged claims, each with the time of its failure.
     claims: Vec<(EntryNumber, Partition, Time)>,
     reports: VecDeque<Report>,
 }
@@ -97,7 +95,6 @@ impl Client {
         }
     }
 
-    /// The core in it.
     #[must_use]
     pub const fn core(&self) -> &Nele {
         &self.core
@@ -112,7 +109,7 @@ impl Client {
         Some(Member { group: self.manner.group, number })
     }
 
-    /// Hands an input to the core, and whatever the ledger reports at once.
+    /// Passes an input to the core, and all immediate reports of the ledger.
     fn hand(&mut self, now: Time, input: Input<nele::Words>, out: &mut Out) {
         self.give(now, input, out);
         while let Some(report) = self.reports.pop_front() {
@@ -239,7 +236,7 @@ impl Client {
         Rebalance { membership, id, change, partitions: partitions.map(Partition).collect() }
     }
 
-    /// All members are asked what they have.
+    /// Handles a new deal: reports all own partitions.
     fn on_dealing(&self, deal: u64, out: &mut Out) {
         if let Some(member) = self.membership() {
             let own = self.own.iter().copied().collect();
@@ -247,7 +244,7 @@ impl Client {
         }
     }
 
-    /// The coordinator says what it may have: what is too much is given back first.
+    /// Handles an assignment: gives surplus partitions back first.
     fn on_assignment(&mut self, now: Time, may: &[u32], out: &mut Out) {
         let beyond: Vec<u32> = self.own.iter().filter(|own| !may.contains(own)).copied().collect();
         if !beyond.is_empty() {
@@ -262,7 +259,7 @@ impl Client {
         }
     }
 
-    /// Its session is over: whatever it had may be somebody else's.
+    /// Ends its session: other members may own its partitions.
     fn lose(&mut self, now: Time, out: &mut Out) {
         let own: Vec<u32> = self.own.iter().copied().collect();
         if !own.is_empty() {
@@ -270,7 +267,7 @@ impl Client {
         }
     }
 
-    /// Reports the end of a partition, and before it a change of the topic.
+    /// Reports the end of a partition, after any change of the topic.
     fn on_end(
         &mut self,
         now: Time,
@@ -404,7 +401,7 @@ impl Client {
         }
     }
 
-    /// When it takes its session to be over.
+    /// Time at which it considers its session over.
     fn lost(&self) -> Time {
         let has = self.manner.notices && !self.own.is_empty();
         if has { self.heard.after(self.config.session_timeout) } else { Time::MAX }

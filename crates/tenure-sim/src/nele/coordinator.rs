@@ -1,8 +1,8 @@
 //! The coordinator of a group: sessions, and the assignment of partitions.
 //!
-//! The coordinator deals as Kafka's groups do, in either way. In the newer way each member has a
-//! target, gives back the rest, and gets the partitions that nobody else has any more. In the
-//! classic way all members join anew whenever a member comes, goes or has given back, and all wait
+//! The coordinator deals like Kafka's groups, in two ways. In the newer way each member has a
+//! target, gives back surplus partitions, and gets those that no other member has any more. In the
+//! classic way all members rejoin whenever a member comes, goes or has given back, and all wait
 //! until each has joined, or R is over. Neither way disturbs a member that keeps a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,31 +12,29 @@ use tenure_core::Time;
 
 use super::frame::{Frame, Member, Place};
 
-/// The coordinator of one group.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Coordinator {
     terms: Terms,
     members: BTreeMap<Place, Seat>,
-    /// Given to two members at once by mistake, until each has said that it has less.
+    /// A partition that two members got by mistake, until each has reported fewer partitions.
     doubled: Option<u32>,
-    /// How often it was dealt, and until when it waits for those that have not joined (classic).
+    /// Number of the deal, and the end of its wait for missing members (classic).
     deal: u64,
     waits: Option<Time>,
 }
 
-/// A member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seat {
     member: Member,
-    /// When its session ends.
+    /// End of its session.
     until: Time,
     /// Partitions of its share.
     target: BTreeSet<u32>,
     /// Partitions that the coordinator gave it, or that the member reported.
     has: BTreeSet<u32>,
-    /// When it must have given back what it has beyond its target.
+    /// Time by which it must have given back surplus partitions.
     gives: Option<Time>,
-    /// For which deal it has joined (classic).
+    /// Deal that it has joined (classic).
     joined: u64,
 }
 
@@ -49,20 +47,19 @@ pub struct Terms {
     pub rebalance: Duration,
     /// M.
     pub partitions: u32,
-    /// Whether all members answer a rebalance before any goes on.
+    /// Whether all members answer a rebalance before any continues.
     pub classic: bool,
 }
 
-/// Letters to members.
+/// Messages to members.
 pub type Letters = Vec<(Place, Frame)>;
 
 impl Coordinator {
-    /// A coordinator without members.
     pub fn new(terms: Terms) -> Self {
         Self { terms, members: BTreeMap::new(), doubled: None, deal: 0, waits: None }
     }
 
-    /// A client is a member from now on; one of its place is none any more, as with a static id.
+    /// Adds a member, in place of an earlier one of this client, as with a static id.
     pub fn join(&mut self, place: Place, member: Member, now: Time, out: &mut Letters) {
         let until = now.after(self.terms.session);
         let (target, has) = match self.members.remove(&place) {
@@ -75,7 +72,6 @@ impl Coordinator {
         self.answer(place, now, out);
     }
 
-    /// A member is no more.
     pub fn leave(&mut self, place: Place, member: Member, now: Time) {
         if self.members.get(&place).is_some_and(|seat| seat.member == member) {
             self.members.remove(&place);
@@ -83,7 +79,8 @@ impl Coordinator {
         }
     }
 
-    /// A member is there, and has these. Answers what it may have, or that it is unknown.
+    /// Handles a heartbeat of a member with these partitions. Answers with its assignment, or that
+    /// it is unknown.
     pub fn beat(
         &mut self,
         place: Place,
@@ -110,7 +107,7 @@ impl Coordinator {
         }
     }
 
-    /// A member joins anew, and has these.
+    /// Handles a member's rejoin with these partitions.
     pub fn joins(
         &mut self,
         place: Place,
@@ -134,7 +131,7 @@ impl Coordinator {
         }
     }
 
-    /// All that take part have joined.
+    /// Ends the deal when all members have joined.
     fn complete(&mut self, now: Time, out: &mut Letters) {
         if self.waits.take().is_some() {
             self.deal();
@@ -143,7 +140,7 @@ impl Coordinator {
         }
     }
 
-    /// Begins a new deal, as a member has come or gone.
+    /// Begins a new deal, because a member has come or gone.
     fn changed(&mut self, now: Time) {
         if self.terms.classic {
             self.deal += 1;
@@ -153,7 +150,7 @@ impl Coordinator {
         }
     }
 
-    /// Answers with the assignment of a member, or asks the member to join anew.
+    /// Answers with the assignment of a member, or asks the member to rejoin.
     fn answer(&mut self, place: Place, now: Time, out: &mut Letters) {
         let deal = self.deal;
         let doubled = self.doubled;
@@ -178,7 +175,7 @@ impl Coordinator {
         out.push((place, Frame::Assignment(member, may.into_iter().collect())));
     }
 
-    /// Sessions that are over, and members that gave nothing back, or did not join, in time.
+    /// Removes members whose session is over, or that did not give back or join in time.
     pub fn work(&mut self, now: Time, out: &mut Letters) {
         let before = self.members.len();
         let deal = self.deal;
@@ -194,7 +191,7 @@ impl Coordinator {
         }
     }
 
-    /// When something is due.
+    /// The time of the next task.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         let gives = |seat: &Seat| seat.gives.filter(|_| !self.terms.classic);
@@ -209,7 +206,7 @@ impl Coordinator {
         }
     }
 
-    /// Takes a member for dead; the member hears of it with its next beat.
+    /// Takes a member for dead; the member learns of that with its next heartbeat.
     pub fn evict(&mut self, which: usize, now: Time) {
         let place = self.members.keys().nth(which % self.members.len().max(1)).copied();
         if let Some(place) = place {
@@ -218,12 +215,12 @@ impl Coordinator {
         }
     }
 
-    /// A partition is given to all that ask, or to one again.
+    /// Gives a partition to all that ask, or to a single member again.
     pub fn double(&mut self, partition: Option<u32>) {
         self.doubled = partition;
     }
 
-    /// Deals evenly, and moves as little as that needs.
+    /// Deals evenly, with as few moves as possible.
     fn deal(&mut self) {
         let count = self.members.len();
         if count == 0 {
@@ -244,7 +241,7 @@ impl Coordinator {
                 seat.target.insert(partition);
             }
         }
-        // From those with the most to those with the least.
+        // Move from the largest shares to the smallest.
         loop {
             let lens = self.members.values().map(|seat| seat.target.len());
             let low = lens.clone().min().unwrap_or(0);

@@ -11,66 +11,65 @@ use tenure_core::nele::{
 use super::broker::Fault;
 pub use crate::world::nodes::Place;
 
-/// Membership of a client, as the coordinator knows it. No two have the same number.
+/// Membership of a client, as the coordinator knows it, with a unique number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Member {
     pub group: usize,
     pub number: u64,
 }
 
-/// Message between a client and the broker.
+/// A message between a client and the broker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Frame {
     /// A client joins.
     Join(Member),
-    /// A member is there, and has these.
+    /// A member's heartbeat, with its partitions.
     Beat(Member, Vec<u32>),
     /// A member leaves.
     Leave(Member),
-    /// The group is dealt anew, for this many times: a member says again what it has, and all wait
-    /// until each has.
+    /// A new deal with this number: members report their partitions, and wait for all others.
     Dealing(Member, u64),
-    /// A member takes part in that, and has these.
+    /// A member joins that deal, with its partitions.
     Joins(Member, u64, Vec<u32>),
-    /// Partitions that a member may have now; the member gives the rest back.
+    /// The assignment of a member, which gives surplus partitions back.
     Assignment(Member, Vec<u32>),
-    /// There is no such member.
+    /// The coordinator does not know this member.
     Unknown(Member),
-    /// Where does a partition end?
+    /// A question for the end of a partition.
     End(Partition, Reading),
-    /// There, in the topic of this number.
+    /// The end, in the topic of this number.
     Ends(Partition, Reading, u64, u128),
-    /// Which records come from this offset on? With the leader epoch of the last record read.
+    /// A question for records from this offset on, with the leader epoch of the last read record.
     Fetch(Partition, Reading, u64, Option<u32>),
-    /// These records.
+    /// Records.
     Fetched(Partition, Reading, Vec<Record>),
-    /// Nothing can be read there.
+    /// The offset does not exist.
     OutOfRange(Partition, Reading),
-    /// Append this.
+    /// An entry to append.
     Produce(Target, Box<Entry>),
-    /// The entry is at this offset.
+    /// The offset of the entry.
     Produced(EntryNumber, Partition, u64),
-    /// Which topic is it?
+    /// A question for the topic.
     Metadata,
-    /// This, with so many partitions.
+    /// The topic, with its number of partitions.
     Topic(TopicId, u32),
 }
 
-/// Event of a process: an event of its core, a request of the core to the ledger, or a report of
-/// the ledger to the core, each in its place.
+/// An event of a process: of its core, a request of the core to the ledger, or a report of the
+/// ledger to the core, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
-    /// The core tells this.
+    /// An event of the core.
     Core(Event),
-    /// The core has asked for this.
+    /// A request of the core.
     Asked(Box<Request>),
-    /// The core hears this now.
+    /// A report to the core.
     Heard(Box<Report>),
-    /// This goes wrong in the broker.
+    /// A fault of the broker.
     Broke(Fault),
 }
 
-/// Types of the messages, commands and events of a node.
+/// Types of a node's messages, commands and events.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -84,7 +83,6 @@ impl contract::Words for Words {
     type Event = Notice;
 }
 
-/// Effects of a node.
 pub(super) type Out = contract::Effects<Words>;
 
 impl fmt::Display for Member {

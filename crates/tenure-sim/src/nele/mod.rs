@@ -1,5 +1,5 @@
-//! NELE in a made-up world: a broker with its logs and its coordinator, clients with the core in
-//! them, and the checks.
+//! NELE in a made-up world: a broker with its logs and coordinators, clients with the core in them,
+//! and the checks.
 
 pub mod broker;
 pub mod client;
@@ -13,6 +13,5 @@ mod scenario;
 pub use scenario::{Counts, Emergence, Own};
 
 crate::worlds! {
-    /// Worlds of NELE.
     Emergence, "nele", plan::draw
 }

@@ -1,4 +1,4 @@
-//! Plan of one seed: a broker, clients and their settings, clocks, and faults.
+//! The plan of a seed: a broker, clients with settings, clocks, and faults.
 
 use std::time::Duration;
 
@@ -15,40 +15,40 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
 
-/// A world of NELE that is about to begin. Clients come first, then the broker; the unit of its
-/// conditions is T.
+/// The plan of a world of NELE. Clients come first, then the broker; the unit of its conditions is
+/// T.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// Salts of the draws of these worlds.
+/// Salts of draws.
 const OWN: u64 = 0x6e65_6c65;
 const FAULTS: u64 = 0x6661_756c;
 const STONES: u64 = 0x7374_6f6e;
 const UNLIKE: u64 = 0x756e_6c69;
-/// Records that harm nobody for long.
+/// Records that harm no process for long.
 const STRAYS: [Stray; 4] =
     [Stray::Foreign, Stray::Unreadable, Stray::OtherElection, Stray::OtherGroup];
 
-/// Settings that only worlds of NELE have.
+/// Settings of these worlds alone.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub mode: Mode,
-    /// T, in nanoseconds, and the same below; where one process has a longer one, that.
+    /// T in nanoseconds, like the spans below; the longest, if processes differ.
     pub takeover: u64,
-    /// The process that has a longer T than the others, if one has.
+    /// The process with a longer T than the others, if any.
     pub unlike: Option<usize>,
-    /// A process that was heard as leader, or might lead, has ended after this span of true time.
+    /// Span of true time after which any process that was heard as leader, or might lead, has
+    /// ended.
     pub heard: u64,
-    /// How long a partition takes to change hands, and its next owner to lead, where nothing is
-    /// lost.
+    /// Longest time of a partition's move until its next owner leads, without losses.
     pub changes: u64,
     /// ρ.
     pub drift: Drift,
-    /// After a crash a role is led again within this, in true time.
+    /// Longest vacancy after a crash, in true time.
     pub vacant: u64,
-    /// Whether T reckons with a coordinator that changes.
+    /// Whether T allows for a change of the coordinator.
     pub failover: bool,
     pub terms: Terms,
-    /// Whether records that were acknowledged may be lost.
+    /// Whether acknowledged records may be lost.
     pub unreplicated: bool,
     /// Faults of the broker, in true time.
     pub faults: Vec<(u64, Fault)>,
@@ -56,13 +56,10 @@ pub struct Settings {
 
 #[derive(Clone, Debug)]
 pub enum NodePlan {
-    /// A process.
     Client(Box<Process>),
-    /// The broker.
     Broker,
 }
 
-/// A process.
 #[derive(Clone, Debug)]
 pub struct Process {
     pub config: Checked,
@@ -78,7 +75,7 @@ pub fn topic() -> TopicId {
 }
 
 impl Settings {
-    /// The longest that a span of some clock can take, in true time.
+    /// The longest true time of a span by any clock.
     #[must_use]
     pub fn at_most(&self, span: u64) -> u64 {
         let parts = u64::from(self.drift.parts_per_billion());
@@ -86,13 +83,13 @@ impl Settings {
         u64::try_from(stretched).unwrap_or(u64::MAX)
     }
 
-    /// How long something may take, where the slowest process has these settings.
+    /// Sets the bounds from the settings of the slowest process.
     fn bound(&mut self, config: &Config) {
         let interval = nanos(config.publish_interval);
         // Two claims in a row, each after a pause, and the grace period.
         let claims = nanos(config.grace_period()) + 6 * interval + nanos(config.delivery_timeout);
         let claims = if config.mode == Mode::AtMostOne { claims } else { 0 };
-        // A member that has lost all that it led lingers before it leaves.
+        // A member that has lost its last role lingers before it leaves.
         let lingers = nanos(config.grace) + interval;
         let deaf = 2 * nanos(config.silence());
         self.heard = self.at_most(nanos(config.heard_leads()) + deaf + 2 * interval);
@@ -132,14 +129,13 @@ fn config(rng: &mut Rng) -> Config {
     config
 }
 
-/// The process with a longer T than the others, and this T; in few worlds.
+/// The process with a longer T than the others, with this T; in few worlds.
 fn unlike(seed: u64, config: &Config, clients: usize) -> Option<(usize, Duration)> {
     let mut rng = Rng::new(seed, UNLIKE);
     let differs = config.mode == Mode::AtMostOne && clients > 1 && rng.once_in(6);
     differs.then(|| (rng.below(clients), config.takeover * rng.choose(&[2, 3, 5])))
 }
 
-/// The plan of a seed.
 #[must_use]
 pub fn draw(seed: u64) -> Plan {
     let mut rng = Rng::new(seed, OWN);
@@ -203,7 +199,7 @@ pub fn draw(seed: u64) -> Plan {
         faults: Vec::new(),
     };
     let unit = takeover.max(nanos(config.session_timeout));
-    // Applications ask for one thing after the other.
+    // Applications give their commands one after the other.
     let settles = 3 * changes + 4 * unit + 12 * unit;
     let outline = Outline { unit, trip, drift: config.drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
@@ -224,7 +220,7 @@ impl Plan {
             self.conditions.incidents.clear();
         }
         let conditions = &mut self.conditions;
-        // As connections are.
+        // Connections keep this order.
         conditions.ordered = self.calm || !rng.once_in(4);
         conditions.incidents.retain(|(_, incident)| match incident {
             Incident::Crash { node, .. } => *node < clients,
@@ -237,8 +233,7 @@ impl Plan {
         }
     }
 
-    /// Nothing goes wrong but that processes end, and coordinators change where that is reckoned
-    /// with.
+    /// Leaves only ends of processes, and changes of coordinators if T allows for them.
     fn calm_down(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;
@@ -272,7 +267,7 @@ impl Plan {
 
     fn stir(&mut self, rng: &mut Rng, clients: usize) {
         let broker = &mut self.conditions.sites[clients];
-        // Whose clock keeps to no bound.
+        // The broker's clock keeps to no bound.
         let rate = rng.within(TRUE_RATE * 3 / 4..TRUE_RATE * 4 / 3);
         broker.clock = Clock::new(0, rng.within(0..1 << 40), rate);
         self.own.faults = self.faults();
@@ -281,7 +276,7 @@ impl Plan {
         }
     }
 
-    /// The topic changes, or somebody takes it for another one; everything is started anew then.
+    /// Changes the topic, or lets a process mistake it, and restarts everything.
     fn change_topic(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;
@@ -337,7 +332,7 @@ impl Plan {
         all
     }
 
-    /// In some worlds readers stand still now and then.
+    /// Readers stand still at times, in some worlds.
     fn stones(&self) -> Vec<(u64, Fault)> {
         let mut rng = Rng::new(self.conditions.seed, STONES);
         let unit = self.conditions.unit;
@@ -352,14 +347,13 @@ impl Plan {
         all
     }
 
-    /// When the broker's clock shows these.
+    /// Faults by the broker's clock.
     #[must_use]
     pub fn broker_faults(&self, node: usize) -> Vec<(Time, Fault)> {
         let clock = &self.conditions.sites[node].clock;
         self.own.faults.iter().map(|(at, fault)| (clock.shows(*at), *fault)).collect()
     }
 
-    /// A process, if it is one.
     #[must_use]
     pub fn process(&self, node: usize) -> Option<&Process> {
         match &self.nodes[node] {

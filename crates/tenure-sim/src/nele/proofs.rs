@@ -12,28 +12,27 @@ use tenure_core::nele::{
 /// Proofs of one life of a process.
 #[derive(Debug, Default)]
 pub struct Proofs {
-    /// When each of its records was sent.
+    /// Send time of each of its records.
     sent: BTreeMap<EntryNumber, Time>,
-    /// State of each partition.
     pub partitions: BTreeMap<Partition, PartitionState>,
-    /// When it has asked or heard something last, on its clock.
+    /// Time of its last request or report, on its clock.
     pub at: Time,
-    /// The lives with other terms that it has heard, by their incarnations.
+    /// Lives with other terms that it has heard, by their incarnations.
     unlike: BTreeMap<u128, OtherTerms>,
 }
 
-/// Life with another T, as far as the process heard it.
+/// A life with another T, as far as the process heard it.
 #[derive(Clone, Copy, Debug)]
 struct OtherTerms {
-    /// When it was heard first, without a break in which it could not have led.
+    /// Time of its first record, without a break in which it could not have led.
     first: Time,
-    /// Until when it may lead by what was heard.
+    /// Latest end of its leadership, by its records.
     until: Time,
-    /// How long a claimant waits for it.
+    /// Wait of a claimant for it.
     span: Duration,
 }
 
-/// The longest that a span of one clock can be by another: x·(1 + ρ)/(1 − ρ), rounded up.
+/// The longest span on another clock: x·(1 + ρ)/(1 − ρ), rounded up.
 #[must_use]
 pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
     let parts = u128::from(config.drift.parts_per_billion());
@@ -42,40 +41,40 @@ pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
     Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX))
 }
 
-/// State of one partition, as the process knows it.
+/// The state of one partition, as the process knows it.
 #[derive(Debug, Default)]
 pub struct PartitionState {
-    /// Whether it belongs to the process.
+    /// Whether it is assigned to the process.
     pub assigned: bool,
-    /// Whether something was read of it since it was assigned last.
+    /// Whether a record was read since the last assignment.
     pub fresh: bool,
-    /// Under which reading it is read, and which offset comes next, once its end is known.
+    /// Present reading, with the next offset once its end is known.
     reading: Option<Reading>,
     next: Option<u64>,
-    /// The last claim that was made under this reading, until its outcome is known.
+    /// The last claim under this reading, until its outcome is known.
     asked: Option<EntryNumber>,
-    /// A claim that was read back, and that nothing has voided.
+    /// A claim that was read back, and is not void.
     pub claim: Option<Proof>,
-    /// When a claim became void last, or the partition was assigned or taken away.
+    /// Time at which a claim became void last, or the assignment changed.
     pub ended: Option<Time>,
-    /// The claim that ended then, if one did: what was due at that time came first.
+    /// The claim that ended then, if any: timers due at that time ran first.
     pub was: Option<Proof>,
 }
 
-/// A claim that stands, by what was read of the log.
+/// A standing claim, by the log that was read.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof {
-    /// When the first of these claims was read back.
+    /// Time at which the first of these claims was read back.
     pub since: Time,
-    /// When the first of those of the present leader epoch was.
+    /// Time of the first of them in the present leader epoch.
     pub renewed: Time,
     /// Offset of the last of these claims.
     pub offset: u64,
     /// Leader epoch of its batch.
     pub epoch: Option<u32>,
-    /// When the last own record was sent that was read back after it.
+    /// Send time of the last own record that was read back after it.
     pub evidence: Option<Time>,
-    /// When something of another leader epoch was read after it.
+    /// Time of the first later record of another leader epoch.
     pub stale: Option<Time>,
 }
 
@@ -87,7 +86,7 @@ impl PartitionState {
         }
     }
 
-    /// Another reading begins, or none: what was read and asked before counts no more.
+    /// Begins another reading, or none: earlier records and requests no longer count.
     fn read_anew(&mut self, reading: Option<Reading>) {
         self.reading = reading;
         self.next = None;
@@ -102,13 +101,13 @@ impl Proofs {
         self.unlike.iter().filter(|(_, one)| one.first < self.at && self.at < one.until)
     }
 
-    /// For how long a claimant waits for them.
+    /// The wait of a claimant for them.
     #[must_use]
     pub fn waits_for_others(&self) -> Duration {
         self.heard_before().map(|(_, one)| one.span).max().unwrap_or_default()
     }
 
-    /// Their lives.
+    /// The incarnations of these lives.
     #[must_use]
     pub fn unlike(&self) -> BTreeSet<u128> {
         self.heard_before().map(|(life, _)| *life).collect()
@@ -197,7 +196,7 @@ impl Proofs {
         };
         let read = self.of(partition);
         let next = read.next.replace(read.next.unwrap_or(0).max(record.offset + 1));
-        // Records from before the end that was found do not show who is there.
+        // Records from before the found end do not prove a present process.
         if let Said::Entry(entry) = &record.said
             && next.is_some_and(|next| record.offset >= next)
             && entry.election == config.election
@@ -254,7 +253,7 @@ impl PartitionState {
         let Record { offset, epoch, .. } = *record;
         if self.asked == Some(entry.number) {
             self.asked = None;
-            // Without a fence it is none.
+            // A claim without a fence is none.
             let fits = |epoch| u64::from(config.fence_base) + u64::from(epoch) < 1 << 24;
             if !epoch.is_some_and(fits) {
                 return;

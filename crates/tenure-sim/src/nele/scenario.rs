@@ -1,4 +1,4 @@
-//! NELE as a scenario: what its nodes are, and what its checks look things up in.
+//! The scenario of NELE: its nodes, and the state that its checks use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -25,87 +25,85 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// Counts that only NELE has.
     Counts {
-        /// Partitions that were assigned.
+        /// Assigned partitions.
         assigned,
         /// Partitions that were given back or lost.
         unassigned,
-        /// Claims that were published.
+        /// Published claims.
         claims,
-        /// Claims that became void.
+        /// Void claims.
         void,
     }
 }
 
-/// Facts that only worlds of NELE have.
+/// Facts of these worlds alone.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
-    /// A partition is assigned to a process, or is not any more.
+    /// A partition is assigned to a process, or not any more.
     Assigned {
         node: usize,
         partition: u32,
-        /// When it heard that it is not, on its clock.
+        /// Time of the loss, on its clock.
         at: Option<Time>,
     },
-    /// A core has asked its ledger for something.
+    /// A request of a core to its ledger.
     Asked {
         node: usize,
         request: &'a Request,
-        /// When, on its clock.
+        /// Time on its clock.
         at: Time,
     },
-    /// A core hears something of its ledger.
+    /// A report of the ledger to a core.
     Heard {
         node: usize,
         report: &'a Report,
-        /// When, on its clock.
+        /// Time on its clock.
         at: Time,
     },
-    /// A core says that its claim to a partition is void, for a claim of somebody else.
+    /// A core reports its claim to a partition as void, because of another claim.
     Voided { node: usize, partition: u32 },
     /// An application leaves the group.
     Leaves { node: usize },
 }
 
-/// By which life, and with which fence, something is led.
+/// Life and fence of a leadership.
 type Office = (u128, Option<Fence>);
 
-/// NELE in one world.
 #[derive(Debug)]
 pub struct Emergence {
-    /// How often the topic had been created anew when each life began.
+    /// Number of topics before each life began.
     began: BTreeMap<u128, usize>,
-    /// When acknowledged records were lost last.
+    /// Time of the last loss of acknowledged records.
     lost: Option<u64>,
-    /// When the topic was created anew.
+    /// Times at which the topic was created anew.
     topics: Vec<u64>,
     /// Lives with other terms that each leader had heard when it took office.
     offices: BTreeMap<(usize, Office), BTreeSet<u128>>,
-    /// How others know the present life of each process, and what its claims stand on.
+    /// Processes as others know them, and the proofs of their claims.
     proofs: BTreeMap<usize, (Process, Proofs)>,
 }
 
 impl Emergence {
-    /// Proofs of the claims of a process, in its present life.
+    /// Proofs of a process's claims, in its present life.
     #[must_use]
     pub fn proofs(&self, node: usize) -> Option<&Proofs> {
         self.proofs.get(&node).map(|(_, proofs)| proofs)
     }
 
-    /// The topic as it is now.
+    /// The present topic.
     #[must_use]
     pub fn topic(&self) -> TopicId {
         TopicId { topic: (self.topics.len() as u128 + 1) << 96, ..topic() }
     }
 
-    /// Whether one had read a record of another one, with other terms, when it took office with
-    /// this fence, if it did.
+    /// Whether `one` had read a record of `other`, with other terms, when it took office with this
+    /// fence, if it did.
     fn had_heard(&self, election: usize, one: Office, other: u128) -> Option<bool> {
         Some(self.offices.get(&(election, one))?.contains(&other))
     }
 
-    /// Whether of two one that took office later had heard the other, if that has a longer T.
+    /// Whether the later of two leaders had heard the other, if that has a longer T.
     fn have_heard(&self, check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let of = claim.election;
         let later = |office: Office, other: Office| office.1 > other.1;
@@ -227,12 +225,12 @@ impl Scenario for Emergence {
             0 => Command::Resign,
             1..=4 => observe?,
             5 if observe.is_some() => Command::Unobserve,
-            // A process that stands for some roles only leaves the others without a leader.
+            // A process that stands only for some roles leaves the others without a leader.
             6 if rng.once_in(4) && Self::campaigns(plan, node) => {
                 Command::Campaign { value: Default::default(), priority: 0 }
             }
             7 if rng.once_in(2) => {
-                // To leave and not lead on is no calm.
+                // In calm worlds a leaving process leads on.
                 Command::Extra(Extra::Leave { lead_on: lead_on || plan.calm, again })
             }
             _ => return None,
@@ -335,8 +333,8 @@ impl Scenario for Emergence {
 
     fn led(&self, _: &Plan, _: &Claim) {}
 
-    /// In `at_least_one` always, and of two groups; for T after acknowledged records were lost;
-    /// and beside one with a longer T that was not heard since.
+    /// Always in `at_least_one`, and between two groups; for T after a loss of acknowledged
+    /// records; and beside a leader with a longer T that was not heard since.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let own = &check.plan.own;
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
@@ -348,7 +346,7 @@ impl Scenario for Emergence {
         own.mode == Mode::AtLeastOne || loses || groups || !heard
     }
 
-    /// Fences count within one group, and within one topic for those that began on it. A process
+    /// Fences count within one group, and within one topic for lives that began on it. A process
     /// with a longer T that was not heard may take office late.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
@@ -358,8 +356,8 @@ impl Scenario for Emergence {
         anew || unheard || group(claim.node) != group(other.node)
     }
 
-    /// Partitions move while processes come and go; and one that has its partition again, which was
-    /// somebody else's that does not stand for the role, may have read nothing of it for T.
+    /// Partitions move while processes come and go; and an owner that gets its partition back from
+    /// a process without this role may have read no record of it for T.
     fn may_lose(check: &Check<'_, Self>, node: usize, election: usize, loss: Loss) -> bool {
         let config = check.plan.process(node).map(|one| &one.config);
         let role = config.and_then(|config| config.role(&check.plan.elections[election]));

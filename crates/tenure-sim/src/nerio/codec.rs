@@ -1,11 +1,11 @@
-//! A message survives its way through the codec.
+//! Messages survive the codec.
 
 use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{Message, Who};
 
 use crate::violation::Violation;
 
-/// Packs a message of `who` into a datagram, twice if there is room, and reads what is there.
+/// Packs a message of `who` into a datagram, twice if there is room, and reads it back.
 pub(super) fn carries(
     at: u64,
     digest: u64,
@@ -23,7 +23,7 @@ pub(super) fn carries(
     if !packer.push(&mut datagram, message) {
         return Err(wrong(format!("does not fit into a datagram: {message}")));
     }
-    // A datagram carries several: what comes first must not hide what follows.
+    // A datagram carries several messages: the first must not hide the others.
     let copies = 1 + usize::from(packer.push(&mut datagram, message));
     let opened = open(digest, 0, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
     let (envelope, mut messages) = opened;

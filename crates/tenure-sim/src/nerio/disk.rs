@@ -1,23 +1,22 @@
-//! A state directory: what survives the process, and what survives the machine.
+//! A state directory: the part that survives the process, and the part that survives the machine.
 
 use tenure_core::NodeName;
 use tenure_core::nerio::{Instance, Memory, Record, Remembered};
 
 use crate::rng::mix;
 
-/// The directory of one node, and which one is mounted there.
+/// The directory of one node, and the directory mounted in its place.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// The node that it was made for.
+    /// The node of the directory.
     pub owner: usize,
     pub kept: Remembered,
-    /// The node's own directory, while another's is mounted in its place.
+    /// The node's own directory, while another is mounted in its place.
     aside: Option<Box<Self>>,
 }
 
 impl Disk {
-    /// An empty directory: `first` if somebody says that this is the very first start of the
-    /// cluster.
+    /// An empty directory; `first` if a user confirms the very first start of the cluster.
     #[must_use]
     pub fn new(owner: usize, instance: u128, first: bool) -> Self {
         Self { owner, kept: Remembered::new(Instance(instance), first), aside: None }
@@ -35,18 +34,18 @@ impl Disk {
         self.aside.as_deref().unwrap_or(self)
     }
 
-    /// The node's own directory; an empty one that is mounted in its place, as that may stay.
+    /// The node's own directory, or an empty one that is mounted in its place and may stay.
     #[must_use]
     pub fn present(&self) -> &Self {
         self.aside.as_deref().filter(|own| own.owner != self.owner).unwrap_or(self)
     }
 
-    /// An empty one has taken the place of the node's own, which is not there.
+    /// Keeps an empty directory in the place of the node's missing own.
     pub fn keep_mounted(&mut self) {
         self.aside.take_if(|own| own.owner == self.owner);
     }
 
-    /// Whether the node's own directory is not there.
+    /// Whether the node's own directory is missing.
     #[must_use]
     pub const fn is_aside(&self) -> bool {
         self.aside.is_some()
@@ -59,12 +58,11 @@ impl Disk {
         }
     }
 
-    /// A record has reached it.
     pub fn write(&mut self, record: Record) {
         self.kept.write(record);
     }
 
-    /// The machine was restarted: what was not flushed is gone, and the clock begins anew.
+    /// Restarts the machine: unflushed data is lost, and the clock begins anew.
     pub fn reboot(&mut self) {
         if let Some(own) = &mut self.aside {
             own.reboot();
@@ -72,26 +70,26 @@ impl Disk {
         self.tear();
     }
 
-    /// The table of grants is not whole.
+    /// Damages the table of grants.
     pub fn tear(&mut self) {
         self.kept.forget_grants();
     }
 
-    /// Memory of a grantor that starts on this directory.
+    /// The memory of a grantor that starts on this directory.
     #[must_use]
     pub fn memory(&self) -> Memory {
         self.kept.memory()
     }
 
-    /// Whether the fences of the grantor that starts on it are known: false from their loss until
-    /// they were read from the others.
+    /// Whether a grantor that starts here knows its fences: false from their loss until they were
+    /// read from the others.
     #[must_use]
     pub const fn knows_fences(&self) -> bool {
         self.kept.durable().reserve.is_some()
     }
 
-    /// Whether it says that `other`, the directory of the member with this name, was there at the
-    /// founding.
+    /// Whether the directory says that `other`, the directory of the member with this name, took
+    /// part in the founding.
     #[must_use]
     pub fn names_founder(&self, name: &NodeName, other: &Self) -> bool {
         let instance = other.kept.durable().instance;
@@ -100,22 +98,21 @@ impl Disk {
         entry.is_some_and(|(_, entry)| entry.founder && entry.instance == instance)
     }
 
-    /// Whether the fences of the node's present directory are known, even while another's is
-    /// mounted.
+    /// Whether the node's present directory knows its fences, even while another is mounted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.present().knows_fences()
     }
 }
 
-/// How much later, in milliseconds, each memory of a world begins than the one before: more than
-/// there are leaderships.
+/// The distance between successive memories of a world in milliseconds: more than there are
+/// leaderships.
 const BORN: u64 = 1_000_000;
-/// More memories than begin in one world.
+/// The largest number of memories in one world.
 const MEMORIES: u64 = 1_000;
 
-/// The name of the `number`th memory of a node. Where clocks are `set_back`, of those that begin in
-/// the place of a lost one each begins earlier than the one before, as its clock says.
+/// The name of the `number`th memory of a node. Where clocks are `set_back`, each memory in the
+/// place of a lost one begins earlier than the one before, by its clock.
 pub(super) fn instance(seed: u64, node: usize, number: u64, set_back: bool) -> u128 {
     let nth = if set_back && number > 0 { MEMORIES.saturating_sub(number) } else { number };
     let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));

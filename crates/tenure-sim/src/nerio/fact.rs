@@ -1,4 +1,4 @@
-//! Facts that only worlds of Nerio have.
+//! Facts of Nerio's worlds alone.
 
 use tenure_core::nerio::{
     Entry, FenceSeen, GrantRecord, Inc, Instance, Message, QuorumTimestamp, Release, Request,
@@ -8,59 +8,58 @@ use tenure_core::{Fence, LeaderView, NodeName, Ticket, Time};
 
 use super::disk::Disk;
 
-/// Something that a property may judge. Elections and nodes go by their numbers; times that are
-/// `u64` are true time.
+/// A fact for properties. Elections and nodes have numbers; times of type `u64` are true time.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
     /// A leadership has begun with this quorum timestamp.
     Stamped { election: usize, who: &'a Who, timestamp: &'a QuorumTimestamp },
-    /// A write of a grantor failed, and the answers that depend on it were dropped.
+    /// A write of a grantor failed, and the dependent answers were dropped.
     Unwritten { grantor: usize },
-    /// A grantor has decided on a grant that is not written down, and that nobody is told of.
+    /// A grantor has decided on a grant, without a record or a message.
     Decided { grantor: usize, election: usize, record: &'a GrantRecord },
-    /// A grantor has done what comes before its first grant.
+    /// A grantor is ready for its first grant.
     Serves { grantor: usize },
-    /// An application that its handle calls leader creates an edict.
+    /// An application whose handle shows it as leader creates an edict.
     Edict {
         election: usize,
         who: &'a Who,
         fence: Fence,
         timestamp: &'a QuorumTimestamp,
-        /// How many it has created before.
+        /// Number of its earlier edicts.
         counter: u64,
     },
     /// A message is sent.
     Sent { node: usize, message: &'a Message, disk: &'a Disk },
     /// A request is sent.
     Requests { node: usize, election: usize, request: &'a Request },
-    /// A grantor says that it waits, as it may have forgotten leases.
+    /// A grantor waits, because it may have forgotten leases.
     Quarantined { grantor: usize },
-    /// A grantor begins to write down who it is.
+    /// A grantor begins to write its identity.
     Opens {
         grantor: usize,
-        /// Whether its directory knows the fences that it has seen.
+        /// Whether its directory knows its past fences.
         knows_fences: bool,
-        /// Which memory that is.
+        /// Memory of the grantor.
         instance: Instance,
     },
-    /// A member reports the fences that it remembers to a grantor that has lost its memory.
+    /// A member reports its remembered fences to a grantor without memory.
     Recalls { grantor: usize, from: &'a Sender, seen: &'a FenceSeen },
-    /// A grantor did not wait for what it was told last.
+    /// A grantor ignores the last report of fences.
     Unread { grantor: usize },
-    /// A grantor begins to write a bound on fences down.
+    /// A grantor begins to write a bound on fences.
     Reserves {
         grantor: usize,
-        /// As what it is written.
+        /// Number of the flush.
         ticket: Ticket,
         high: Fence,
         disk: &'a Disk,
     },
-    /// A grantor begins to write down which memories members have.
+    /// A grantor begins to write the members' memories.
     Notes {
         grantor: usize,
-        /// All that it knows.
+        /// All known memories.
         members: &'a [(NodeName, Entry)],
-        /// As what it is written.
+        /// Number of the flush.
         ticket: Ticket,
         /// Instant on the clock of the grantor.
         local: Time,
@@ -68,7 +67,7 @@ pub enum Own<'a> {
     /// A flush of a grantor has ended.
     Settled {
         grantor: usize,
-        /// As what it was written.
+        /// Number of the flush.
         ticket: Ticket,
         written: bool,
     },
@@ -78,14 +77,14 @@ pub enum Own<'a> {
     Ordered {
         node: usize,
         election: usize,
-        /// The fence of that leadership.
+        /// Fence of that leadership.
         fence: Fence,
     },
     /// A release is sent.
     Released {
         election: usize,
         who: &'a Who,
-        /// Everything up to this Start is given up.
+        /// The last released Start.
         start: Time,
     },
     /// A request arrives at a grantor.
@@ -99,30 +98,30 @@ pub enum Own<'a> {
     },
     /// A release arrives at a grantor.
     GivesUp { grantor: usize, from: &'a Sender, release: &'a Release },
-    /// A grantor is about to write a grant down.
+    /// A grantor is about to write a grant.
     Granted {
         grantor: usize,
         election: usize,
         record: &'a GrantRecord,
-        /// When it ends.
+        /// End of the grant.
         finish: u64,
     },
-    /// A grantor took its grant back on a release.
+    /// A grantor frees its grant after a release.
     Freed {
         grantor: usize,
         election: usize,
-        /// On whose word.
+        /// The sender of the release.
         by: &'a Who,
     },
-    /// A verification says that a leader leads until then.
+    /// A verification promises that a leader leads until then.
     Verified { election: usize, leader: &'a Who, until: u64, fence: Option<Fence> },
 }
 
-/// The life of which an observer is told as the leader.
+/// The life of an observed leader.
 ///
 /// # Panics
 ///
-/// If it is not of a node.
+/// If the leader is no node.
 #[must_use]
 pub fn named(leader: &LeaderView) -> Who {
     let name = NodeName::new(&leader.id).expect("a leader is called by the name of its node");

@@ -1,5 +1,5 @@
-//! Trouble on which a world concentrates: where everything is drawn evenly, four unlikely things
-//! never happen in a row.
+//! The fault on which a world concentrates: with even draws, four unlikely events never happen in a
+//! row.
 
 use tenure_core::nerio::{Config, MemberSet};
 
@@ -11,26 +11,26 @@ use crate::world::conditions::{Conditions, DiskFate, Incident};
 use crate::world::fault::Rates;
 use crate::world::nodes::bits;
 
-/// Trouble on which a world concentrates.
+/// The fault on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Focus {
-    /// Nothing: a little of everything.
+    /// A little of every fault.
     Broad,
     /// Memory of grantors: every candidate reaches a quorum of its own for a long time,
     /// applications come and go, and directories are lost.
     Memory,
     /// Succession: many candidates with priorities, hand-overs, and room for few waiting requests.
     Crowd,
-    /// Coincidence: messages arrive and applications give commands at the same instants.
+    /// Coincidence: messages and commands arrive at the same instants.
     Grid,
     /// Identity: strangers send messages in the name of a node, from another address or another
     /// life.
     Strangers,
-    /// The founding of a cluster: all directories are empty when it begins, some are lost while it
-    /// is founded, and in half of the worlds all of them at once later.
+    /// The founding of a cluster: all directories are empty at the begin, some are lost during the
+    /// founding, and in half of the worlds all of them at once later.
     Founding,
     /// Two memories of one member: it is cut off from the others, another process begins in its
-    /// place with an empty directory, and candidates reach now the one and then the other.
+    /// place with an empty directory, and candidates reach both in turn.
     Copies,
 }
 
@@ -40,16 +40,16 @@ const FOUNDING: u64 = 0x6669_7273;
 const COPIES: u64 = 0x636f_7079;
 /// Salt of the draw of worlds in which clocks are set back.
 const SET_BACK: u64 = 0x6261_636b;
-/// The draws of what else befalls two memories of one member.
+/// Draws for other events of two memories of one member.
 const ENCOUNTERS: u64 = 4;
-/// The draws of whose directories are not there for a while.
+/// Draws for members with missing directories.
 const ABSENCES: u64 = 6;
-/// The draws of who is late where a cluster is founded.
+/// Draws for the late member of a founding.
 const LATE: u64 = 5;
 /// Salt of the draw of worlds in which all directories are lost.
 const ALL_LOST: u64 = 0x616c_6c6c;
 
-/// Which worlds there are, each as often.
+/// Equally likely kinds of worlds.
 const FOCUSES: [Focus; 8] = [
     Focus::Broad,
     Focus::Memory,
@@ -71,7 +71,7 @@ impl Focus {
         }
     }
 
-    /// How many members and other candidates there are.
+    /// The numbers of members and of other candidates.
     pub(super) fn people(self, rng: &mut Rng, members: usize, others: usize) -> (usize, usize) {
         match self {
             Self::Broad | Self::Grid | Self::Strangers => (members, others),
@@ -98,8 +98,9 @@ impl Focus {
         self == Self::Memory && rng.once_in(2)
     }
 
-    /// Makes the leases of some nodes much shorter than those of others, so that what one grantor
-    /// forgets outlasts what others wait for. Says whether members give only short ones at first.
+    /// Makes the leases of some nodes much shorter than those of others, so that a grant which one
+    /// grantor forgets outlasts the others' waits. Returns whether members grant only short leases
+    /// at first.
     pub(super) fn leases(self, seed: u64, nodes: &mut [NodePlan]) -> bool {
         let mut rng = Rng::new(seed, 2);
         if self != Self::Memory || rng.once_in(2) {
@@ -121,7 +122,7 @@ impl Focus {
         rng.once_in(2)
     }
 
-    /// Every member starts again, and gives longer leases since.
+    /// Restarts every member with longer leases.
     pub(super) fn raises(self, nodes: &[NodePlan], conditions: &mut Conditions) {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, 3);
@@ -157,7 +158,7 @@ impl Focus {
         }
     }
 
-    /// An application that leads or contends for nothing campaigns at one wish in so many.
+    /// An idle application campaigns at one command in so many.
     pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
@@ -168,12 +169,12 @@ impl Focus {
         }
     }
 
-    /// How often something is sent in somebody's name.
+    /// The rate of forged messages.
     pub(super) fn forges(self) -> u16 {
         if self == Self::Strangers { 1_500 } else { 0 }
     }
 
-    /// On which grid messages arrive.
+    /// The grid of arrival times.
     pub(super) fn grain(self, rng: &mut Rng, round_trip: u64) -> u64 {
         if self == Self::Grid { round_trip / rng.choose(&[4, 16, 64]) } else { 1 }
     }
@@ -199,8 +200,8 @@ impl Focus {
         nodes.push(copy);
     }
 
-    /// In half of the worlds of lost directories some are only not there for a while, and are put
-    /// back if no other one has taken their place.
+    /// In half of the worlds with lost directories some are only missing for a while, and return if
+    /// no other one has taken their place.
     pub(super) fn absences(self, nodes: &[NodePlan], conditions: &mut Conditions) {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ABSENCES);
@@ -216,7 +217,7 @@ impl Focus {
                 let back = at + rng.within(unit / 2..3 * unit);
                 let gone = at + rng.within(0..unit / 4);
                 incidents.push((gone, Incident::crash(node, down, DiskFate::Absent)));
-                // Once more, should it be down just then.
+                // Repeat it in case the member is down just then.
                 for back in [back, back + unit] {
                     incidents.push((back, Incident::crash(node, down, DiskFate::Kept)));
                 }
@@ -225,7 +226,7 @@ impl Focus {
         }
     }
 
-    /// A member starts long after the others.
+    /// Starts a member long after the others.
     pub(super) fn late(self, nodes: &[NodePlan], conditions: &mut Conditions) {
         let mut rng = Rng::new(conditions.seed, LATE);
         if self == Self::Founding && rng.once_in(2) {
@@ -234,9 +235,9 @@ impl Focus {
         }
     }
 
-    /// In half of the worlds with two memories of a member, one of the others goes on to reach the
-    /// old process, which may start again, and loses its own directory. Says whether the others
-    /// take the new process for a stranger, as it has moved, until it starts again.
+    /// In half of the worlds with two memories of a member, another member still reaches the old
+    /// process, which may start again, and loses its own directory. Returns whether the others take
+    /// the new process for a stranger, because it has moved, until it starts again.
     pub(super) fn encounters(self, nodes: &[NodePlan], conditions: &mut Conditions) -> bool {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ENCOUNTERS);
@@ -270,17 +271,17 @@ impl Focus {
         is_strange
     }
 
-    /// Whether the clocks by which memories begin are set back, again and again.
+    /// Whether the clocks by which memories begin are set back repeatedly.
     pub(super) fn sets_back(self, seed: u64) -> bool {
         self == Self::Copies && mix(seed ^ SET_BACK).is_multiple_of(2)
     }
 
-    /// Whether there are two memories of one member.
+    /// Whether a member has two memories.
     pub(super) fn copies(self) -> bool {
         self == Self::Copies
     }
 
-    /// Whether the members begin with empty directories, and nobody says that the cluster is new.
+    /// Whether the members begin with empty directories, and no user confirms a new cluster.
     pub(super) fn founds(self) -> bool {
         self == Self::Founding
     }
@@ -290,13 +291,13 @@ impl Focus {
         self == Self::Founding && mix(seed ^ ALL_LOST).is_multiple_of(2)
     }
 
-    /// Whether directories are not there for a while.
+    /// Whether directories are missing for a while.
     fn lacks_directories(self, seed: u64) -> bool {
         self == Self::Memory && mix(seed ^ ABSENCES).is_multiple_of(2)
     }
 
-    /// How often what goes wrong: where all directories are lost at once, or some are not there for
-    /// a while, no process ends besides.
+    /// Fault rates: where all directories are lost at once, or some are missing for a while,
+    /// processes have no other ends.
     pub(super) fn rates(self, rng: &mut Rng, seed: u64, calm: bool) -> Rates {
         let mut rates = if calm { Rates::default() } else { rates(rng) };
         if self == Self::Founding && rng.once_in(2) {
@@ -308,7 +309,7 @@ impl Focus {
         rates
     }
 
-    /// Draws the incidents that only this focus has.
+    /// Draws the incidents of this focus alone.
     pub(super) fn incidents(self, rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
         if self == Self::Copies {
             return copies(rng, nodes, conditions);
@@ -344,8 +345,8 @@ impl Focus {
     }
 }
 
-/// A member is cut off from the others before another process begins in its place, and ends before
-/// the storm does. Candidates reach the one or the other, and not always all of the rest.
+/// Cuts a member off from the others before another process begins in its place, and ends it before
+/// the storm does. Candidates reach either process, and not always all other members.
 fn copies(rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let Some(copy) = nodes.iter().position(|this| this.copy_of.is_some()) else { return };
@@ -368,8 +369,8 @@ fn copies(rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
     }
 }
 
-/// Directories are lost while the cluster is founded, or all at once later: before one that was
-/// lost first can have recovered from the others.
+/// Loses directories during the founding, or all at once later: before the first lost one can have
+/// recovered from the others.
 fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let members = nodes.iter().filter(|this| this.member).count();
@@ -392,7 +393,7 @@ fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut
     }
 }
 
-/// A candidate reaches a quorum of the members and nobody else, now this one and then another.
+/// Lets a candidate reach exactly a quorum of the members, in turn different ones.
 fn partial_reach(rng: &mut Rng, nodes: &[NodePlan], node: usize, conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let quorums = &nodes[0].config.quorums;

@@ -10,7 +10,7 @@ use tenure_core::nerio::{
 };
 use tenure_core::{Fence, Time};
 
-/// Far from every fence that is there.
+/// Far above every real fence.
 const FAR: u64 = 1 << 62;
 
 /// A forged message that follows `message` of `from`, with its pretended sender.
@@ -31,7 +31,7 @@ pub(super) fn forge(
             start,
             ..
         })) if (draw >> 8).is_multiple_of(4) => {
-            // A stranger orders the leader to resign, and again.
+            // A stranger orders the leader to resign, and repeats that.
             let number = fence.number() * 2 + draw % 2;
             let election = election.clone();
             let start = *start;
@@ -41,8 +41,7 @@ pub(super) fn forge(
             Some((elsewhere, Message::from(order)))
         }
         Message::Grantor(ToGrantor::Request(request)) => {
-            // Grantors believe a request that says that its sender leads; these requests do not say
-            // so.
+            // Grantors believe requests that announce a leader; these requests do not.
             let silent = || Request { announced: None, ..request.clone() };
             let request = request.clone();
             if draw % 8 == 7 {
@@ -93,7 +92,7 @@ fn later(start: Time) -> Time {
     Time::from_nanos(start.as_nanos() + 1_000)
 }
 
-/// An address at which no node is.
+/// An address without a node.
 pub(super) fn stranger() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 6_999))
 }

@@ -1,5 +1,5 @@
-//! Installations of nodes: the longest lease that a node gives differs from node to node, and
-//! changes with each installation.
+//! Installations of nodes: nodes grant different longest leases, which change with each
+//! installation.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use tenure_core::nerio::{Checked, Config};
 use super::plan::Plan;
 use crate::rng::mix;
 
-/// Changes the settings with which nodes start next. Drawn apart from the plan, so that a world is
-/// otherwise what it would be without.
+/// Changes the settings with which nodes start next. The draws are separate from the plan, so that
+/// the world is otherwise unchanged.
 #[derive(Debug)]
 pub(super) struct Installations {
     seed: u64,
@@ -17,13 +17,13 @@ pub(super) struct Installations {
     first: Vec<Checked>,
     /// Whether the first settings come with a node's second life.
     raises: bool,
-    /// The shortest and the longest lease that anybody asks for.
+    /// The shortest and the longest requested lease.
     leases: (Duration, Duration),
 }
 
 impl Installations {
-    /// Some give no longer leases than are asked for; where members raise what they give, all
-    /// that do give the shortest ones only.
+    /// Some nodes grant no longer leases than requested; where members raise their leases, all such
+    /// nodes grant only the shortest.
     pub(super) fn new(plan: &mut Plan) -> Self {
         let leases = || plan.nodes.iter().map(|node| node.config.lease);
         let shortest = leases().min().unwrap_or_default();
@@ -47,8 +47,8 @@ impl Installations {
         this
     }
 
-    /// A node whose directory is lost is installed with what it had, or gives short leases only
-    /// from now on: where a quorum of the others gives all of them, or is yet to do so.
+    /// Installs a node after the loss of its directory with its old settings, or with short leases
+    /// from now on, if a quorum of the others grants or will grant all requested leases.
     pub(super) fn install(&mut self, plan: &mut Plan, node: usize) {
         let (shortest, longest) = self.leases;
         if (self.raises || is_given(plan, longest, Some(node))) && self.draw(2) {
@@ -58,7 +58,7 @@ impl Installations {
         }
     }
 
-    /// A node starts again, sometimes with its first settings.
+    /// Restarts a node, sometimes with its first settings.
     pub(super) fn restart(&mut self, plan: &mut Plan, node: usize) {
         if plan.nodes[node].config != self.first[node] && (self.raises || self.draw(4)) {
             plan.nodes[node].config = self.first[node].clone();
@@ -72,7 +72,7 @@ impl Installations {
     }
 }
 
-/// Whether a quorum of members, `without` one, gives leases as long as that.
+/// Whether a quorum of members, `without` one, grants leases of that length.
 pub(super) fn is_given(plan: &Plan, lease: Duration, without: Option<usize>) -> bool {
     let able = |n: &usize| Some(*n) != without && plan.nodes[*n].config.delta_max >= lease;
     plan.config().quorums.is_quorum((0..plan.members()).filter(able).collect())

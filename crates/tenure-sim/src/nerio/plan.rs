@@ -1,4 +1,4 @@
-//! Plan of one seed: the cluster, its settings, its applications, its faults.
+//! The plan of a seed: the cluster, its settings, its applications, its faults.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,19 +15,18 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// ρ, in parts per billion, and how often each is drawn.
+/// ρ in parts per billion, each as often as it is listed.
 const DRIFTS: [u32; 8] =
     [100_000_000, 100_000_000, 100_000_000, 250_000_000, 20_000_000, 1_000_000, 1_000, 0];
-/// A world of Nerio that is about to begin.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// Settings that only worlds of Nerio have.
+/// Settings of these worlds alone.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Whether every message is packed into a datagram and read again.
     pub wire: bool,
     pub focus: Focus,
-    /// Whether members give short leases only, until they start again for the first time.
+    /// Whether members grant only short leases until their first restart.
     pub raises: bool,
     /// Whether others take the second process of a member for a stranger, until it starts again.
     pub strange_copy: bool,
@@ -36,14 +35,13 @@ pub struct Settings {
 /// Bounds of the draws of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Climate {
-    /// Anything within the model.
+    /// All faults of the model.
     #[default]
     Any,
     /// Clocks beyond ρ, and jumps.
     BrokenClocks,
 }
 
-/// The plan of a seed.
 #[must_use]
 pub fn draw(seed: u64, climate: Climate) -> Plan {
     let mut rng = Rng::new(seed, 0);
@@ -111,7 +109,7 @@ impl Plan {
         &self.nodes[0].config
     }
 
-    /// The node that is reached there.
+    /// The node at this address.
     #[must_use]
     pub fn find(&self, to: &To) -> Option<usize> {
         let number = match to {
@@ -127,13 +125,12 @@ impl Plan {
         self.nodes.iter().position(|node| node.copy_of == Some(member))
     }
 
-    /// Whose place among the members the grants of this node count for.
+    /// The member for which this node's grants count.
     #[must_use]
     pub fn place(&self, grantor: usize) -> usize {
         self.nodes[grantor].copy_of.unwrap_or(grantor)
     }
 
-    /// How many nodes are members.
     #[must_use]
     pub fn members(&self) -> usize {
         self.config().members.len()
@@ -165,15 +162,15 @@ fn settle_bound(nodes: &[NodePlan], unit: u64, trip: &Delay) -> u64 {
         + 40 * trip.longest()
 }
 
-/// How long after everybody resigned the last observer says so: leases that were not given back
-/// end, and observers ask again.
+/// Time from all resignations until the last observer sees them: unreleased leases end, and
+/// observers ask again.
 fn retire_bound(nodes: &[NodePlan], trip: &Delay) -> u64 {
     let lease = nodes.iter().map(|n| twice(&n.config, n.config.lease.max(n.config.verify_max)));
     let lease = lease.max().unwrap_or(0);
     2 * lease + lease / 2 + 40 * trip.longest()
 }
 
-/// A span of two clocks: stretched by one that is fast, and counted by one that is slow.
+/// A span of two clocks: stretched by a fast clock, and counted by a slow one.
 fn twice(config: &Checked, span: Duration) -> u64 {
     nanos(config.drift.real_at_most(config.drift.stretch(span)))
 }
@@ -181,7 +178,7 @@ fn twice(config: &Checked, span: Duration) -> u64 {
 struct Draft {
     config: Config,
     uneven: bool,
-    /// Whether later lives allow only leases as long as those that are asked for.
+    /// Whether later lives allow only leases of the requested length.
     shortened: bool,
 }
 
@@ -203,7 +200,7 @@ impl Draft {
         Self { config, uneven: rng.once_in(3), shortened: false }
     }
 
-    /// How long messages travel: mostly well below `d`, sometimes around it.
+    /// The delay of messages: mostly well below `d`, sometimes around it.
     fn trip(&self, rng: &mut Rng) -> Delay {
         let d = nanos(self.config.round_trip);
         let longest = rng.choose(&[d / 64, d / 4, d / 2, d, d * 2]);
@@ -241,7 +238,7 @@ impl Draft {
     }
 }
 
-/// A quorum system over so many members. All but the first are survived by fewer failures.
+/// A quorum system of so many members. All but the first survive fewer failures.
 fn quorums(rng: &mut Rng, members: usize) -> Quorums {
     let majority = || Quorums::majority(members);
     let drawn = match (rng.within(0..4), members) {
@@ -260,7 +257,7 @@ fn quorums(rng: &mut Rng, members: usize) -> Quorums {
     drawn.or_else(|_| majority()).unwrap_or_else(|wrong| panic!("a majority: {wrong}"))
 }
 
-/// Each kind of fault is there in half of the worlds, and then at any of three strengths.
+/// Each kind of fault occurs in half of the worlds, at any of three strengths.
 pub(super) fn rates(rng: &mut Rng) -> Rates {
     Rates {
         loss: rate(rng, 4_000),
@@ -338,8 +335,8 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     })
 }
 
-/// As many nodes as can be missed are gone when the storm ends. In such a world no directory is
-/// lost: whoever lost its memory needs a quorum of the others to grant again.
+/// Removes as many nodes as can be missed when the storm ends. In such a world no directory is
+/// lost: a grantor without memory needs a quorum of the others to grant again.
 fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Conditions) {
     let Conditions { storm_ends, ref mut incidents, .. } = *conditions;
     let mut left: Vec<usize> = (0..nodes.len()).collect();
@@ -363,7 +360,7 @@ fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Con
     }
 }
 
-/// Members are called `a`, `b`, ...; everybody else `p`, `q`, ...
+/// Members are called `a`, `b`, ...; other nodes `p`, `q`, ...
 fn name(n: usize, member: bool) -> String {
     let first = if member { b'a' } else { b'p' };
     let n = if member { n } else { n % 8 };
@@ -377,17 +374,17 @@ fn address(n: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], PORT + n as u16))
 }
 
-/// The number of the node that has an address like this, if there are so many.
+/// The number of the node with this address, if it exists.
 fn number(address: &SocketAddr) -> Option<usize> {
     address.port().checked_sub(PORT).map(usize::from)
 }
 
-/// How often an observer asks.
+/// Interval of an observer's questions.
 pub(super) fn observe_every(config: &Config) -> Duration {
     config.lease / 5
 }
 
-/// How long what an observer hears may lag behind, on its clock.
+/// The largest lag of an observer, on its clock.
 pub(super) fn patience(config: &Config) -> Duration {
     observe_every(config) * 3 + config.round_trip * 4
 }

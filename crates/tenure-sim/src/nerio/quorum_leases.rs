@@ -1,4 +1,4 @@
-//! State of a world of Nerio, in which its checks look things up.
+//! The state of a world of Nerio, for its checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -10,15 +10,15 @@ use super::fact::Own;
 use super::installed::Installations;
 use crate::scenario::{History, Leadership};
 
-/// A grant that was written down.
+/// A written grant.
 #[derive(Clone, Debug)]
 pub struct Grant {
     pub to: Who,
-    /// Where its requests come from.
+    /// Address of its requests.
     pub address: SocketAddr,
-    /// The Start that it answers.
+    /// The answered Start.
     pub start: Time,
-    /// When it ends, in true time.
+    /// End in true time.
     pub finish: u64,
 }
 
@@ -26,48 +26,45 @@ pub struct Grant {
 #[derive(Clone, Debug)]
 pub struct Details {
     pub who: Who,
-    /// The first Start of its attempt, on its own clock.
+    /// First Start of its attempt, on its own clock.
     pub first: Time,
-    /// When it sent its first release.
+    /// Time of its first release.
     pub released: Option<u64>,
-    /// Until when a verification said that it would last.
+    /// End of a verification's promise.
     pub promised: u64,
 }
 
 /// Leadership of an application in one election.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    /// The quorum timestamp of its leadership.
+    /// Quorum timestamp of its leadership.
     pub(super) timestamp: Option<QuorumTimestamp>,
-    /// How many edicts it has created.
     pub(super) edicts: u64,
-    /// The first Start of its latest attempt.
+    /// First Start of its latest attempt.
     pub(super) first: Time,
 }
 
-/// Nerio in one world: what was granted to whom, in true time.
+/// Nerio in one world: all grants, in true time.
 #[derive(Debug)]
 pub struct QuorumLeases {
     pub(super) installed: Installations,
-    /// Each node's last life.
+    /// Last life of each node.
     pub who: Vec<Who>,
-    /// How many lives each node has begun.
     pub lives: Vec<u32>,
-    /// By node and election.
+    /// Work by node and election.
     pub(super) work: Vec<Vec<Work>>,
-    /// The last grant of each grantor, by election.
+    /// Last grant of each grantor, by election.
     pub grants: Vec<BTreeMap<usize, Grant>>,
-    /// The last quorum timestamps of each election, in the order of completion.
+    /// Last quorum timestamps of each election, in the order of completion.
     pub timestamps: Vec<Vec<QuorumTimestamp>>,
-    /// When each node last decided something as a grantor that it could not write: it remembers
-    /// what its directory does not.
+    /// Time of each grantor's last decision that it could not write, so that it remembers more than
+    /// its directory.
     pub unwritten: Vec<Option<u64>>,
     /// Whether a state directory was ever lost.
     pub lost_disk: bool,
-    /// The memories that others were asked to write down: whatever was there before is put back in
-    /// vain.
+    /// Memories that others were asked to write: an earlier directory is put back in vain.
     pub written: BTreeSet<Instance>,
-    /// The memories that somebody began to write down as founders.
+    /// Memories that a member began to write as founders.
     pub founders: BTreeSet<(NodeName, Instance)>,
 }
 

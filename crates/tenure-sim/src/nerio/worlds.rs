@@ -1,10 +1,9 @@
-//! Source of the worlds of Nerio.
+//! The source of Nerio's worlds.
 
 use super::QuorumLeases;
 use super::plan::{self, Climate, Plan};
 use crate::sweep::Source;
 
-/// Worlds of Nerio.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Worlds {
     pub climate: Climate,
@@ -19,7 +18,7 @@ impl Source for Worlds {
         plan::draw(seed, self.climate)
     }
 
-    /// Nerio is the protocol of worlds unless another one is named.
+    /// Nerio needs no flag: it is the default protocol of worlds.
     fn flags(&self) -> String {
         match self.climate {
             Climate::Any => String::new(),

@@ -1,4 +1,4 @@
-//! The application of a node: what it holds in its hands, and what it asks for next.
+//! The application of a node: its state, and its next command.
 
 use tenure_core::{Command, Value};
 
@@ -6,28 +6,27 @@ use super::handle::Handle;
 use super::{PlanOf, Scenario};
 use crate::rng::Rng;
 
-/// Role of an application in one election.
+/// The role of an application in one election.
 #[derive(Clone, Debug, Default)]
 pub struct Role {
-    /// Whether it has asked to lead and was not told that it is over.
+    /// Whether it has campaigned without a reported end.
     pub campaigning: bool,
-    /// Since when it has been so.
+    /// Begin of the campaign.
     pub since: u64,
-    /// Since when it has not been so.
+    /// End of the last campaign.
     pub left: u64,
     pub handle: Handle,
-    /// How many campaigns and leaderships have ended: names those that have no fence.
+    /// Number of ended campaigns and leaderships: names those without a fence.
     pub term: u64,
     pub observing: bool,
-    /// Value that the application proclaimed last.
+    /// Last proclaimed value.
     pub value: Option<Value>,
-    /// With which value it asked to lead while it took itself for a candidate: its core refuses
-    /// that, unless what it was candidate for is over by the time that it is asked.
+    /// Value of a campaign during an earlier one: the core refuses that, unless the earlier one is
+    /// over by then.
     pub anew: Option<Value>,
 }
 
 impl Role {
-    /// The application campaigns.
     pub(super) fn campaign(&mut self, value: &Value, now: u64) {
         if self.campaigning {
             self.anew = Some(value.clone());
@@ -38,12 +37,11 @@ impl Role {
         }
     }
 
-    /// The application proclaims a value.
     pub fn say(&mut self, value: &Value) {
         self.value = Some(value.clone());
     }
 
-    /// The campaign or leadership is over.
+    /// Ends the campaign or leadership.
     pub(super) fn end(&mut self, now: u64) {
         self.handle.end();
         self.term += 1;
@@ -55,15 +53,15 @@ impl Role {
     }
 }
 
-/// Roles of an application, by election.
+/// The roles of an application, by election.
 pub type App = Vec<Role>;
 
-/// Roles of an application that has just started.
+/// The roles of a new application.
 pub(super) fn start(elections: usize, now: u64) -> App {
     vec![Role { left: now, ..Role::default() }; elections]
 }
 
-/// Next command of an application: anything during the storm, campaigns and observation after it,
+/// The next command of an application: any during the storm, campaigns and observation after it,
 /// and resignation in the end.
 pub(super) fn next_command<S: Scenario>(
     plan: &PlanOf<S>,
@@ -104,8 +102,8 @@ pub(super) fn next_command<S: Scenario>(
 mod tests {
     use super::*;
 
-    /// A campaign that is asked for in the step in which the last one ends is the next one, as
-    /// its core sees it: world 92368 once took it for refused.
+    /// A campaign in the step in which the last one ends is, for the core, the next one: world
+    /// 92368 once took it for refused.
     #[test]
     fn campaigns_at_an_end_come_next() {
         let [first, next]: [Value; 2] = ["b0", "b9"].map(|value| value.parse().expect("a value"));

@@ -1,4 +1,4 @@
-//! Properties: what they may look at, and how a list of them becomes one type.
+//! Properties: their view of a world, and lists of them as one type.
 
 use std::fmt::Debug;
 
@@ -12,7 +12,6 @@ use crate::world::clock::TRUE_RATE;
 /// State that a property may look at, in true time, which no node knows.
 #[derive(Debug)]
 pub struct Check<'a, S: Scenario> {
-    /// True time.
     pub now: u64,
     pub plan: &'a PlanOf<S>,
     pub history: &'a History<S::Details>,
@@ -21,25 +20,22 @@ pub struct Check<'a, S: Scenario> {
 }
 
 impl<'a, S: Scenario> Check<'a, S> {
-    /// The past of an election.
     #[must_use]
     pub fn past(&self, election: usize) -> &'a Past<S::Details> {
         &self.history.elections[election]
     }
 
-    /// The name of an election.
     #[must_use]
     pub fn election(&self, election: usize) -> &'a str {
         self.plan.elections[election].as_str()
     }
 
-    /// The name of a node.
     #[must_use]
     pub fn name(&self, node: usize) -> &'a str {
         &self.plan.conditions.sites[node].name
     }
 
-    /// How the clock of a node runs, for people.
+    /// The rate of a node's clock, for people.
     #[must_use]
     pub fn clock(&self, node: usize) -> String {
         let site = &self.plan.conditions.sites[node];
@@ -55,7 +51,7 @@ impl<'a, S: Scenario> Check<'a, S> {
     }
 }
 
-/// True time as people read it.
+/// True time for people.
 #[must_use]
 pub fn seconds(at: u64) -> String {
     format!("{:.6} s", at as f64 / 1e9)
@@ -63,30 +59,28 @@ pub fn seconds(at: u64) -> String {
 
 /// A sentence that must hold.
 pub trait Property<S: Scenario>: Debug + Default {
-    /// The sentence.
     const NAME: &'static str;
-    /// Where it is written.
+    /// Text that states the sentence.
     const SOURCE: &'static str;
     /// Whether it needs clocks that keep to their bound.
     const NEEDS_BOUND: bool = true;
 
-    /// Before the world begins. For what depends on it.
+    /// Initializes the property before the world begins.
     fn begin(&mut self, _plan: &PlanOf<S>) {}
 
-    /// Judges a fact, before that is written into the history; says what must not be, with what it
-    /// saw.
+    /// Judges a fact, before it is written into the history; an error describes the violation.
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String>;
 }
 
-/// Sentences that must hold: a list of properties, made by [`checks!`](crate::checks).
+/// A list of properties, made by [`checks!`](crate::checks).
 pub trait Checks<S: Scenario>: Debug {
-    /// Before the world begins.
+    /// Creates the list before the world begins.
     fn new(plan: &PlanOf<S>) -> Self;
 
     /// Judges a fact, each property in turn.
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), Box<Violation>>;
 
-    /// The name and the source of each.
+    /// The name and the source of each property.
     fn names() -> Vec<(&'static str, &'static str)>;
 }
 
@@ -100,8 +94,8 @@ macro_rules! all {
     () => { () };
 }
 
-/// Declares what must hold for one scenario: properties in the order in which they see a fact, and
-/// after a semicolon a list of others, such as [`promises::All`](super::promises::All).
+/// Declares the properties of a scenario, in the order in which they see a fact, and after a
+/// semicolon a list of others, such as [`promises::All`](super::promises::All).
 #[macro_export]
 macro_rules! checks {
     ($(#[$of:meta])* $visible:vis $name:ident of $scenario:ty {
@@ -146,7 +140,7 @@ impl<S: Scenario> Checks<S> for () {
     }
 }
 
-/// Makes a violation. Cold, as is everything on the way here, so that the usual way stays short.
+/// Makes a violation. Cold, like everything on the way here, so that the usual way stays short.
 #[cold]
 #[inline(never)]
 fn wrong<S: Scenario, P: Property<S>>(at: u64, said: String) -> Box<Violation> {
@@ -160,9 +154,9 @@ impl<S: Scenario, P: Property<S>, Rest: Checks<S>> Checks<S> for (P, Rest) {
         (first, Rest::new(plan))
     }
 
-    // Inlined with all that it asks: where a fact is told its kind is known, and those who do not
-    // judge that kind cost nothing. Facts go by value: where the address of one is handed on, each
-    // property would copy it and look at its kind anew.
+    // Inlined with all its calls: where a fact is made its kind is known, and properties that do
+    // not judge that kind cost nothing. Facts go by value: behind an address each property would
+    // copy the fact and look at its kind anew.
     #[inline(always)]
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), Box<Violation>> {
         if check.plan.bounded || !P::NEEDS_BOUND {

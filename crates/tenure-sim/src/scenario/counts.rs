@@ -1,10 +1,10 @@
-//! How much has happened.
+//! Event counts.
 
 use std::fmt::Debug;
 
-/// Counts that only one protocol has.
+/// Counts of one protocol alone.
 pub trait Tally: Clone + Copy + PartialEq + Eq + Debug + Default + Send {
-    /// Adds what happened elsewhere.
+    /// Adds the counts of another world.
     fn add(&mut self, other: &Self);
 }
 
@@ -12,7 +12,7 @@ impl Tally for () {
     fn add(&mut self, (): &Self) {}
 }
 
-/// Declares numbers that are counted, and adds each to its like.
+/// Declares counts, and adds them by name.
 #[macro_export]
 macro_rules! tally {
     ($(#[$of:meta])* $name:ident { $($(#[$doc:meta])* $count:ident),+ $(,)? }) => {
@@ -28,7 +28,7 @@ macro_rules! tally {
     };
 }
 
-/// How much has happened in one world or in many.
+/// Event counts of one world or of many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts<Own> {
     pub common: Common,
@@ -42,11 +42,10 @@ tally! {
         messages,
         /// Claims raised, renewals included.
         claims,
-        /// Leaderships.
         elected,
-        /// Leaderships that began beside another one, where that may be.
+        /// Leaderships that began beside another, if allowed.
         beside,
-        /// Leaderships and campaigns that were lost.
+        /// Lost leaderships and campaigns.
         lost,
         /// Leaderships handed over to a named candidate.
         transferred,
@@ -54,7 +53,7 @@ tally! {
         resigned,
         /// Changes seen by observers.
         views,
-        /// Gaps in what observers saw.
+        /// Gaps in observers' views.
         gaps,
         /// Processes that ended.
         crashes,
@@ -63,7 +62,7 @@ tally! {
 }
 
 impl<Own: Tally> Counts<Own> {
-    /// Adds what happened elsewhere.
+    /// Adds the counts of another world.
     pub fn add(&mut self, other: &Self) {
         self.common.add(&other.common);
         self.own.add(&other.own);

@@ -4,26 +4,26 @@ use tenure_core::{End, Fence, Standing, Time, View};
 
 use super::Scenario;
 
-/// A claim that is raised, renewals included.
+/// A raised claim, renewals included.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
     pub node: usize,
     pub life: u128,
     pub election: usize,
-    /// Its fence, where the protocol can order leaders.
+    /// Fence, if the protocol orders leaders.
     pub fence: Option<Fence>,
-    /// How many campaigns and leaderships of this life ended before.
+    /// Number of ended campaigns and leaderships of this life.
     pub term: u64,
-    /// When the claim ends.
+    /// End of the claim, in true time.
     pub until: u64,
-    /// The same on the clock of its node.
+    /// End of the claim, on the clock of its node.
     pub ends: Time,
-    /// When that was decided: its process may have stopped before it did so.
+    /// Time of the decision; the process may have stopped since.
     pub decided: u64,
 }
 
-/// A fact that a check may judge. Elections and nodes go by their numbers; times that are `u64` are
-/// true time. `Own` has the facts of one protocol.
+/// A fact for checks. Elections and nodes have numbers; times of type `u64` are true time. `Own`
+/// has the facts of one protocol.
 #[derive(Debug)]
 pub enum Fact<'a, S: Scenario> {
     /// A life began.
@@ -32,7 +32,7 @@ pub enum Fact<'a, S: Scenario> {
     Crashed { node: usize },
     /// An application asks to lead.
     Campaigns { node: usize, election: usize },
-    /// An application begins to follow who leads, or stops it.
+    /// An application begins or ends an observation.
     Observes { node: usize, election: usize, begins: bool },
     /// A claim is raised.
     Claimed(Claim),
@@ -44,19 +44,19 @@ pub enum Fact<'a, S: Scenario> {
         election: usize,
         /// Name of the leader for others.
         id: &'a str,
-        /// When that was decided: its process may have stopped before it said so.
+        /// Time of the decision; the process may have stopped since.
         decided: u64,
     },
     /// A leadership has a lease of full length.
     Settled { node: usize, election: usize },
-    /// Others know that it is over.
+    /// Others know of the end.
     Released { node: usize, election: usize },
     /// A leadership or a campaign is over.
     Ended {
         node: usize,
         election: usize,
         end: &'a End,
-        /// When that was decided.
+        /// Time of the decision.
         decided: u64,
     },
     /// An application asks its handle and its core whether it leads.
@@ -68,26 +68,26 @@ pub enum Fact<'a, S: Scenario> {
         /// Answer of the core.
         standing: Standing,
     },
-    /// An observer sees something else than before.
+    /// An observer's view changes.
     Viewed {
         node: usize,
         election: usize,
         view: &'a View,
-        /// When what it sees ends, if it is a leader of which that is told.
+        /// End of the viewed leadership, if it is known.
         until: u64,
-        /// When it looked: its process may have stopped before it said so.
+        /// Time of the look; the process may have stopped since.
         looked: u64,
     },
-    /// An input was handled by a process.
+    /// A process has handled an input.
     Handled {
         node: usize,
         core: &'a S::Core,
         /// Instant on the clock of the node, if the input was a timer.
         timer: Option<Time>,
     },
-    /// A moment has passed in which nothing may go wrong any more.
+    /// A moment without possible faults has passed.
     Moment,
-    /// A fact that only this protocol has.
+    /// A fact of this protocol alone.
     Own(S::Fact<'a>),
 }
 

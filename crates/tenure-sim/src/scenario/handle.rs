@@ -1,15 +1,15 @@
-//! Handle of an application: the claim, run as it ships.
+//! The handle of an application: the shipped claim.
 
 use tenure_core::{Claim, Fence, Standing, Time};
 
-/// The handle of the present leadership of one election at one node. A driver raises and lowers
-/// its claim, an application asks.
+/// The handle of the present leadership of one election at one node. A driver raises and lowers its
+/// claim, an application asks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handle(Option<(Option<Fence>, Claim)>);
 
 impl Handle {
-    /// The driver raises the claim at `now`: the end that it has then, or `None` where it has
-    /// lapsed or is over, so that the driver resigns. Another fence is another leadership.
+    /// The driver raises the claim at `now`. Returns the new end, or `None` if the claim has lapsed
+    /// or is over, so that the driver resigns. Another fence is another leadership.
     pub(super) fn raise(&mut self, now: Time, fence: Option<Fence>, until: Time) -> Option<Time> {
         let claim = match self.claim(fence) {
             Some(claim) => claim.raised(now, until)?,
@@ -19,18 +19,17 @@ impl Handle {
         Some(claim.until())
     }
 
-    /// The driver lowers the claim.
     pub(super) fn lower(&mut self) {
         self.0 = self.0.map(|(fence, _)| (fence, Claim::OVER));
     }
 
-    /// The leadership has ended: what comes is another one, even with the fence of this one, as
-    /// after a restore of a store.
+    /// Ends the leadership: the next is another one, even with the same fence, as after a restore
+    /// of a store.
     pub(super) fn end(&mut self) {
         *self = Self::default();
     }
 
-    /// Answer of the handle at `now`.
+    /// The answer of the handle at `now`.
     #[must_use]
     pub fn standing(&self, now: Time) -> Standing {
         match self.0.filter(|(_, claim)| claim.holds(now)) {

@@ -1,5 +1,5 @@
-//! History of leaderships in true time, in which checks look things up. The history is written
-//! after the checks have seen a fact, so that checks see the state before it.
+//! The history of leaderships in true time, for checks. The history is written after the checks
+//! have seen a fact, so that checks see the state before it.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::fact::{Claim, Fact};
 use super::parts::Parts;
 use super::{PlanOf, Scenario};
 
-/// A leadership, which holds from `from` to `until`.
+/// A leadership from `from` to `until`.
 #[derive(Clone, Debug)]
 pub struct Leadership<Own> {
     pub node: usize,
     pub life: u128,
     pub fence: Option<Fence>,
-    /// Which of the leaderships of its life it is, where there is no fence.
+    /// Number among the leaderships of this life, for protocols without fences.
     pub term: u64,
-    /// When its claim was first raised.
+    /// First raise of its claim.
     pub from: u64,
-    /// When its claim ends, or was lowered.
+    /// End or lowering of its claim.
     pub until: u64,
-    /// When its claim would have ended had it not been lowered.
+    /// End of its claim without the lowering.
     pub backed: u64,
     pub own: Own,
 }
@@ -33,26 +33,23 @@ impl<Own> Leadership<Own> {
         self.from <= at && at < self.until
     }
 
-    /// Whether a claim has its node, its life and its fence, or its term where there is no fence.
+    /// Whether a claim has its node, its life and its fence, or its term without fences.
     #[must_use]
     pub fn is(&self, claim: &Claim) -> bool {
         (self.node, self.life, self.fence) == (claim.node, claim.life, claim.fence)
             && (self.fence.is_some() || self.term == claim.term)
     }
 
-    /// Its fence, for people.
     #[must_use]
     pub fn under(&self) -> String {
         under(self.fence)
     }
 }
 
-/// A fence, for people.
 pub(crate) fn under(fence: Option<Fence>) -> String {
     fence.map_or_else(String::new, |fence| format!(" with fence {fence}"))
 }
 
-/// Everything that led to leaders of one election.
 #[derive(Clone, Debug)]
 pub struct Past<Own> {
     /// The leaderships, in the order in which they began.
@@ -70,13 +67,11 @@ impl<Own> Past<Own> {
 /// The past of all elections, and the lives of all nodes.
 #[derive(Clone, Debug)]
 pub struct History<Own> {
-    /// By the number of the election.
     pub elections: Vec<Past<Own>>,
-    /// The life of each node that runs.
+    /// Life of each running node.
     pub lives: Vec<Option<u128>>,
-    /// When each node's life began or ended last.
+    /// Last begin or end of each node's life.
     pub since: Vec<u64>,
-    /// Node of each life.
     pub nodes: BTreeMap<u128, usize>,
     /// The parts into which the last cut has split the network.
     pub parts: Parts,

@@ -7,14 +7,14 @@
 //!
 //! | module | |
 //! |---|---|
-//! | [`plan`] | what a seed draws, as far as every protocol has it |
-//! | [`app`] | what an application holds and asks for |
-//! | [`fact`] | what happened |
-//! | [`history`] | who led when |
-//! | [`parts`] | a network that comes apart, and what must hold then |
-//! | [`check`] | what a sentence that must hold looks at |
-//! | [`promises`] | the sentences that hold for every protocol |
-//! | [`run`] | from inputs and effects to facts |
+//! | [`plan`] | what a seed draws for every protocol |
+//! | [`app`] | applications: their claims and their commands |
+//! | [`fact`] | facts: what happened in a world |
+//! | [`history`] | leaderships, with their times |
+//! | [`parts`] | parts of a split network, and what must hold in them |
+//! | [`check`] | what a check sees of a world |
+//! | [`promises`] | the promises of every protocol |
+//! | [`run`] | turns inputs and effects into facts |
 
 pub mod app;
 pub mod check;
@@ -51,39 +51,35 @@ use crate::world::conditions::DiskFate;
 use crate::world::node::{Node, Service};
 use crate::world::nodes::{Nodes, Place};
 
-/// The plan of a world of a scenario.
 pub type PlanOf<S> = Plan<<S as Scenario>::NodePlan, <S as Scenario>::Settings>;
-/// Nothing, or what must not be.
+/// `Ok`, or the violation that a check has found.
 pub type Verdict = Result<(), Box<Violation>>;
-/// A message, and who sent it.
+/// A message with its sender.
 pub type Letter<S> = (
     <<S as Scenario>::Words as contract::Words>::Sender,
     <<S as Scenario>::Words as contract::Words>::Message,
 );
-/// A command about an election, as it is handed to a node.
+/// A command about an election, as a node receives it.
 pub type CommandOf<S> =
     (tenure_core::ElectionName, <<S as Scenario>::Words as contract::Words>::Command);
 
 /// A protocol in a made-up world.
 ///
-/// The value of the type is what its checks look things up in, beside the common [`History`]. Most
-/// of what it can say has an answer that suits a protocol without state directories, transfers and
-/// services of its own.
+/// The value of the type is state that the checks of this protocol need beside the common
+/// [`History`]. Most methods have a default, which suits a protocol without state directories,
+/// transfers and services of its own.
 pub trait Scenario: Sized + Debug + 'static {
     /// Types of the messages, commands and events of a node.
     type Words: contract::Words<Command: From<Command<Self::Extra>>>;
     /// A process: the core, with what its driver does around it.
     type Process: Protocol<Words = Self::Words>;
-    /// The core in it.
     type Core: Protocol;
     /// A service, on nodes that are no processes; [`Infallible`](std::convert::Infallible) without
     /// services.
     type Service: Service<Self::Words>;
     /// State that survives a process.
     type Disk: Clone;
-    /// Plan of a node.
     type NodePlan: Clone + Debug;
-    /// Settings of a world.
     type Settings: Clone + Debug;
     /// The commands that only this protocol has.
     type Extra;
@@ -98,15 +94,17 @@ pub trait Scenario: Sized + Debug + 'static {
     /// Properties: [`promises::All`], and more.
     type Checks: Checks<Self>;
 
-    /// Names of the common promises here, and where each is written.
+    /// Names of the common promises in this protocol, and where each is written.
     const SENTENCES: Sentences = Sentences::NAMED;
-    /// How many timeouts in a row may leave something that is due: the work of one may be bounded.
+    /// Number of timeouts in a row that may leave a deadline in the past: the work of one timeout
+    /// may be bounded.
     const TIMEOUTS: u32 = 0;
 
-    /// Before the world begins.
+    /// State before the world begins. May change the plan.
     fn new(plan: &mut PlanOf<Self>) -> Self;
 
-    /// The node before it starts. Its machine has this clock since it was switched on.
+    /// A node before it starts. `clock` is the clock of its machine since the machine was switched
+    /// on.
     fn node(
         &self,
         plan: &PlanOf<Self>,
@@ -114,13 +112,12 @@ pub trait Scenario: Sized + Debug + 'static {
         clock: &Clock,
     ) -> Node<Self::Process, Self::Service>;
 
-    /// The core of a process.
     fn core(process: &Self::Process) -> &Self::Core;
 
     /// The state directory of a node before its first start.
     fn disk(&self, plan: &PlanOf<Self>, node: usize) -> Self::Disk;
 
-    /// With what a life of a node starts, or why its state directory is refused.
+    /// The first input of a process, or the reason why its state directory is refused.
     fn start(
         &self,
         plan: &PlanOf<Self>,
@@ -129,11 +126,10 @@ pub trait Scenario: Sized + Debug + 'static {
         disk: &Self::Disk,
     ) -> Result<<Self::Words as contract::Words>::Start, String>;
 
-    /// Writes a record.
     fn write(disk: &mut Self::Disk, record: <Self::Words as contract::Words>::Record);
 
-    /// Something happens to a state directory while its process is down; `reboot` if its machine
-    /// starts anew. Answers whether it may happen at all.
+    /// Damages a state directory while its process is down, as `fate` says; `reboot` if the machine
+    /// restarts as well. Returns false if this damage may not happen.
     fn damage(
         _run: &mut Run<Self>,
         _disks: &mut [&mut Self::Disk],
@@ -152,7 +148,7 @@ pub trait Scenario: Sized + Debug + 'static {
         life: u128,
     ) -> <Self::Words as contract::Words>::Sender;
 
-    /// The nodes that get what `from` sends to this address.
+    /// The nodes that receive a message of `from` to this address.
     fn recipients(
         &self,
         plan: &PlanOf<Self>,
@@ -160,7 +156,7 @@ pub trait Scenario: Sized + Debug + 'static {
         to: &<Self::Words as contract::Words>::Address,
     ) -> Nodes;
 
-    /// A forged message that follows `message` of `from`, with its pretended sender.
+    /// A forged message, made from `message` of `from`, with its pretended sender.
     fn forge(
         &self,
         _plan: &PlanOf<Self>,
@@ -171,15 +167,15 @@ pub trait Scenario: Sized + Debug + 'static {
         None
     }
 
-    /// Whether nothing goes wrong with a node by chance: what it is made of goes wrong by itself.
+    /// Whether drawn faults spare a node: a service has planned faults of its own.
     fn is_spared(_plan: &PlanOf<Self>, _node: usize) -> bool {
         false
     }
 
-    /// The event for the application, if a process emits one.
+    /// The application's event in an event of a process, if it has one.
     fn event(event: &<Self::Words as contract::Words>::Event) -> Option<&Event<Self::OwnEvent>>;
 
-    /// The command of the application, if a process gets one.
+    /// The application's command in a command to a process, if it has one.
     fn command(
         command: &<Self::Words as contract::Words>::Command,
     ) -> Option<&Command<Self::Extra>>;
@@ -189,23 +185,23 @@ pub trait Scenario: Sized + Debug + 'static {
         true
     }
 
-    /// Whether it leaves this election alone when the storm is over.
+    /// Whether the application of a node leaves this election alone when the storm is over.
     fn stays_out(_plan: &PlanOf<Self>, _node: usize, _election: usize) -> bool {
         false
     }
 
-    /// Whether it follows who leads, and how often it asks.
+    /// Interval at which the application of a node observes leaders; `None` if it does not observe.
     fn observes(_plan: &PlanOf<Self>, _node: usize) -> Option<Duration> {
         Some(Duration::ZERO)
     }
 
-    /// How it asks to lead.
+    /// A drawn command to campaign.
     fn campaign(plan: &PlanOf<Self>, node: usize, rng: &mut Rng) -> Command<Self::Extra> {
         let value = format!("{}.{}", plan.conditions.sites[node].name, rng.within(0..9));
         Command::Campaign { value: plan::known(&value), priority: 0 }
     }
 
-    /// Another command of an application during the storm, `observe` among them.
+    /// A drawn command of an application during the storm; `observe` is one of the choices.
     fn whim(
         plan: &PlanOf<Self>,
         node: usize,
@@ -213,7 +209,7 @@ pub trait Scenario: Sized + Debug + 'static {
         rng: &mut Rng,
     ) -> Option<Command<Self::Extra>>;
 
-    /// A command that comes before all these.
+    /// A command of this protocol that goes before all others.
     fn first_command(
         _run: &Run<Self>,
         _context: &Context<'_>,
@@ -234,10 +230,10 @@ pub trait Scenario: Sized + Debug + 'static {
         None
     }
 
-    /// A life begins: before that is a fact.
+    /// A process has started; called before the checks see the fact.
     fn started(_run: &mut Run<Self>, _node: usize, _life: u128) {}
 
-    /// An input is about to be handled: after what every protocol makes of it.
+    /// A process is about to handle an input; called after the common part of the scenario.
     fn input(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -247,7 +243,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// An input was handled: before that is a fact.
+    /// A process has handled an input; called before the checks see the fact.
     fn handled(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -257,13 +253,13 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// Something planned happens: its place among the incidents of the conditions.
+    /// A planned incident happens; `number` is its index in the conditions.
     fn incident(_run: &mut Run<Self>, _context: &Context<'_>, _number: usize) {}
 
-    /// A claim was raised: before that is a fact.
+    /// A claim was raised; called before the checks see the fact.
     fn raised(_run: &mut Run<Self>, _claim: &Claim) {}
 
-    /// An effect is about to be carried out: after what every protocol makes of it.
+    /// An effect is about to be carried out; called after the common part of the scenario.
     fn effect(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -284,7 +280,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// An application has found itself leader of an election, or not, by its handle.
+    /// An application has read the standing of its handle.
     fn asked(
         _run: &mut Run<Self>,
         _context: &Context<'_>,
@@ -295,7 +291,7 @@ pub trait Scenario: Sized + Debug + 'static {
         Ok(())
     }
 
-    /// Writes a fact down, after the checks have seen it.
+    /// Writes a fact to the history, after the checks have seen it.
     fn note(
         &mut self,
         _plan: &PlanOf<Self>,
@@ -313,24 +309,24 @@ pub trait Scenario: Sized + Debug + 'static {
         led.is(claim)
     }
 
-    /// Whether a leadership that a claim continues may still be the same.
+    /// Whether a leadership may still be the same when a claim continues it.
     fn is_kept(&self, _led: &Leadership<Self::Details>, _now: u64) -> bool {
         true
     }
 
-    /// From when on somebody else may lead: later than the end of the claim, where something was
-    /// promised.
+    /// Time from which another process may lead: later than the end of the claim in a protocol that
+    /// promises more.
     fn ends(led: &Leadership<Self::Details>) -> u64 {
         led.until
     }
 
-    /// Whether a claim and another leadership may overlap: always, where leaders may; or because
-    /// something was taken away that the promise stands on.
+    /// Whether a claim and another leadership may overlap: because leaders of this protocol may, or
+    /// because a fault took away what the promise needs.
     fn may_overlap(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }
 
-    /// The leaderships before which the fence of a claim need not be higher.
+    /// Whether the fence of a claim may be lower than that of this leadership.
     fn may_exceed(_check: &Check<'_, Self>, _: &Claim, _: &Leadership<Self::Details>) -> bool {
         false
     }
@@ -340,29 +336,31 @@ pub trait Scenario: Sized + Debug + 'static {
         false
     }
 
-    /// Whether a leader that nobody asked to stop may do so when nothing goes wrong.
+    /// Whether a leader may lose its leadership with this loss though no fault happens and no
+    /// application asks it to stop.
     fn may_lose(_check: &Check<'_, Self>, _node: usize, _election: usize, _loss: Loss) -> bool {
         false
     }
 
-    /// Whether an application that wants to lead can, when nothing goes wrong.
+    /// Whether an application that campaigns can lead when nothing fails.
     fn can_lead(_plan: &PlanOf<Self>, _node: usize) -> bool {
         true
     }
 
-    /// Which life an observer is told of as the leader, if it is one of a process.
+    /// Node and incarnation of the leader that an observer sees, if a process of the world has that
+    /// incarnation.
     fn seen(check: &Check<'_, Self>, leader: &LeaderView) -> Option<(usize, u128)> {
         let life = leader.incarnation?;
         Some((*check.history.nodes.get(&life)?, life))
     }
 
-    /// How long what an observer is told may lag behind, in true time; `None` if that has no bound
-    /// while anything may go wrong.
+    /// Bound on the delay of an observer's view, in true time; `None` if the view has no bound
+    /// while faults happen.
     fn patience(_plan: &PlanOf<Self>, _node: usize) -> Option<u64> {
         None
     }
 
-    /// How much a core may keep.
+    /// Bounds on the memory of a core.
     fn memory(plan: &PlanOf<Self>) -> Memory {
         Memory { every: 1_024, bytes: 8_192 + plan.elections.len() * 3_072 }
     }
@@ -372,12 +370,12 @@ pub trait Scenario: Sized + Debug + 'static {
         None
     }
 
-    /// A life, for people.
+    /// The name of a process, for people.
     fn life(plan: &PlanOf<Self>, node: usize, _life: u128) -> impl Display {
         plan.conditions.sites[node].name.clone()
     }
 
-    /// On what the claim of a leadership stands, for people: after a comma.
+    /// Text for people on what a leadership's claim stands; it follows a comma.
     fn backing(
         _check: &Check<'_, Self>,
         _election: usize,
@@ -388,7 +386,7 @@ pub trait Scenario: Sized + Debug + 'static {
         String::new()
     }
 
-    /// Reason why no leader is there, for people: after a semicolon.
+    /// Text for people on why there is no leader; it follows a semicolon.
     fn vacancy(_check: &Check<'_, Self>, _election: usize) -> String {
         String::new()
     }
@@ -404,12 +402,12 @@ pub trait Scenario: Sized + Debug + 'static {
         "candidate"
     }
 
-    /// Address of a node in messages, which its name replaces.
+    /// Address of a node in messages; its name replaces the address in printed traces.
     fn address(_plan: &PlanOf<Self>, node: usize) -> String {
         Place(node).to_string()
     }
 
-    /// The plan in a line, but for [when its parts end](Plan::times).
+    /// The plan in a line, without [the times of its parts](Plan::times).
     fn describe(plan: &PlanOf<Self>) -> String;
 
     /// Summary of the counts, a line each.

@@ -1,27 +1,25 @@
-//! A network that comes apart into two parts and together again, where nothing else goes wrong with
-//! its links; and what must hold for each part.
+//! A network that splits into two parts and heals, without other faults of its links; and the
+//! sentences for each part.
 
 use std::fmt::Debug;
 
 use super::{Check, Fact, Property, Scenario, seconds};
 
-/// Which nodes are apart from the others, and until when.
+/// The split of the network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
-    /// A bit each.
+    /// Nodes of one side, a bit each.
     side: u64,
     until: u64,
-    /// When that changed last.
+    /// Time of the last change.
     moved: u64,
 }
 
 impl Parts {
-    /// Nodes come apart.
     pub const fn split(&mut self, side: u64, until: u64, now: u64) {
         *self = Self { side, until, moved: now };
     }
 
-    /// On which side of the cut a node is.
     #[must_use]
     const fn side(&self, node: usize, now: u64) -> bool {
         now < self.until && self.side >> node & 1 == 1
@@ -33,13 +31,13 @@ impl Parts {
         self.side(one, now) == self.side(other, now)
     }
 
-    /// Whether there are two parts.
+    /// Whether the network is split.
     #[must_use]
     pub const fn is_cut(&self, now: u64) -> bool {
         now < self.until
     }
 
-    /// When parts came together or apart last.
+    /// Time of the last split or heal.
     #[must_use]
     pub const fn moved(&self, now: u64) -> u64 {
         if now >= self.until && self.until > self.moved { self.until } else { self.moved }
@@ -48,26 +46,25 @@ impl Parts {
 
 /// A scenario with such worlds.
 pub trait WithParts: Scenario {
-    /// Where it is written how long two leaders outlive a heal.
+    /// The text that bounds two leaders after a heal.
     const OVERLAP: &'static str;
-    /// Where it is written how long a part is without a leader.
+    /// The text that bounds a vacancy of a part.
     const VACANCY: &'static str;
 
-    /// How long two lead that reach each other, in true time, if that has a bound in this world.
+    /// The longest overlap of two leaders that reach each other, in true time, if this world has a
+    /// bound.
     fn overlap_most(check: &Check<'_, Self>) -> Option<u64>;
 
-    /// Since when two nodes can find each other where they reach each other, if they can.
+    /// The time since which two nodes that reach each other can find each other, if they can.
     fn met(_: &Check<'_, Self>, _one: usize, _other: usize) -> Option<u64> {
         Some(0)
     }
 
-    /// How long the part of a node may have no leader, and since when at the earliest, if that has
-    /// a bound in this world.
+    /// The longest vacancy of a node's part, and its earliest begin, if this world has a bound.
     fn vacant_most(check: &Check<'_, Self>, node: usize, election: usize) -> Option<(u64, u64)>;
 }
 
 impl<S: WithParts> Check<'_, S> {
-    /// Whether two nodes reach each other.
     #[must_use]
     pub fn reach(&self, one: usize, other: usize) -> bool {
         self.history.parts.reach(one, other, self.now)
@@ -81,7 +78,7 @@ impl<S: WithParts> Check<'_, S> {
             && S::can_lead(self.plan, node)
     }
 
-    /// The nodes that lead an election now, and since when.
+    /// The nodes that lead an election now, each with its begin.
     pub fn leaders(&self, election: usize) -> impl Iterator<Item = (usize, u64)> {
         let now = self.now;
         let led = self.past(election).leaderships.iter().rev().take(16);

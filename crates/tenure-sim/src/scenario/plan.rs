@@ -1,4 +1,4 @@
-//! Plan of a world, as far as every protocol has it.
+//! The common part of a world's plan.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -14,60 +14,57 @@ use crate::world::fault::Rates;
 pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
-/// The longest that a fault of the storm outlasts it, in units: a message, a pause, an outage.
+/// The longest time that a fault of the storm outlasts it, in units: a message, a pause, an outage.
 pub const LEFTOVER: u64 = 3;
 
-/// A span as plans have it, in nanoseconds.
+/// A span in nanoseconds.
 pub(crate) fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A world that is about to begin: `Node` says what its protocol adds to each node, `Own` what it
-/// adds to the whole.
+/// A world before its begin: `Node` has the protocol's part of each node, `Own` that of the whole.
 #[derive(Clone, Debug)]
 pub struct Plan<Node, Own> {
-    /// Everything that does not depend on the protocol.
+    /// Conditions without the protocol.
     pub conditions: Conditions,
     /// The nodes, in the order of the sites of `conditions`.
     pub nodes: Vec<Node>,
     pub elections: Vec<ElectionName>,
-    /// From then on every election that somebody wants has a leader, and it stays.
+    /// Time from which every wanted election has a leader that stays.
     pub settled: u64,
-    /// From then on everybody has resigned.
+    /// Time from which all have resigned.
     pub retired: u64,
-    /// An application that leads or contends for nothing campaigns at one command in so many.
+    /// An idle application campaigns at one command in so many.
     pub reluctance: u64,
-    /// Whether everything but the clocks behaves.
+    /// Whether the clocks are the only fault.
     pub calm: bool,
-    /// Whether clocks keep to their bound. Where they do not, leaders may overlap, and only fences
-    /// hold.
+    /// Whether clocks keep to their bound. Otherwise leaders may overlap, and only fences hold.
     pub bounded: bool,
     pub own: Own,
 }
 
-/// The first so many elections.
+/// The first `count` elections.
 pub fn elections(count: usize) -> Vec<ElectionName> {
     ELECTIONS[..count].iter().map(|name| known(name)).collect()
 }
 
-/// A name that is a constant.
+/// A constant name.
 ///
 /// # Panics
 ///
-/// If it is none.
+/// If the name is not allowed.
 pub fn known<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str) -> T {
     name.parse().unwrap_or_else(|wrong| panic!("{name}: {wrong}"))
 }
 
-/// How often something goes wrong: in half of the worlds never, else at one of three strengths
-/// around `often` times in 65,536.
+/// A fault rate: in half of the worlds zero, else one of three strengths around `often` times in
+/// 65,536.
 pub fn rate(rng: &mut Rng, often: u64) -> u16 {
     let often = often * rng.choose(&[1, 3, 10]) / 3;
     if rng.once_in(2) { u16::try_from(often).unwrap_or(u16::MAX) } else { 0 }
 }
 
-/// Rates of faults where connections deliver in order and once, and processes have no state
-/// directory.
+/// Fault rates where connections deliver in order and once, and processes have no state directory.
 pub fn rates_of_connections(rng: &mut Rng) -> Rates {
     Rates {
         loss: rate(rng, 1_500),
@@ -82,22 +79,22 @@ pub fn rates_of_connections(rng: &mut Rng) -> Rates {
     }
 }
 
-/// Outline of the worlds of a protocol; all else is left to chance.
+/// The outline of a protocol's worlds; all else is random.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline {
-    /// The measure of what is long: the length of a lease.
+    /// The unit of long spans: the length of a lease.
     pub unit: u64,
-    /// A message travels for less than this.
+    /// Upper bound of a message's delay.
     pub trip: u64,
-    /// How far the rate of a clock is from the true one at most.
+    /// Bound on the error of a clock's rate.
     pub drift: Drift,
-    /// How long after the storm every election has a leader that stays.
+    /// Time from the end of the storm to a leader that stays, in every election.
     pub settles: u64,
 }
 
 impl<Node, Own> Plan<Node, Own> {
-    /// A world of nodes with these names: their clocks, a storm of messages that are lost and late,
-    /// processes that stop and end, and nodes that are cut off; and what comes after it.
+    /// Draws a world of nodes with these names: their clocks, a storm of lost and late messages,
+    /// stopped and ended processes and cut-off nodes; and the calm after it.
     #[must_use]
     pub fn draw(seed: u64, nodes: Vec<(String, Node)>, outline: Outline, own: Own) -> Self {
         let Outline { unit, trip, drift, settles } = outline;
@@ -159,7 +156,7 @@ pub fn repeatedly<T>(
     all
 }
 
-/// Ends of processes, nodes cut off, and stops, one after the other.
+/// Ends of processes, cut-off nodes, and stops, in turn.
 fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     repeatedly(rng, unit / 2..storm_ends, gap / 8..gap, |rng, at| {
@@ -177,7 +174,7 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     })
 }
 
-/// Links that work one way only, and processes that end.
+/// One-way links, and ends of processes.
 pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     repeatedly(rng, unit / 2..storm_ends, unit / 8..2 * unit, |rng, at| {
         let from = rng.below(nodes);
@@ -191,8 +188,7 @@ pub fn one_way(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(
     })
 }
 
-/// The network comes apart at `at`, one drawn `side` from the rest, again and again, and each time
-/// all is mended before.
+/// Splits of the network from `at` on, one drawn `side` from the rest, each healed before the next.
 pub fn partings(
     rng: &mut Rng,
     mut at: u64,

@@ -1,4 +1,4 @@
-//! A scenario in a world: from inputs and effects to facts, and what the checks say of them.
+//! A scenario in a world: from inputs and effects to facts, and the verdicts of the checks.
 
 use std::ops::Range;
 
@@ -21,14 +21,14 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 use crate::world::{Context, Occurrence, System};
 
-/// All of a scenario in one world.
+/// State of a scenario in one world.
 #[derive(Debug)]
 pub struct Run<S: Scenario> {
     pub plan: PlanOf<S>,
     pub apps: Vec<App>,
     pub history: History<S::Details>,
     pub counts: Counts<S::Counts>,
-    /// Claims and what they stand on, where somebody wants to see them.
+    /// Claims with their backing, for pictures.
     pub spans: Spans,
     pub own: S,
     checks: S::Checks,
@@ -37,7 +37,7 @@ pub struct Run<S: Scenario> {
 }
 
 impl<S: Scenario> Run<S> {
-    /// Before anything has started.
+    /// A run before any start.
     #[must_use]
     pub fn new(mut plan: PlanOf<S>) -> Self {
         let own = S::new(&mut plan);
@@ -62,7 +62,7 @@ impl<S: Scenario> Run<S> {
         self
     }
 
-    /// Shows a fact to the checks, and writes it down.
+    /// Shows a fact to the checks, and records it.
     #[inline(always)]
     pub fn tell(&mut self, context: &Context<'_>, fact: Fact<'_, S>) -> Verdict {
         let Self { plan, history, checks, apps, own, .. } = self;
@@ -73,20 +73,18 @@ impl<S: Scenario> Run<S> {
         Ok(())
     }
 
-    /// The same, of what only this protocol has.
+    /// Shows a fact of this protocol alone.
     #[inline(always)]
     pub fn tell_own(&mut self, context: &Context<'_>, fact: S::Fact<'_>) -> Verdict {
         self.tell(context, Fact::Own(fact))
     }
 
-    /// Which election has this name.
     #[must_use]
     pub fn election(&self, name: &ElectionName) -> Option<usize> {
         self.plan.elections.iter().position(|election| election == name)
     }
 
-    /// Draws something that a node holds or gives, if somebody wants to see it: who holds it, and
-    /// what it is called.
+    /// Draws a possession of a node, if pictures are kept: its holder, and its label.
     pub fn draw(
         &mut self,
         kind: SpanKind,
@@ -99,7 +97,7 @@ impl<S: Scenario> Run<S> {
         self.spans.add(Shape { kind, lane, election }, span, said);
     }
 
-    /// The last of what was drawn so is over.
+    /// Ends the last shape of this kind.
     pub fn cut(&mut self, kind: SpanKind, lane: usize, election: usize, at: u64) {
         let election = &self.plan.elections[election];
         self.spans.cut(Shape { kind, lane, election }, at);
@@ -148,7 +146,7 @@ impl<S: Scenario> Run<S> {
         let role = &mut self.apps[node][election];
         let late = role.handle.has_lapsed(fence, context.sample());
         let raised = role.handle.raise(context.local(), fence, until);
-        // A core that decides it too late is judged by it, though no driver raises that.
+        // The check judges a late decision of the core, though no driver raises the claim.
         if raised.is_none() && !late {
             // The process slept over the end of the claim.
             return Ok(Some((name.clone(), Command::Resign.into())));
@@ -237,7 +235,7 @@ impl<S: Scenario> Run<S> {
         S::input(self, context, node, input)
     }
 
-    /// The application looks at its handles.
+    /// Lets the application look at its handles.
     fn work(&mut self, context: &Context<'_>, node: usize, process: &S::Process) -> Verdict {
         let local = context.local();
         for election in 0..self.plan.elections.len() {
@@ -361,7 +359,7 @@ impl<S: Scenario> System for Run<S> {
                 if let Some(wrong) = self.wrong.take() {
                     return Err(wrong);
                 }
-                // While anything may go wrong, no moment is judged for itself.
+                // During the storm, single moments are not judged.
                 if self.plan.calm || context.now >= self.plan.conditions.storm_ends {
                     self.tell(context, Fact::Moment)?;
                 }

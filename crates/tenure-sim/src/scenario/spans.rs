@@ -1,4 +1,4 @@
-//! Claims and what they stand on as shapes, where somebody wants to see them.
+//! Claims with their backing as shapes.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::timeline::{Span, SpanKind};
 #[derive(Debug, Default)]
 pub struct Spans(Option<Vec<Span>>);
 
-/// Something with a holder that is drawn.
+/// A shape with a holder.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape<'a> {
     pub kind: SpanKind,
@@ -34,13 +34,13 @@ impl Spans {
         self.0.take().unwrap_or_default()
     }
 
-    /// Whether somebody wants to see them.
+    /// Whether shapes are kept.
     #[must_use]
     pub const fn are_kept(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Draws a span with its holder and its label. A span that goes on is drawn once; a later grant
+    /// Draws a span with its holder and its label. A continuing span is drawn once; a later grant
     /// cuts the earlier one short.
     pub fn add(
         &mut self,
@@ -66,7 +66,7 @@ impl Spans {
         spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 
-    /// Something of a node without a holder.
+    /// Draws a span without a holder.
     pub fn add_bare(&mut self, lane: usize, kind: SpanKind, from: u64, until: u64) {
         let Some(spans) = &mut self.0 else { return };
         let election = None;
@@ -75,7 +75,7 @@ impl Spans {
         spans.push(Span { lane, kind, election, holder, from, until, label });
     }
 
-    /// The last of its kind is over.
+    /// Ends the last shape of its kind.
     pub fn cut(&mut self, shape: Shape<'_>, at: u64) {
         let Some(spans) = &mut self.0 else { return };
         if let Some(last) = spans.iter_mut().rev().find(|span| shape.is(span)) {

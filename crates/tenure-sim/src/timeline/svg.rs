@@ -1,9 +1,9 @@
 //! Draws a [`Timeline`] as SVG.
 //!
-//! True time runs to the right, one lane for each node. In a lane, from the top: the claims and the
-//! grants of each election, in the colour of their holder, then the ends of processes. Pauses and
-//! outages lie across all of it. Messages are arrows from lane to lane. Only the violated moment is
-//! red. The pointer shows the text that has no room.
+//! True time runs to the right, one lane for each node. A lane has, from the top, the claims and
+//! the grants of each election in the colour of their holder, then the ends of processes. Pauses
+//! and outages cross the whole lane. Messages are arrows from lane to lane. Only the violated
+//! moment is red. The pointer shows texts without room.
 
 mod axis;
 #[cfg(test)]
@@ -33,26 +33,25 @@ const LEGEND: [&str; 2] = [
 const COLOURS: [&str; 8] =
     ["#1d4ed8", "#b45309", "#0f766e", "#7e22ce", "#4d7c0f", "#0e7490", "#854d0e", "#334155"];
 
-/// More messages than this, before the violation or the end, cannot be told apart.
+/// The largest number of drawn messages before the violation or the end: more cannot be told apart.
 const MOST_MESSAGES: usize = 300;
-/// The width of a letter, at most.
+/// Upper bound on the width of a letter.
 const LETTER: f64 = 6.7;
 /// Words in a line of the violation, and letters of a message.
 const WORDS: usize = 20;
 const LABEL: usize = 30;
 
-/// The plot begins here; left of it are names, and right of its last instant is room.
+/// Left edge of the plot, with the names left of it, and room right of its last instant.
 const LEFT: f64 = 250.0;
 const TAIL: f64 = 140.0;
 const MARGIN: f64 = 12.0;
 const LINE: f64 = 16.0;
-/// A row of bars, the least height of a lane, and what is between two lanes.
+/// Height of a row of bars, least height of a lane, and distance of lanes.
 const ROW: f64 = 20.0;
 const LEAST_LANE: f64 = 54.0;
 const GAP: f64 = 64.0;
 
-/// The picture: one SVG document that needs nothing beside it. The same timeline gives the same
-/// bytes.
+/// The picture: one complete SVG document. The same timeline gives the same bytes.
 #[must_use]
 pub fn draw(timeline: &Timeline) -> String {
     let (shown, from) = end(timeline);
@@ -91,7 +90,7 @@ pub fn draw(timeline: &Timeline) -> String {
     format!("{page}\n")
 }
 
-/// As much of the end of a timeline as can be read, and when it begins.
+/// The readable end of a timeline, and its begin.
 fn end(timeline: &Timeline) -> (Timeline, u64) {
     let mut end = timeline.clone();
     end.arrows.sort_by_key(|arrow| arrow.sent);
@@ -106,7 +105,7 @@ fn end(timeline: &Timeline) -> (Timeline, u64) {
     (end, from)
 }
 
-/// Every instant from `from` on at which something begins, ends or happens.
+/// Every instant from `from` on at which a shape begins, ends or happens.
 fn instants(shown: &Timeline, from: u64) -> Vec<u64> {
     let spans = shown.spans.iter().flat_map(|span| [span.from, span.until]);
     let sent = shown.arrows.iter().map(|arrow| arrow.sent);
@@ -117,18 +116,18 @@ fn instants(shown: &Timeline, from: u64) -> Vec<u64> {
     all.filter(|at| (from..u64::MAX).contains(at)).collect()
 }
 
-/// A timeline with a place for everything in it.
+/// A timeline with a place for every shape.
 struct Picture<'a> {
     shown: &'a Timeline,
     axis: Axis,
     places: Vec<Place<'a>>,
     holders: Vec<&'a str>,
-    /// From where to where the lanes reach.
+    /// Top and bottom of the lanes.
     top: f64,
     bottom: f64,
 }
 
-/// Where a lane is, and what its rows hold, from the top down.
+/// The place of a lane, and its rows from the top down.
 struct Place<'a> {
     rows: Vec<Row<'a>>,
     top: f64,
@@ -158,7 +157,7 @@ impl<'a> Picture<'a> {
         Self { shown, axis, places, holders, top, bottom }
     }
 
-    /// The nodes.
+    /// Draws the nodes.
     fn lanes(&self) -> Group {
         let mut all = Group::new();
         for (lane, place) in self.shown.lanes.iter().zip(&self.places) {
@@ -179,13 +178,13 @@ impl<'a> Picture<'a> {
         all
     }
 
-    /// Pauses, outages and quarantines.
+    /// Draws pauses, outages and quarantines.
     fn bands(&self) -> Group {
         let bands = self.shown.spans.iter().filter(|span| row(span).is_none());
         bands.fold(Group::new(), |all, span| all.add(self.shape(span)))
     }
 
-    /// Claims and grants.
+    /// Draws claims and grants.
     fn bars(&self) -> Group {
         let mut all = Group::new();
         for span in self.shown.spans.iter().filter(|span| row(span).is_some()) {
@@ -205,7 +204,7 @@ impl<'a> Picture<'a> {
         titled(about(span), shape)
     }
 
-    /// From where to where a span is drawn, never so short that it cannot be seen.
+    /// The extent of a span, never too short to be seen.
     fn extent(&self, span: &Span) -> (Range<f64>, Range<f64>) {
         let place = &self.places[span.lane];
         let left = self.axis.x(span.from);
@@ -230,7 +229,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The axis.
+    /// Draws the axis.
     fn time(&self) -> Group {
         let mut all = Group::new();
         for (x, length) in self.axis.shortened() {
@@ -244,7 +243,7 @@ impl<'a> Picture<'a> {
         all
     }
 
-    /// Messages, and what those say that have room beside their sender.
+    /// Draws messages, with texts that have room beside their sender.
     fn messages(&self) -> Group {
         let mut lines = Group::new();
         let mut labels = Group::new();
@@ -269,7 +268,7 @@ impl<'a> Picture<'a> {
         lines.add(labels)
     }
 
-    /// From the edge of one lane to the edge of the other; what is lost ends on its way.
+    /// The line from the edge of one lane to the edge of the other; a lost message ends on its way.
     fn course(&self, arrow: &Arrow) -> Vec<(f64, f64)> {
         let from = &self.places[arrow.from];
         let to = &self.places[arrow.to];
@@ -285,14 +284,14 @@ impl<'a> Picture<'a> {
         vec![(start, y), (end, edge)]
     }
 
-    /// All about a message.
+    /// The full text of a message.
     fn story(&self, arrow: &Arrow) -> String {
         let [from, to] = [arrow.from, arrow.to].map(|lane| &self.shown.lanes[lane].name);
         let arrived = arrow.arrived.map_or("lost".to_owned(), seconds);
         format!("{from} to {to}: {}\n{} to {arrived}", arrow.label, seconds(arrow.sent))
     }
 
-    /// Events at one instant.
+    /// Draws events at one instant.
     fn marks(&self) -> Group {
         self.shown.marks.iter().fold(Group::new(), |all, mark| {
             let x = self.axis.x(mark.at);
@@ -302,7 +301,7 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// The moment that must not have been.
+    /// Draws the violated moment.
     fn violation(&self) -> Group {
         let Some((at, what)) = &self.shown.violation else { return Group::new() };
         let x = self.axis.x(*at);
@@ -312,7 +311,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Claims and grants have rows; what a process suffers lies across all of them.
+/// The row of a claim or grant; other spans cross all rows.
 fn row(span: &Span) -> Option<Row<'_>> {
     let is_bar = matches!(span.kind, SpanKind::Claim | SpanKind::Grant);
     is_bar.then_some((span.kind, span.election.as_deref()))
@@ -329,7 +328,7 @@ fn word(kind: SpanKind) -> &'static str {
     }
 }
 
-/// Text on a bar.
+/// The text on a bar.
 fn said(span: &Span) -> String {
     match &span.holder {
         Some(holder) if span.kind == SpanKind::Claim && *holder != span.label => {
@@ -339,7 +338,7 @@ fn said(span: &Span) -> String {
     }
 }
 
-/// All about a span.
+/// The full text of a span.
 fn about(span: &Span) -> String {
     let [election, holder] = [&span.election, &span.holder].map(|one| one.as_deref().unwrap_or(""));
     let until = if span.until == u64::MAX { "the end".to_owned() } else { seconds(span.until) };
@@ -347,18 +346,18 @@ fn about(span: &Span) -> String {
     format!("{what}\n{} to {until}", seconds(span.from))
 }
 
-/// The room that a text takes, with some around it.
+/// The width of a text, with some room around it.
 fn width(text: &str) -> f64 {
     (text.chars().count() as f64 + 2.0) * LETTER
 }
 
-/// Without what XML does not allow; the library escapes the rest.
+/// `text` without characters that XML forbids; the library escapes the rest.
 fn clean(text: &str) -> String {
     let forbidden = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{fffe}' | '\u{ffff}');
     text.replace(forbidden, "\u{fffd}")
 }
 
-/// A shape that says something when the pointer rests on it.
+/// A shape with a text for the pointer.
 fn titled(title: String, shape: impl Node) -> Group {
     Group::new().add(Title::new(clean(&title))).add(shape)
 }

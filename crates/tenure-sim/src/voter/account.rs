@@ -4,26 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenure_core::voter::{AckDto, Answer, Ask, Identity, Leadership, Memory, Participant};
 
-/// A promise of one voter.
 #[derive(Clone, Debug)]
 pub struct Promise {
     pub to: Leadership,
-    /// Until when nobody else is endorsed or acknowledged.
+    /// End of the promise, until which the voter endorses and acknowledges no other leadership.
     pub until: u64,
 }
 
 /// Promises and records of voters.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// The promises that may still run, by whose memory gave them.
+    /// Possibly running promises, by the memory that gave them.
     pub promises: BTreeMap<Identity, Vec<Promise>>,
-    /// Leaderships that are over or will never be, by their leader's own word.
+    /// Leaderships that their leaders have ended or given up.
     pub released: BTreeSet<Leadership>,
     /// Last record of each node.
     pub written: Vec<Option<Memory>>,
 }
 
-/// A promise as it is sent: to whom, and for how long.
+/// The promise in a message: its leadership and its length.
 #[must_use]
 pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option<Pledge> {
     if let Some(Ask::Result(result)) = asks {
@@ -37,15 +36,15 @@ pub fn promised<'a>(asks: Option<&'a Ask>, answer: Option<&'a Answer>) -> Option
     Some(Pledge { to: leadership.clone(), span: promise.span })
 }
 
-/// Promise in a message.
+/// The promise in a message.
 #[derive(Clone, Debug)]
 pub struct Pledge {
     pub to: Leadership,
-    /// For how long, by its own clock.
+    /// Length by its own clock.
     pub span: std::time::Duration,
 }
 
-/// Whether both are one run and one counter.
+/// Whether both have one run and one counter.
 #[must_use]
 pub fn same(one: &Leadership, other: &Leadership) -> bool {
     one.leader == other.leader && one.counter() == other.counter()
@@ -57,7 +56,7 @@ impl Account {
         Self { written: vec![None; nodes], ..Self::default() }
     }
 
-    /// Until when a voter has promised to a leadership of this counter.
+    /// The end of a voter's promise to a leadership of this counter.
     #[must_use]
     pub fn promised_to(&self, by: Identity, leader: &Participant, counter: u64) -> Option<u64> {
         let all = self.promises.get(&by)?.iter();

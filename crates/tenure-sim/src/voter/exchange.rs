@@ -7,36 +7,34 @@ use tenure_core::voter::{Answer, Ask, Call, Caller, Event, Header, Memory, Start
 
 pub use crate::world::nodes::Place;
 
-/// Where something goes.
+/// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum To {
-    /// To who is called at the URL of this node. A route that reaches several goes by the draw.
+    /// The node at this node's URL. The draw decides where a route has several.
     Url(usize, u64),
-    /// Back to this node.
+    /// The calling node.
     Caller(usize),
 }
 
-/// A connection for one request: it does not outlive the process that opened it.
+/// A connection for one request, which ends with the process that opened it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Line {
-    /// The run of the process.
+    /// Run of the process.
     pub run: u128,
     pub call: Call,
 }
 
-/// Half of an exchange.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Half {
-    /// A request.
     Request(Line, Caller, Ask),
-    /// Its answer.
+    /// The answer.
     Answer(Line, Header, Answer),
 }
 
-/// Command of an application, or request of an operator, which the node serves on the spot.
+/// A command of an application, or a request of an operator, which the node serves at once.
 pub type Command = tenure_core::Command<Ask>;
 
-/// Types of the messages, commands and events of a node.
+/// Types of a node's messages, commands and events.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -50,7 +48,6 @@ impl contract::Words for Words {
     type Event = Event;
 }
 
-/// Effects of a node.
 pub(super) type Out = contract::Effects<Words>;
 
 impl fmt::Display for To {

@@ -1,8 +1,8 @@
-//! Facts that only worlds of regional voters have.
+//! Facts of regional voters alone.
 
 use tenure_core::voter::{Answer, Ask, Leadership};
 
-/// A fact that only worlds of regional voters have. Times are true time.
+/// A fact of regional voters alone. Times are true time.
 #[derive(Clone, Copy, Debug)]
 pub enum Own<'a> {
     /// A request is sent.
@@ -13,11 +13,11 @@ pub enum Own<'a> {
     Promises {
         node: usize,
         to: &'a Leadership,
-        /// When the clock was read.
+        /// Time of the clock reading.
         from: u64,
-        /// Until when nobody else is endorsed or acknowledged.
+        /// End of the promise.
         until: u64,
     },
-    /// A leadership is over, or will never be, by its leader's own word.
+    /// A leader ends or gives up its leadership.
     Releases { node: usize, leadership: &'a Leadership },
 }

@@ -13,6 +13,5 @@ pub use fact::Own;
 pub use scenario::{Counts, RegionalVoters};
 
 crate::worlds! {
-    /// Worlds of regional voters.
     RegionalVoters, "voter", plan::draw
 }

@@ -1,4 +1,4 @@
-//! Plan of one seed: regions and their voters, settings, clocks, and faults.
+//! The plan of a seed: regions and their voters, settings, clocks, and faults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,52 +16,51 @@ use crate::world::conditions::{DiskFate, Incident};
 use crate::world::fault::Rates;
 use crate::world::nodes::bits;
 
-/// A world of regional voters that is about to begin; the unit of its conditions is the lease.
+/// The plan of a world of regional voters; the unit of its conditions is the lease.
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 
-/// Salts of the draws of these worlds.
+/// Salts of draws.
 const OWN: u64 = 0x766f_7465;
-/// And of who has another heartbeat interval.
+/// Salt of the draw of the voter with another heartbeat interval.
 const INTERVALS: u64 = 0x6861_7374;
-/// And of the voters that never return.
+/// Salt of the draw of voters that never return.
 const LEAVERS: u64 = 0x6661_6c6c;
 const SECOND: u64 = 1_000 * MS;
 
-/// Trouble on which a world concentrates.
+/// The fault on which a world concentrates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Nothing goes wrong.
+    /// No faults.
     Connected,
-    /// Regions come apart and together, and nothing else.
+    /// Only splits and heals of regions.
     Parted,
-    /// A little of everything.
+    /// A little of every fault.
     Broad,
-    /// Links that work one way only, and messages that come late, twice and out of order.
+    /// One-way links, and messages that come late, twice and out of order.
     Divided,
-    /// Operators change the electorate, again and again.
+    /// Operators change the electorate repeatedly.
     Changing,
     /// Directories are lost, or a second pod has the name of a voter; routes lead astray, and two
     /// networks of one name meet.
     Mistaken,
 }
 
-/// Settings that only worlds of regional voters have.
+/// Settings of these worlds alone.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub kind: Kind,
     pub mode: Mode,
     pub config: Checked,
-    /// How many voters found the network.
     pub founders: usize,
-    /// How many there are at all, without the second pods.
+    /// Number of voters, without second pods.
     pub voters: usize,
-    /// Whether those of the first half and of the second are networks of their own.
+    /// Whether the two halves are separate networks.
     pub two: bool,
-    /// The second pod of a voter's name: its node, and that of the voter.
+    /// The node of a second pod of a voter's name, and the node of that voter.
     pub pod: Option<(usize, usize)>,
     /// A route leads astray for one request in this many; never, if zero.
     pub strays: u64,
-    /// Whether runs are given the same seed, as copies of one machine are.
+    /// Whether all runs get the same seed, like copies of one machine.
     pub alike: bool,
 }
 
@@ -73,7 +72,7 @@ pub struct NodePlan {
     pub observes: bool,
 }
 
-/// In which of three regions a voter is.
+/// The region of a voter, one of three.
 const fn region(node: usize) -> usize {
     node % 3
 }
@@ -84,7 +83,7 @@ fn of_region(which: usize, nodes: usize) -> u64 {
 }
 
 impl Settings {
-    /// The voter that a node is, or is a second pod of.
+    /// The voter of a node, also of a second pod.
     #[must_use]
     fn number(&self, node: usize) -> usize {
         self.pod.filter(|(pod, _)| *pod == node).map_or(node, |(_, of)| of)
@@ -97,29 +96,29 @@ impl Settings {
         nanos(drift.real_at_most(drift.stretch(span)))
     }
 
-    /// A ballot, with the poll before it.
+    /// The time of a ballot, with the poll before it.
     #[must_use]
     pub fn ballot(&self) -> Duration {
         let config = &self.config;
         config.request_timeout + config.cast_timeout + config.result_timeout
     }
 
-    /// For how long at least a voter that was dropped is looked for.
+    /// The shortest time for which a dropped voter is sought.
     #[must_use]
     pub fn forgets_after(&self) -> u64 {
         let span = self.config.forget_after;
         2 * nanos(span) - self.slow(span)
     }
 
-    /// Guarantees (c) and (d): how long a part with a quorum is without a leader, and with
-    /// `available` two that reach each other both lead, with so many draws.
+    /// Guarantees (c) and (d): the longest vacancy of a part with a quorum, and with `available`
+    /// the longest overlap of two leaders that reach each other, with so many draws.
     #[must_use]
     pub fn change_most(&self, draws: u32) -> u64 {
         nanos(self.config.failover()) + self.slow(self.ballot() * draws.saturating_sub(1))
     }
 
-    /// How long a part may have no leader: with `available` one that is silent is first suspected,
-    /// and whoever asked too early waits longer each time.
+    /// The longest vacancy of a part: with `available` a silent leader is first suspected, and a
+    /// voter that asked too early waits longer each time.
     #[must_use]
     pub fn vacant_most(&self, draws: u32) -> u64 {
         let silence = match self.mode {
@@ -130,7 +129,7 @@ impl Settings {
     }
 }
 
-/// Times that work together.
+/// Compatible times.
 fn times(rng: &mut Rng, mode: Mode) -> Config {
     let url = "http://n0".parse().unwrap_or_else(|wrong| panic!("a constant: {wrong}"));
     let mut config = Config::new(known("sim"), known("n0"), url);
@@ -159,7 +158,6 @@ fn times(rng: &mut Rng, mode: Mode) -> Config {
     }
 }
 
-/// The plan of a seed.
 #[must_use]
 pub fn draw(seed: u64) -> Plan {
     let mut rng = Rng::new(seed, OWN);
@@ -191,7 +189,7 @@ pub fn draw(seed: u64) -> Plan {
         _ => founders,
     };
     let pod = (kind == Kind::Mistaken && rng.once_in(2)).then(|| (voters, rng.below(voters)));
-    // A draw that nothing goes by: without it each seed would make another world.
+    // An unused draw: without it each seed would make another world.
     rng.next();
     let own = Settings {
         kind,
@@ -224,7 +222,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     let url = |node: usize| known::<VoterUrl>(&format!("http://n{}", number(node)));
     let urls: Arc<[VoterUrl]> = (0..count).map(url).collect();
     let listed = |node: usize| Listed { id: known(&format!("n{node}")), url: urls[node].clone() };
-    // By number only so many can be found: not more.
+    // An expected number admits exactly so many voters.
     let by_list = own.two || own.kind == Kind::Changing || rng.once_in(2);
     let admission = if rng.once_in(4) { Admission::Auto } else { Admission::Operator };
     let late = rng.once_in(2);
@@ -243,7 +241,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
         config.founding = match own.mode {
             Mode::Available if by_list => Founding::List(founders.clone().map(listed).collect()),
             Mode::Available => Founding::Anybody,
-            // A voter that comes later waits to be given a vote.
+            // A later voter waits for a vote.
             Mode::Majority if !founders.contains(&number(node)) => Founding::Expected(64),
             Mode::Majority if by_list => Founding::List(founders.clone().map(listed).collect()),
             Mode::Majority => Founding::Expected(u16::try_from(own.founders).unwrap_or(u16::MAX)),
@@ -264,7 +262,7 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
             config = if_it_works(other, config);
         }
         let seeds = match &config.founding {
-            // The first knows of nobody, and all others of it.
+            // The first voter knows none, and all others know it.
             Founding::List(_) if !own.two => Vec::new(),
             Founding::List(_) => rng.once_in(4).then(|| urls[0].clone()).into_iter().collect(),
             _ => vec![urls[0].clone(), urls[rng.below(count)].clone()],
@@ -282,13 +280,13 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     (0..count).map(node).collect()
 }
 
-/// The first, if its settings work together, else the second.
+/// The first settings, if they are compatible, else the second.
 fn if_it_works(other: Config, config: Config) -> Config {
     if other.clone().check().is_ok() { other } else { config }
 }
 
-/// In one world of four, whose heartbeats are more frequent than those of the others: its leases
-/// are shorter, and it suspects others sooner.
+/// In one world of four, a voter with more frequent heartbeats than the others: its leases are
+/// shorter, and it suspects others sooner.
 fn hasty(seed: u64, voters: usize) -> Option<usize> {
     let mut rng = Rng::new(seed, INTERVALS);
     rng.once_in(4).then(|| rng.below(voters))
@@ -318,14 +316,14 @@ impl Plan {
                 conditions.incidents = one_way(rng, count, lease, ends);
             }
             Kind::Broad | Kind::Changing | Kind::Mistaken => {
-                // A second pod beside a directory that was lost could found another network.
+                // A second pod beside a lost directory could found another network.
                 let mistaken = kind == Kind::Mistaken && self.own.pod.is_none();
                 let loses = mistaken || self.own.mode == Mode::Available;
                 conditions.incidents = storm(rng, count, loses, lease, ends);
             }
         }
         if let Some((pod, _)) = self.own.pod {
-            // The second pod starts when the network is there, and ends before the storm does.
+            // The second pod starts after the founding, and ends before the storm does.
             conditions.sites[pod].starts = ends / 3;
             conditions.incidents.push((ends - 1, Incident::Gone { node: pod }));
         }
@@ -334,8 +332,8 @@ impl Plan {
         }
     }
 
-    /// In one world of four only a quorum stays, whichever it is: the other voters leave for ever
-    /// once all have settled, and the quorum settles anew.
+    /// In one world of four only a quorum stays: the other voters leave for ever once all have
+    /// settled, and the quorum settles anew.
     fn leave_a_quorum(&mut self) {
         let mut rng = Rng::new(self.conditions.seed, LEAVERS);
         if !rng.once_in(4) {
@@ -353,7 +351,7 @@ impl Plan {
         self.conditions.end += again;
     }
 
-    /// Half of the worlds have clocks at the bounds of what they may drift.
+    /// Puts clocks at the bounds of their drift, in half of the worlds.
     fn set_clocks(&mut self, rng: &mut Rng) {
         let extreme = rng.once_in(2);
         for (node, site) in self.nodes.iter().zip(&mut self.conditions.sites) {
@@ -380,9 +378,9 @@ impl Settings {
     }
 }
 
-/// Regions come apart, and each time all is mended before.
+/// Splits of regions, each healed before the next.
 fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
-    // They find each other first: of whom nobody has heard, no promise speaks.
+    // Voters find each other first: no promise covers unknown voters.
     let first = 3 * lease + rng.within(0..2 * lease);
     partings(rng, first, lease, ends, |rng| {
         let apart = rng.below(3);
@@ -390,8 +388,8 @@ fn parts(rng: &mut Rng, nodes: usize, lease: u64, ends: u64) -> Vec<(u64, Incide
     })
 }
 
-/// Processes and machines end, with their directories and without; regions and voters are cut off;
-/// processes stop.
+/// Ends of processes and machines, with their directories and without; cuts of regions and voters;
+/// stops.
 fn storm(rng: &mut Rng, nodes: usize, loses: bool, lease: u64, ends: u64) -> Vec<(u64, Incident)> {
     let gap = lease * rng.choose(&[1, 2, 6]);
     repeatedly(rng, lease / 2..ends, gap / 8..gap, |rng, at| {

@@ -1,4 +1,4 @@
-//! Regional voters as a scenario: what runs on a node, and what checks look things up in.
+//! The scenario of regional voters: its nodes, and the state that its checks use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -29,59 +29,55 @@ use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
 crate::tally! {
-    /// Counts that only regional voters have.
     Counts {
         /// Ballots that voters joined.
         ballots,
-        /// Ballots in which two had the highest number.
+        /// Ballots with two highest numbers.
         ties,
-        /// Results that count other numbers than another one's.
+        /// Results with other numbers than another result.
         differ,
-        /// Electorates that were written.
+        /// Written electorates.
         documents,
-        /// Voters that were dropped.
+        /// Dropped voters.
         dropped,
-        /// Answers that came after their time.
+        /// Late answers.
         late,
         /// Breaches that voters reported.
         breaches,
-        /// Directories that were lost.
+        /// Lost directories.
         lost,
         /// Leaders that were asked to let others draw.
         ways,
     }
 }
 
-/// Regional voters in one world.
 #[derive(Debug)]
 pub struct RegionalVoters {
     /// Promises and records of voters.
     pub account: Account,
-    /// How others know each node, while it runs.
+    /// Running nodes as others know them.
     pub who: Vec<Option<Participant>>,
-    /// The leadership that the last result at hand names, where its voter is the one named.
+    /// Leadership that the last result names, if its voter is the leader.
     named: Vec<Option<Leadership>>,
-    /// How many memories were made.
     memories: u64,
     /// Whether the second pod runs.
     pod: bool,
-    /// When anybody began, ended, came or left last.
+    /// Time of the last begin, end, arrival or departure.
     stirred: u64,
-    /// The draws that were begun since then, or since parts moved.
+    /// Draws that began since then, or since the last split or heal.
     draws: BTreeSet<Ballot>,
-    /// Whom each node knows: since when, and until when it looks for one that it has dropped. Two
-    /// that have forgotten each other, and know nobody who knows both, cannot find each other.
+    /// Known nodes of each node: since when, and until when it seeks one that it has dropped. Two
+    /// nodes that have forgotten each other, without a common acquaintance, cannot find each other.
     known: BTreeMap<(usize, usize), (u64, u64)>,
 }
 
 impl RegionalVoters {
-    /// Last record of a node.
     #[must_use]
     pub fn memory(&self, node: usize) -> Option<&Memory> {
         self.account.written[node].as_ref()
     }
 
-    /// A node writes its directory.
+    /// Records a write of a node's directory.
     fn wrote(&mut self, node: usize, memory: &Memory, now: u64) {
         let founded = self.memory(node).is_some_and(|memory| memory.founded);
         if memory.founded && !founded {
@@ -90,7 +86,7 @@ impl RegionalVoters {
         self.account.written[node] = Some(memory.clone());
     }
 
-    /// A node knows another one.
+    /// Records that a node knows another one.
     fn meet(&mut self, pair: (usize, usize), now: u64) {
         let known = self.known.entry(pair).or_default();
         let since = if now < known.1 { known.0 } else { now };
@@ -102,7 +98,6 @@ impl RegionalVoters {
         self.draws.clear();
     }
 
-    /// As what a node was founded.
     fn founding(&self, node: usize) -> Option<Fingerprint> {
         Some(self.memory(node)?.electorate.as_ref()?.founding)
     }
@@ -168,7 +163,7 @@ impl Scenario for RegionalVoters {
         *disk = record;
     }
 
-    /// A directory may be lost while a quorum of every electorate has its own.
+    /// A directory may be lost while a quorum of every electorate keeps its own.
     fn damage(
         run: &mut Run<Self>,
         disks: &mut [&mut Memory],
@@ -334,8 +329,8 @@ impl Scenario for RegionalVoters {
         self.founding(claim.node)
     }
 
-    /// Networks that were founded apart know nothing of each other; and with `available` each part
-    /// has a leader.
+    /// Separately founded networks do not know each other; and with `available` each part has a
+    /// leader.
     fn may_overlap(
         check: &Check<'_, Self>,
         claim: &Claim,
@@ -352,19 +347,19 @@ impl Scenario for RegionalVoters {
         check.own.founding(claim.node) != other.own
     }
 
-    /// With `available` two that did not know of each other may both begin to lead.
+    /// Two leaders with `available` may begin without knowing of each other.
     fn may_lose(check: &Check<'_, Self>, _: usize, _: usize, loss: Loss) -> bool {
         let own = &check.plan.own;
         let one_of_two = own.mode == Mode::Available && loss == Loss::Superseded;
         own.kind == Kind::Mistaken || one_of_two && check.now < check.plan.settled
     }
 
-    /// Two networks, or what is left of one, may have lost too much.
+    /// Two networks, or the rest of one, may have lost too much.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         plan.own.kind != Kind::Mistaken
     }
 
-    /// A quorum was free a heartbeat and a request ago, and what each said took one to be heard.
+    /// A quorum was free a heartbeat and a request ago, and each message took a request's time.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;
         let config = &plan.own.config;
@@ -440,7 +435,7 @@ impl WithParts for RegionalVoters {
         let plan = check.plan;
         let own = &check.plan.own;
         let timed = matches!(own.kind, Kind::Parted | Kind::Connected) || check.now >= plan.settled;
-        // Voters that have just started do not know of each other.
+        // New voters do not know of each other.
         let timed = timed && check.now >= 2 * plan.conditions.unit;
         let draws = u32::try_from(check.own.draws.len()).unwrap_or(u32::MAX);
         (timed && own.mode == Mode::Available).then(|| own.change_most(draws.max(1)))
@@ -474,7 +469,7 @@ impl WithParts for RegionalVoters {
 fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
     let node = rng.below(plan.own.voters);
     let id = plan.nodes[node].config.id.clone();
-    // Where all want to lead: else the last member may be one that does not.
+    // The last member may otherwise be one that does not want to lead.
     let changes = matches!(plan.own.kind, Kind::Changing | Kind::Mistaken);
     match rng.within(if changes { 0..8 } else { 6..8 }) {
         0..=2 => Ask::Change(Change::Add(id)),

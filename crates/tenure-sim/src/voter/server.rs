@@ -1,6 +1,5 @@
-//! A process: the core, and the HTTP server and client around it. A request that nobody answers is
-//! given up, or found to have failed although it may have been carried out; an answer that comes
-//! after its time is handed on or not.
+//! A process of a voter: the core, and its HTTP server and client. A request without an answer is
+//! given up, or fails although it may have been carried out; a late answer is passed on or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,20 +15,20 @@ use super::exchange::{Command, Half, Line, Out, Place, To, Words};
 use crate::rng::mix;
 use crate::scenario::plan::nanos;
 
-/// So many requests wait for their answer.
+/// The largest number of requests without an answer.
 const WAITING: usize = 4_096;
 
-/// How a process goes about HTTP.
+/// The behaviour of a process over HTTP.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Manner {
     pub urls: Arc<[VoterUrl]>,
-    /// Whether answers are handed on that come after their time.
+    /// Whether late answers are passed on.
     pub late: bool,
-    /// A request fails before its time is over once in this many; never, if zero.
+    /// A request fails early once in this many; never, if zero.
     pub breaks: u64,
-    /// Addresses to which the name of the seeds resolves.
+    /// Addresses behind the name of the seeds.
     pub seeds: Vec<VoterUrl>,
-    /// From when on it resolves, after the start.
+    /// Time after the start from which the name resolves.
     pub resolves: Duration,
 }
 
@@ -39,17 +38,17 @@ pub struct Server {
     core: Voter,
     manner: Manner,
     run: u128,
-    /// The requests that came in and are not answered, by the number that the core knows.
+    /// Unanswered incoming requests, by the core's number.
     asked: BTreeMap<u64, (Place, Line)>,
     last: u64,
-    /// Until when an answer is handed on.
+    /// Time limits of answers.
     waits: BTreeMap<Call, Time>,
-    /// When a request is found to have failed, and until when that happens to new ones.
+    /// Times at which requests fail, and the end of failures of new ones.
     breaks: BTreeSet<(Time, Call)>,
     breaks_until: Time,
-    /// When the name of the seeds resolves.
+    /// Time from which the name of the seeds resolves.
     resolves: Time,
-    /// Leadership that the result of the last input names.
+    /// Leadership that the last input's result names.
     endorsed: Option<Leadership>,
 }
 
@@ -70,13 +69,12 @@ impl Server {
         }
     }
 
-    /// The core in it.
     #[must_use]
     pub const fn core(&self) -> &Voter {
         &self.core
     }
 
-    /// Leadership that the result of the last input names, if that input was a result.
+    /// Leadership that the last input's result names, if that input was a result.
     #[must_use]
     pub const fn endorsed(&self) -> Option<&Leadership> {
         self.endorsed.as_ref()
@@ -106,7 +104,7 @@ impl Server {
         }
     }
 
-    /// A request comes in, with the last number.
+    /// Serves a request, with the last number.
     fn serve(&mut self, now: Time, caller: Caller, ask: Ask, out: &mut Out) {
         if let Ask::Result(result) = &ask {
             let leader = result.new_leader.clone();
@@ -119,7 +117,7 @@ impl Server {
         self.hand(now, Input::Message { from, message }, out);
     }
 
-    /// Hands an input to the core, and carries out what it wants of the network.
+    /// Passes an input to the core, and carries out its effects on the network.
     fn hand(&mut self, now: Time, input: Input<voter::Words>, out: &mut Out) {
         let mut effects: Effects<voter::Words> = Vec::new();
         self.core.handle(now, input, &mut effects);
@@ -169,7 +167,7 @@ impl Server {
         self.breaks.first().map(|(at, _)| *at)
     }
 
-    /// Hands in what is due: one thing, so that a write that fails is one of the last input.
+    /// Handles one due task, so that a failed write belongs to the last input.
     fn timeout(&mut self, now: Time, out: &mut Out) {
         let core = self.core.deadline().is_some_and(|due| due.at <= now);
         let from = Peer::Caller(0);
@@ -229,7 +227,7 @@ impl Protocol for Server {
     }
 }
 
-/// A command of an application, or what an operator asks.
+/// A command of an application, or an operator's request.
 fn ours(command: Command) -> Result<voter::Command, Box<Ask>> {
     Ok(match command {
         Command::Campaign { value, priority } => voter::Command::Campaign { value, priority },

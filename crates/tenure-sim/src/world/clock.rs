@@ -1,14 +1,14 @@
-//! A clock that runs at its own rate from its own origin.
+//! A clock with its own rate and origin.
 
 use tenure_core::{Drift, Time};
 
-/// Rates are fractions of 2³⁰: this is one second a second.
+/// The rate of one second a second; rates are fractions of 2³⁰.
 pub const TRUE_RATE: u64 = 1 << 30;
 
 /// A hardware clock: local time as a function of true time. The rate changes at given instants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Clock {
-    /// Each with the true time at which it begins, what the clock shows then, and its rate.
+    /// Begin in true time, reading at that time, and rate of each piece.
     pieces: Vec<Piece>,
 }
 
@@ -20,7 +20,7 @@ struct Piece {
 }
 
 impl Clock {
-    /// The slowest and the fastest rate of a clock that keeps to a bound.
+    /// The slowest and the fastest rate within a bound.
     #[must_use]
     pub fn rates(drift: Drift) -> (u64, u64) {
         let margin = u64::from(drift.parts_per_billion()) * TRUE_RATE / 1_000_000_000;
@@ -33,13 +33,13 @@ impl Clock {
         Self { pieces: vec![Piece { since, shown: origin, rate }] }
     }
 
-    /// From the true time `since` on it runs at `rate`. Instants have to be given in order.
+    /// Changes the rate at the true time `since`. Instants must increase.
     pub fn change(&mut self, since: u64, rate: u64) {
         let shown = self.shows(since).as_nanos();
         self.pieces.push(Piece { since, shown, rate });
     }
 
-    /// At the true time `since` it jumps ahead by `by`.
+    /// Jumps ahead by `by` at the true time `since`.
     pub fn jump(&mut self, since: u64, by: u64) {
         let shown = self.shows(since).as_nanos() + by;
         self.pieces.push(Piece { since, shown, rate: self.rate(since) });
@@ -70,7 +70,6 @@ impl Clock {
         next.map_or(at, |next| at.min(next.since))
     }
 
-    /// How fast it runs at the true time `at`.
     #[must_use]
     pub fn rate(&self, at: u64) -> u64 {
         let piece = self.pieces.iter().rev().find(|piece| piece.since <= at);

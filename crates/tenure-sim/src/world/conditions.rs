@@ -9,42 +9,39 @@ use crate::rng::Rng;
 /// Salt of the draws of wall clocks.
 const WALL: u64 = 0x7761_6c6c;
 
-/// Everything of a world that does not depend on the protocol. Times are true time in
-/// nanoseconds from the beginning.
+/// Conditions of a world without its protocol. Times are true time in nanoseconds from the
+/// beginning.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// From where every draw comes.
+    /// Seed of every draw.
     pub seed: u64,
     pub sites: Vec<Site>,
-    /// How long a message is on its way between two nodes.
+    /// Delay of a message between two nodes.
     pub trip: Delay,
-    /// How long a message of a node to itself is on its way.
+    /// Delay of a node's message to itself.
     pub loopback: Delay,
-    /// How long a flush to a disk takes.
+    /// Duration of a flush to a disk.
     pub flush: Delay,
-    /// The measure of what is long: late messages, pauses and outages are parts of it.
+    /// Unit of long spans: late messages, pauses and outages are parts of it.
     pub unit: u64,
     pub rates: Rates,
     /// Incidents, in order of true time.
     pub incidents: Vec<(u64, Incident)>,
-    /// How long the application of a node waits between two commands.
+    /// Pause between two commands of a node's application.
     pub pace: Delay,
-    /// Messages arrive, and applications ask for something, only at multiples of this span of true
-    /// time, so that much of it falls together.
+    /// Grid of true time for messages and commands, so that many events coincide.
     pub grain: u64,
-    /// Messages from one node to another arrive in the order in which they were sent, if they do.
+    /// Whether messages between two nodes arrive in the order in which they were sent.
     pub ordered: bool,
-    /// How often a message is followed by one from somebody who has no right to it: so many times
-    /// in 65,536.
+    /// Rate of forged messages after a message: so many times in 65,536.
     pub forges: u16,
-    /// From then on nothing goes wrong.
+    /// Time of the last fault.
     pub storm_ends: u64,
-    /// The world ends.
     pub end: u64,
 }
 
 impl Conditions {
-    /// Conditions of a world in which nothing goes wrong.
+    /// Conditions without faults.
     #[must_use]
     pub fn new(
         seed: u64,
@@ -72,8 +69,8 @@ impl Conditions {
         }
     }
 
-    /// Wall clocks that are off by up to so much, and are set anew during the storm. Drawn apart
-    /// from everything else: a world is otherwise what it would be without.
+    /// Draws wall clocks that are off by up to `most`, and are set anew during the storm. The draws
+    /// are separate, so that the world is otherwise unchanged.
     pub fn draw_wall_clocks(&mut self, most: u64) {
         let mut rng = Rng::new(self.seed, WALL);
         let mut off = || rng.within(0..2 * most + 1).cast_signed() - most.cast_signed();
@@ -92,29 +89,28 @@ impl Conditions {
     }
 }
 
-/// Where a node lives.
+/// The machine of a node.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Its name, for people.
     pub name: String,
-    /// Its hardware clock in its first boot.
+    /// Hardware clock in its first boot.
     pub clock: Clock,
-    /// By how many nanoseconds its wall clock is ahead of true time at first.
+    /// Lead of its wall clock over true time at first, in nanoseconds.
     pub wall: i64,
     pub starts: u64,
 }
 
-/// A span that is drawn.
+/// A drawn span.
 #[derive(Clone, Debug)]
 pub enum Delay {
-    /// Anything from the first to just below the second.
+    /// A draw from the first number to just below the second.
     Between(u64, u64),
     /// A drawn element of the quantiles of a distribution.
     Quantiles(Arc<[u64]>),
 }
 
 impl Delay {
-    /// The span that belongs to a draw.
+    /// The span of a draw.
     #[must_use]
     pub fn of(&self, draw: u64) -> u64 {
         match self {
@@ -128,7 +124,7 @@ impl Delay {
         }
     }
 
-    /// The same, and up to so much more.
+    /// A delay that may be longer by up to `by`.
     #[must_use]
     pub fn longer(self, by: u64) -> Self {
         match self {
@@ -137,7 +133,7 @@ impl Delay {
         }
     }
 
-    /// The longest that can be drawn.
+    /// The longest span.
     #[must_use]
     pub fn longest(&self) -> u64 {
         match self {
@@ -147,19 +143,19 @@ impl Delay {
     }
 }
 
-/// Something that goes wrong by plan.
+/// A planned fault.
 #[derive(Clone, Debug)]
 pub enum Incident {
     /// A process ends, and is started again.
     Crash {
         node: usize,
-        /// For how long it is gone.
+        /// Downtime.
         down: u64,
-        /// Whether its whole machine starts anew: the origin of the new clock.
+        /// Origin of the new clock, if its whole machine restarts.
         reboot: Option<u64>,
         disk: DiskFate,
     },
-    /// A machine ends and never comes back, whatever was planned for it.
+    /// A machine ends and never comes back, in spite of any plan.
     Gone { node: usize },
     /// Messages from one node to another are lost until then.
     Cut { from: usize, to: usize, until: u64 },
@@ -167,22 +163,21 @@ pub enum Incident {
     Apart { node: usize, from: u64, until: u64 },
     /// The nodes of one side (a bit each) and the rest do not reach each other until then.
     Split { side: u64, until: u64 },
-    /// An operator sets a wall clock, which is ahead of true time by so many nanoseconds from then
-    /// on.
+    /// An operator sets a wall clock ahead of true time by so many nanoseconds.
     Step { node: usize, ahead: i64 },
     /// A process is stopped until then, or its machine sleeps; its clock goes on.
     Stop { node: usize, until: u64 },
 }
 
 impl Incident {
-    /// A process ends, and its machine goes on.
+    /// A process ends, and its machine runs on.
     #[must_use]
     pub const fn crash(node: usize, down: u64, disk: DiskFate) -> Self {
         Self::Crash { node, down, reboot: None, disk }
     }
 }
 
-/// Fate of a state directory while its process is down.
+/// The fate of a state directory while its process is down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DiskFate {
     /// The directory is as it was written.
@@ -191,7 +186,7 @@ pub enum DiskFate {
     Torn,
     /// The directory is lost.
     Lost,
-    /// An empty directory takes its place until the next start with the directory as it was
+    /// An empty directory takes its place until the next start, which has the directory as it was
     /// written.
     Absent,
     /// An operator mounts the directory of this other node.

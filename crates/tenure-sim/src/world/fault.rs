@@ -1,4 +1,4 @@
-//! Faults, each with a name, so that a run can be repeated without some of them.
+//! Named faults, so that a run can be repeated without some of them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::rng::mix;
 
-/// The kinds of what is left to chance.
+/// The kinds of random events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
@@ -28,16 +28,15 @@ pub enum Kind {
     Early,
     /// A timer fires late.
     Tardy,
-    /// Something planned: a crash, a restart, a partition, a sleep.
+    /// An incident: a crash, a restart, a partition, a sleep.
     Incident,
-    /// A message comes from somebody who has no right to it.
+    /// A forged message.
     Forged,
-    /// An application asks for something.
+    /// A command of an application.
     Act,
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Self; 12] = [
         Self::Loss,
         Self::Repeat,
@@ -53,7 +52,7 @@ impl Kind {
         Self::Act,
     ];
 
-    /// Its name in a replay command and in a trace.
+    /// Name in a replay command and in a trace.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -88,7 +87,6 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Error about a text that names no fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoFault(String);
 
@@ -117,7 +115,7 @@ impl FromStr for Fault {
     }
 }
 
-/// How often each kind of fault happens: so many times in 65,536 chances.
+/// The rate of each kind of fault, in 65,536 chances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rates {
     /// [`Kind::Loss`], for each message.
@@ -157,13 +155,13 @@ impl Rates {
     }
 }
 
-/// Decides what goes wrong. A chance is drawn from the seed, its kind, its place and its number
-/// only, so that a fault left out changes no other draw.
+/// Decides which faults strike. A chance is drawn from the seed, its kind, its place and its number
+/// only, so that an omitted fault changes no other draw.
 #[derive(Clone, Debug)]
 pub struct Fate {
     seed: u64,
     rates: Rates,
-    /// Only these happen; everything if `None`.
+    /// The only allowed faults; all if `None`.
     only: Option<BTreeSet<Fault>>,
     struck: Vec<(u64, Fault)>,
     counts: [u64; Kind::ALL.len()],
@@ -176,19 +174,19 @@ impl Fate {
         Self { seed: mix(seed), rates, only, struck: Vec::new(), counts: [0; Kind::ALL.len()] }
     }
 
-    /// Whether the chance number `count` of `kind` at `place` strikes, at the true time `at`.
+    /// Whether chance number `count` of `kind` at `place` strikes, at the true time `at`.
     pub fn strikes(&mut self, kind: Kind, place: usize, count: u32, at: u64) -> bool {
         self.strikes_at(self.rates.of(kind), kind, place, count, at)
     }
 
-    /// The same with a rate of its own.
+    /// Whether a chance with its own rate strikes.
     pub fn strikes_at(&mut self, rate: u16, kind: Kind, place: usize, count: u32, at: u64) -> bool {
         rate != 0 && self.draw(kind, place, count) >> 48 < u64::from(rate) && {
             self.happens(kind, place, count, at)
         }
     }
 
-    /// Something planned is about to happen: whether it may.
+    /// Whether an incident may happen.
     pub fn happens(&mut self, kind: Kind, place: usize, count: u32, at: u64) -> bool {
         let fault = Fault { kind, place: place as u16, count };
         if self.only.as_ref().is_some_and(|only| !only.contains(&fault)) {
@@ -199,19 +197,18 @@ impl Fate {
         true
     }
 
-    /// A number that belongs to one chance alone. Its upper sixteen bits say whether it strikes.
+    /// A number that belongs to one chance alone. Its upper sixteen bits decide whether it strikes.
     #[must_use]
     pub const fn draw(&self, kind: Kind, place: usize, count: u32) -> u64 {
         mix(self.seed ^ (kind as u64) << 56 ^ (place as u64) << 32 ^ count as u64)
     }
 
-    /// Faults that struck so far, with their true time.
     #[must_use]
     pub fn struck(&self) -> &[(u64, Fault)] {
         &self.struck
     }
 
-    /// How many of each kind struck.
+    /// The number of struck faults of each kind.
     #[must_use]
     pub const fn counts(&self) -> &[u64; Kind::ALL.len()] {
         &self.counts

@@ -10,7 +10,7 @@ use crate::rng::Rng;
 
 type Sender<G> = <Words<G> as contract::Words>::Sender;
 
-/// Bits of a draw that are left when it is known that a fault strikes.
+/// The remaining bits of a draw that struck.
 const LEFT: u64 = (1 << 48) - 1;
 
 /// A span from `from` to just below `to`, by a draw that struck.
@@ -77,7 +77,7 @@ impl<G: System> World<G> {
         }
     }
 
-    /// The process that this waits for, if it is stopped, and until when.
+    /// The stopped process that this event waits for, and the end of its stop.
     fn stopped(&self, happening: &Happening<G>) -> Option<(usize, u64)> {
         let node = match happening {
             Happening::Deliver { to, .. } => *to,
@@ -100,15 +100,15 @@ impl<G: System> World<G> {
         (until > self.now).then_some((node, until))
     }
 
-    /// Carries out what was left when the process was stopped in the middle of it.
+    /// Carries out the rest of an input whose process was stopped in the middle.
     fn resume(&mut self, node: usize) -> Result<(), G::Violation> {
         let Some(effects) = self.nodes[node].held.take() else { return Ok(()) };
         self.apply(node, effects)?;
         self.finish(node)
     }
 
-    /// Hands one input to one core, with one sample of its clock, and carries out what it wants;
-    /// then what its driver owes it, with the same sample.
+    /// Passes one input to one core, with one sample of its clock, carries out its effects, and
+    /// then its driver's answers, with the same sample.
     pub(super) fn input(
         &mut self,
         node: usize,
@@ -120,7 +120,7 @@ impl<G: System> World<G> {
         self.finish(node)
     }
 
-    /// Hands in what followed from the effects of the last input, once these are carried out.
+    /// Passes in the answers to the effects of the last input, once these are carried out.
     fn finish(&mut self, node: usize) -> Result<(), G::Violation> {
         while self.nodes[node].held.is_none()
             && let Some((election, command)) = self.nodes[node].owed.pop()
@@ -235,16 +235,16 @@ impl<G: System> World<G> {
         Ok(())
     }
 
-    /// Keeps what effects were in for those of the next input.
+    /// Keeps the vector of effects for the next input.
     fn reuse(&mut self, effects: Vec<Effect<Words<G>>>) {
         if effects.capacity() > self.spare.capacity() {
             self.spare = effects;
         }
     }
 
-    /// Carries out the next effect: looks at it where it lies, and takes from it what goes on.
-    /// Handed over, a message would be moved at every step. False if it could not be written: the
-    /// rest must be dropped.
+    /// Carries out the next effect: looks at it in its place, and takes from it the parts that
+    /// travel. Passed as a value, a message would be moved at every step. Returns false after a
+    /// failed write: the rest must be dropped.
     #[inline(never)]
     fn carry_out(
         &mut self,
@@ -255,7 +255,7 @@ impl<G: System> World<G> {
         let Some(effect) = left.as_slice().first() else { return Ok(true) };
         self.note(node, || format!("    {effect}"));
         if matches!(effect, Effect::Persist(_)) && self.write_fails(node) {
-            // A failed write stays invisible to everybody else.
+            // A failed write stays invisible to all others.
             self.show(node, Occurrence::Dropped { node, effect })?;
             left.next();
             self.handle(node, Input::Failed(None))?;
@@ -285,7 +285,7 @@ impl<G: System> World<G> {
                 let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
-                    // The record is durable before anybody knows.
+                    // The record is durable before any other node knows.
                     self.system.write(&mut this.disk, record.clone());
                 }
                 this.flushing.push_back((ticket, record));
@@ -325,8 +325,8 @@ impl<G: System> World<G> {
         }
     }
 
-    /// A message is sent. Says when it arrives, where, and with which arrow, if it does: at the
-    /// last of those who get it; the others are served with copies.
+    /// Sends a message. Returns its arrival at the last of its recipients, with that node and its
+    /// arrow, if it arrives; the others get copies.
     #[inline(always)]
     fn send(
         &mut self,
@@ -351,7 +351,7 @@ impl<G: System> World<G> {
         self.send_to(node, life, last, message)
     }
 
-    /// The same, to one node.
+    /// Sends a message to one node.
     fn send_to(
         &mut self,
         node: usize,
@@ -404,7 +404,7 @@ impl<G: System> World<G> {
         Some((at, to, arrow))
     }
 
-    /// Something in somebody's name follows a message that arrives at `at`.
+    /// Lets a forged message follow one that arrives at `at`.
     fn forge(
         &mut self,
         link: usize,
@@ -436,7 +436,7 @@ impl<G: System> World<G> {
         if grain <= 1 { at } else { at.next_multiple_of(grain) }
     }
 
-    /// An application asks for something, or for nothing now.
+    /// Lets an application give its next command, if it has one.
     fn next_command(&mut self, node: usize) -> Result<(), G::Violation> {
         let this = &mut self.nodes[node];
         this.commands += 1;

@@ -9,7 +9,7 @@ use crate::rng::mix;
 use tenure_core::Input;
 
 impl<G: System> World<G> {
-    /// A process starts, if none runs there and its state directory lets it.
+    /// Starts a process, if none runs there and its state directory allows it.
     pub(super) fn start(&mut self, node: usize) -> Result<(), G::Violation> {
         if self.nodes[node].core.is_some() || self.nodes[node].gone {
             return Ok(());
@@ -42,7 +42,6 @@ impl<G: System> World<G> {
         self.input(node, input)
     }
 
-    /// A process ends.
     fn end(&mut self, node: usize, down: u64) -> Result<(), G::Violation> {
         let this = &mut self.nodes[node];
         this.core = None;
@@ -60,13 +59,13 @@ impl<G: System> World<G> {
         Ok(())
     }
 
-    /// A process ends in the middle of its work, and its machine lives.
+    /// Ends a process in the middle of its work, while its machine runs on.
     pub(super) fn end_by_chance(&mut self, node: usize, count: u32) -> Result<(), G::Violation> {
         let draw = mix(self.fate.draw(Kind::Crash, node, count));
         self.end(node, 1 + draw % (self.conditions.unit * 3 / 2))
     }
 
-    /// A process stands still until then.
+    /// Stops a process until then.
     pub fn stop(&mut self, node: usize, until: u64) {
         let this = &mut self.nodes[node];
         this.stopped_until = this.stopped_until.max(until);
@@ -135,8 +134,8 @@ impl<G: System> World<G> {
         *cut = until.max(*cut);
     }
 
-    /// Ends a process; starts its machine anew at once, which shows `reboot` on its clock, if it
-    /// is so; and lets `fate` happen to its state directory.
+    /// Ends a process; restarts its machine at once with the clock reading `reboot`, if given; and
+    /// applies `fate` to its state directory.
     pub fn crash(
         &mut self,
         node: usize,

@@ -33,18 +33,17 @@ use self::queue::Queue;
 use crate::recorder::Recorder;
 use crate::rng::Rng;
 
-/// Types of the messages, commands and events of a system.
+/// Types of a system's messages, commands and events.
 pub type Words<G> = <<G as System>::Core as Protocol>::Words;
 
-/// A command about an election.
 pub type Command<G> = (ElectionName, <Words<G> as contract::Words>::Command);
 
-/// A message, and who sent it.
+/// A message with its sender.
 pub type Letter<G> =
     (<Words<G> as contract::Words>::Sender, <Words<G> as contract::Words>::Message);
 
 /// A system: nodes, their state directories and addresses, applications, and an observer of all
-/// that happens.
+/// events.
 pub trait System: Sized {
     type Core: Protocol;
     /// State that survives a process.
@@ -57,7 +56,7 @@ pub trait System: Sized {
     /// The state directory of a node before its first start.
     fn disk(&self, node: usize) -> Self::Disk;
 
-    /// With what a life of a node starts, or why its state directory is refused.
+    /// The start of a node's life, or the reason against its state directory.
     fn start(
         &self,
         node: usize,
@@ -65,11 +64,10 @@ pub trait System: Sized {
         disk: &Self::Disk,
     ) -> Result<<Words<Self> as contract::Words>::Start, String>;
 
-    /// Writes a record.
     fn write(&self, disk: &mut Self::Disk, record: <Words<Self> as contract::Words>::Record);
 
-    /// Something happens to a state directory while its process is down; `reboot` if its machine
-    /// starts anew. Answers whether it may happen at all.
+    /// Damages a state directory while its process is down; `reboot` if its machine restarts.
+    /// Returns whether that is allowed.
     fn damage(
         &mut self,
         disks: &mut [&mut Self::Disk],
@@ -81,11 +79,11 @@ pub trait System: Sized {
     /// The sender as a receiver sees it.
     fn sender(&self, node: usize, life: u128) -> <Words<Self> as contract::Words>::Sender;
 
-    /// The nodes that get what `from` sends to this address: several, where a bus or a group is
-    /// behind it, and none, where nobody is.
+    /// The nodes that get messages from `from` to this address: several behind a bus or a group, or
+    /// none.
     fn recipients(&self, from: usize, to: &<Words<Self> as contract::Words>::Address) -> Nodes;
 
-    /// Next command of the application of a node.
+    /// The next command of a node's application.
     fn next_command(
         &mut self,
         context: &Context<'_>,
@@ -94,8 +92,8 @@ pub trait System: Sized {
         rng: &mut Rng,
     ) -> Option<Command<Self>>;
 
-    /// Sees what happens, and says what must not be. May answer an effect with a command: what the
-    /// driver of this protocol owes its core, which hears it after all effects of that input.
+    /// Sees an event, and returns a violation. May answer an effect with commands of the driver,
+    /// which the core gets after all effects of that input.
     fn see(
         &mut self,
         context: &Context<'_>,
@@ -112,35 +110,33 @@ pub trait System: Sized {
         None
     }
 
-    /// Whether a node has no faults by chance: no pause, no end, no early or late timer. Services
-    /// have faults of their own.
+    /// Whether a node has no random faults: no pause, no end, no early or late timer. Services have
+    /// faults of their own.
     fn is_spared(&self, _node: usize) -> bool {
         false
     }
 
-    /// Until when in true time the timer of a node may be left asleep, because nothing would
-    /// come of it. Asked when a timer is set and when it goes off.
+    /// True time until which the timer of a node may stay asleep, because it would change nothing.
+    /// Asked when a timer is set and when it goes off.
     fn rest(&self, _now: u64, _node: usize) -> Option<u64> {
         None
     }
 }
 
-/// World around a node at one instant.
+/// The world around a node at one instant.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// True time.
     pub now: u64,
     pub conditions: &'a Conditions,
-    /// The clock of the node that it is about.
     pub clock: &'a Clock,
-    /// By how much its wall clock is ahead of true time.
+    /// Lead of its wall clock over true time.
     pub wall: i64,
-    /// When its clocks were read for the input that it handled last: earlier than `now`, where its
-    /// process was stopped since.
+    /// Time of the clock reading for its last input: earlier than `now`, if its process was stopped
+    /// since.
     pub sampled: u64,
 }
 
-/// An occurrence that a system sees.
+/// An event that a system sees.
 #[derive(Debug)]
 pub enum Occurrence<'a, G: System> {
     /// A life begins.
@@ -158,11 +154,11 @@ pub enum Occurrence<'a, G: System> {
     },
     /// An effect is about to be carried out.
     Effect { node: usize, life: u128, effect: &'a Effect<Words<G>>, disk: &'a G::Disk },
-    /// An effect is not carried out, because a write failed: this one, or one before it.
+    /// An effect is dropped, because its write or an earlier one failed.
     Dropped { node: usize, effect: &'a Effect<Words<G>> },
-    /// Something planned happens.
+    /// An incident happens.
     Incident {
-        /// Its place among those of the conditions.
+        /// Index in the incidents of the conditions.
         number: usize,
     },
     /// A moment has passed.
@@ -172,7 +168,7 @@ pub enum Occurrence<'a, G: System> {
 enum Happening<G: System> {
     Deliver {
         to: usize,
-        /// A message, as it is handed in: it is moved as it is.
+        /// A message, in the form in which it is passed in, so that it is moved unchanged.
         input: Input<Words<G>>,
         arrow: usize,
     },
@@ -204,44 +200,43 @@ type Rec<G> = <Words<G> as contract::Words>::Record;
 
 struct Machine<G: System> {
     clock: Clock,
-    /// By how much its wall clock is ahead of true time.
+    /// Lead of its wall clock over true time.
     wall: i64,
-    /// When its clocks were read last.
+    /// Time of the last clock reading.
     sampled: u64,
     core: Option<G::Core>,
     life: u128,
-    /// How many lives it has had.
     lives: u32,
     disk: G::Disk,
     stopped_until: u64,
     /// Whether it never starts again.
     gone: bool,
-    /// Whether its process is spared by chance.
+    /// Whether its process has no random faults.
     spared: bool,
     /// Effects to carry out when the process goes on.
     held: Option<Vec<Effect<Words<G>>>>,
-    /// Commands that the driver owes its core after the effects at hand, the last first.
+    /// Commands of the driver to its core after the present effects, the last first.
     owed: Vec<Command<G>>,
     /// Flushes under way, in the order in which they began.
     flushing: VecDeque<(Ticket, Rec<G>)>,
-    /// When the last flush that was asked for will be done.
+    /// Due end of the last flush.
     flushed_at: u64,
-    /// When its timer goes off.
+    /// Time of its timer.
     wake: Option<u64>,
-    /// A deadline before which it does, if one is known.
+    /// A deadline before which the timer goes off, if known.
     woken_for: Option<Time>,
-    /// How many inputs, timers, writes and commands it has had: the numbers of its chances.
+    /// Numbers of its inputs, timers, writes and commands, which number its chances.
     inputs: u32,
     timers: u32,
     writes: u32,
-    /// Whether this life has written anything.
+    /// Whether this life has written a record.
     wrote: bool,
     commands: u32,
-    /// Messages sent to each node.
+    /// Number of messages to each node.
     sent: Vec<u32>,
-    /// When the latest message to each node arrives, where they keep their order.
+    /// Arrival of the latest message to each node, where order is kept.
     arrives: Vec<u64>,
-    /// Until when messages to each node are lost.
+    /// End of the cut to each node.
     cut: Vec<u64>,
 }
 
@@ -254,7 +249,7 @@ impl<G: System> Machine<G> {
 /// A made-up world, and the system that runs in it.
 pub struct World<G: System> {
     conditions: Conditions,
-    /// Its nodes, applications and checks.
+    /// Nodes, applications and checks.
     pub system: G,
     fate: Fate,
     now: u64,
@@ -266,7 +261,7 @@ pub struct World<G: System> {
 }
 
 impl<G: System> World<G> {
-    /// A world in which nothing has happened yet. With `only`, no other fault happens in it.
+    /// A world without any event yet. With `only`, all other faults are excluded.
     pub fn new(conditions: Conditions, system: G, only: Option<BTreeSet<Fault>>) -> Self {
         let mut queue = Queue::default();
         let count = conditions.sites.len();
@@ -312,7 +307,7 @@ impl<G: System> World<G> {
         Self { conditions, system, fate, now, events, queue, nodes, recorder, spare }
     }
 
-    /// Keeps what happens as lines and as shapes, for people.
+    /// Records events as lines and as shapes, for people.
     #[must_use]
     pub fn recorded(mut self) -> Self {
         let names = self.conditions.sites.iter().map(|site| site.name.clone()).collect();
@@ -324,17 +319,15 @@ impl<G: System> World<G> {
         self.recorder
     }
 
-    /// True time.
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// How much has happened: inputs handed to cores, commands, incidents.
+    /// The number of events: inputs to cores, commands, incidents.
     pub const fn events(&self) -> u64 {
         self.events
     }
 
-    /// Faults so far.
     pub const fn fate(&self) -> &Fate {
         &self.fate
     }
@@ -344,13 +337,13 @@ impl<G: System> World<G> {
         self.nodes[node].core.as_ref()
     }
 
-    /// Runs to the end, or to what must not be.
+    /// Runs to the end, or to a violation.
     pub fn run(&mut self) -> Result<(), G::Violation> {
         while self.step()? {}
         Ok(())
     }
 
-    /// Lets one thing happen; false at the end of the world.
+    /// Runs one event; returns false at the end of the world.
     pub fn step(&mut self) -> Result<bool, G::Violation> {
         if self.queue.first().is_none_or(|at| at > self.conditions.end) {
             return Ok(false);
@@ -363,14 +356,14 @@ impl<G: System> World<G> {
         Ok(true)
     }
 
-    /// Lets everything happen that happens up to the true time `at`, and waits for that.
+    /// Runs all events up to the true time `at`, and moves there.
     pub fn run_until(&mut self, at: u64) -> Result<(), G::Violation> {
         while self.queue.first().is_some_and(|first| first <= at) && self.step()? {}
         self.now = self.now.max(at);
         Ok(())
     }
 
-    /// The application of a node wants something now.
+    /// Gives a command to the application of a node.
     pub fn command(
         &mut self,
         node: usize,
@@ -384,7 +377,7 @@ impl<G: System> World<G> {
         self.now < self.conditions.storm_ends && self.fate.strikes(kind, place, count, self.now)
     }
 
-    /// The same for a fault of the process of a node.
+    /// Whether a fault of a node's process strikes.
     fn hits(&mut self, kind: Kind, node: usize, count: u32) -> bool {
         !self.nodes[node].spared && self.strikes(kind, node, count)
     }
@@ -411,7 +404,7 @@ impl<G: System> World<G> {
 /// Wall time at the beginning of every world.
 const EPOCH: u64 = 1_800_000_000_000_000_000;
 
-/// Readings of the clocks of a machine at one instant.
+/// Clock readings of a machine at one instant.
 struct Reading {
     local: Time,
     wall: WallTime,
@@ -446,7 +439,7 @@ impl Context<'_> {
         self.clock.shows(self.now)
     }
 
-    /// Reading of the clock for the input that the node handled last.
+    /// Reading of the clock for the node's last input.
     #[must_use]
     pub fn sample(&self) -> Time {
         self.clock.shows(self.sampled)

@@ -10,14 +10,14 @@ use tenure_core::{Deadline, ElectionName, Input, Now, Protocol, Standing, Time};
 /// A service with an address: a store, a bus, a coordinator, an HTTP peer. A service has faults of
 /// its own, which commands of its kind begin.
 pub trait Service<W: Words>: Clone + Eq + Hash + Debug {
-    /// Takes one input, and appends what it wants done.
+    /// Handles one input, and appends its effects.
     fn handle(&mut self, now: Time, input: Input<W>, out: &mut Effects<W>);
 
-    /// When [`Input::Timeout`] is due next.
+    /// The next time of [`Input::Timeout`].
     fn deadline(&self) -> Option<Deadline>;
 }
 
-/// There are no services.
+/// A world without services.
 impl<W: Words> Service<W> for Infallible {
     fn handle(&mut self, _: Time, _: Input<W>, _: &mut Effects<W>) {
         match *self {}
@@ -28,12 +28,10 @@ impl<W: Words> Service<W> for Infallible {
     }
 }
 
-/// A node of a world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Node<P, V> {
     /// A process of the protocol.
     Process(P),
-    /// A service.
     Service(V),
 }
 

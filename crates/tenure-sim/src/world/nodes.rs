@@ -12,19 +12,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// These nodes, a bit each, as incidents have them.
+/// A set of nodes as bits, as incidents have it.
 pub fn bits(nodes: impl IntoIterator<Item = usize>) -> u64 {
     nodes.into_iter().fold(0, |set, node| set | 1 << node)
 }
 
-/// Some of the nodes of a world, in their order.
+/// A set of nodes, in their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Nodes(u64);
 
 impl Nodes {
     pub const NONE: Self = Self(0);
 
-    /// This one.
     #[must_use]
     pub const fn one(node: usize) -> Self {
         Self(1 << node)

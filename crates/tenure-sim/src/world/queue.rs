@@ -1,25 +1,25 @@
-//! Queue of future events, the earliest first.
+//! A queue of future events, the earliest first.
 
 /// A queue in true time. Events of the same instant keep their order.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    /// When, a number that is given once, and where it is kept, in one number; the earliest last.
-    /// There are some dozens, and most that come are early: that moves less than a heap does.
+    /// Time, unique number and place of each event in one number, the earliest last. A queue has
+    /// some dozens, and most new ones are early: that moves less than a heap does.
     order: Vec<u128>,
     kept: Vec<Option<T>>,
     free: Vec<u32>,
     last: u64,
 }
 
-/// Room for one thing in a queue.
+/// Room for one event in a queue.
 #[derive(Debug)]
 pub struct Room<'a, T>(&'a mut Option<T>);
 
 impl<T> Room<'_, T> {
-    /// This is what happens.
+    /// Puts the event into its room.
     #[inline(always)]
     pub fn put(self, happening: T) {
-        // The room is free: nothing is dropped.
+        // The room is free, so that no event is dropped.
         if self.0.is_none() {
             *self.0 = Some(happening);
         }
@@ -33,12 +33,12 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// `happening` will happen at the true time `at`.
+    /// Adds `happening` at the true time `at`.
     pub fn push(&mut self, at: u64, happening: T) {
         self.room(at).put(happening);
     }
 
-    /// Room for something that will happen at the true time `at`, for who makes it in its place.
+    /// Room for an event at the true time `at`, to be made in its place.
     pub fn room(&mut self, at: u64) -> Room<'_, T> {
         self.last += 1;
         let place = self.free.pop().unwrap_or_else(|| {
@@ -60,7 +60,7 @@ impl<T> Queue<T> {
         Some(((key >> 64) as u64, self.kept[place as usize].take()?))
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     #[must_use]
     pub fn first(&self) -> Option<u64> {
         self.order.last().map(|key| (key >> 64) as u64)

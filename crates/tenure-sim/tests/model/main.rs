@@ -18,33 +18,33 @@ mod every_state {
     use crate::states::{cases, holds};
 
     #[test]
-    fn of_a_hand_over() {
+    fn hand_over_holds() {
         holds(cases::hand_over);
     }
 
     #[test]
-    fn with_one_delay() {
+    fn single_delay_holds() {
         holds(cases::delay);
     }
 
     #[test]
-    fn with_many_delays_of_one_candidate() {
+    fn many_delays_hold() {
         holds(cases::alone);
     }
 
     #[test]
-    fn with_a_crash_of_a_grantor() {
+    fn grantor_crash_holds() {
         holds(cases::crash);
     }
 
     #[test]
-    fn with_a_request_that_comes_again() {
+    fn repeated_request_holds() {
         holds(cases::late_request);
     }
 }
 
-/// Clocks that are worse than nodes take them to be are outside of what is promised, and what that
-/// costs one leader that pauses is found: a model that finds nothing proves nothing.
+/// Clocks that are worse than nodes assume are outside the promise, and the model finds the cost
+/// for one leader that pauses: a model without findings proves nothing.
 #[test]
 fn clocks_beyond_the_bound_are_found() {
     use states::grantors::config;

@@ -1,4 +1,4 @@
-//! A supervisor: does over the control socket what it is told, and tells what it sees.
+//! A supervisor that obeys orders over the control socket, and reports its events.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
-/// How often it renews, and for how long.
+/// Pause between renewals, and length of a renewal.
 const RENEWAL: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(600);
 
-/// How often it looks whether the guard is known.
+/// Pause between two looks for the guard.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The command never has this variable.
+/// A variable that the command never has.
 pub(crate) const WITHHELD: &str = "TENURE_TEST_SECRET";
 
 /// `folder until grace kill_margin fence command…`, times in nanoseconds, fence 0 for none.
@@ -79,8 +79,7 @@ async fn play(
         }
     }
     let pid = supervised.pid().unwrap();
-    // The guard may report that the command runs before the thread that spawned the guard has said
-    // its id.
+    // The guard may report that the command runs before the thread that spawned it has sent its id.
     let guard = loop {
         match supervised.guard() {
             Some(guard) => break guard,
@@ -97,7 +96,7 @@ async fn play(
                 if renews {
                     supervised.extend(clock::now().after(LONG)).ok();
                 }
-                // Costs no command its status.
+                // Reaping orphans costs no command its status.
                 reap_orphans().unwrap();
             }
             Some(order) = heard.recv() => match &*order {
@@ -110,9 +109,9 @@ async fn play(
     Ok(format!("outcome {} {} {outcome}", gone.as_nanos(), outcome.exit_code()))
 }
 
-/// Beside `renew`, which begins renewals that last:
-/// `look` for orphans, `extend UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but
-/// for the last time, and `stop`, which has no answer.
+/// Obeys an order. Beside `renew`, which begins renewals that last: `look` for orphans, `extend
+/// UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but for the last time, and `stop`,
+/// which has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
     let words: Vec<&str> = order.split(' ').collect();
     let time = |word: &str| Time::from_nanos(word.parse().unwrap());

@@ -1,4 +1,4 @@
-//! The end of the lease, with everybody well but the command.
+//! The end of the lease, while every process but the command is healthy.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,15 +10,15 @@ use crate::scene::{EVERYWHERE, Lease, SECOND, Scene, millis};
 
 tenure_testkit::tests!(
     sigterm_at_the_grace_and_sigkill_before_the_margin,
-    a_polite_command_ends_at_the_grace,
+    polite_command_ends_at_grace,
     extensions_keep_it_alive,
     without_an_end_it_runs_until_there_is_one,
     an_extension_after_sigterm_does_not_save_it,
-    a_stop_does_not_outlast_the_lease,
-    a_command_that_forks_in_one_group,
-    a_command_that_forks_into_sessions,
-    a_process_that_only_moves_on,
-    a_process_that_moves_on_into_new_sessions,
+    stop_ends_within_lease,
+    command_forks_in_one_group,
+    command_forks_into_sessions,
+    process_replaces_itself,
+    process_moves_through_sessions,
 );
 
 /// All workers were warned at `until − grace`, went on, and were silent by `until − kill_margin`.
@@ -29,7 +29,7 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     for stamp in &told {
         assert!(stamp.at >= warning, "{stamp:?} was told before {warning}");
     }
-    // On a machine that stands still when it is time to warn, only the killing may be left.
+    // On a machine that stands still at the warning, only the killing may be left.
     let stood_still = scene.lateness() > (lease.grace - lease.kill_margin) / 2;
     if !stood_still && scene.last_stamp() > warning {
         let begun = stamps.iter().filter(|stamp| stamp.what == 'B').count();
@@ -54,7 +54,7 @@ fn sigterm_at_the_grace_and_sigkill_before_the_margin() {
 }
 
 /// The lease is as it was at the start.
-fn a_polite_command_ends_at_the_grace() {
+fn polite_command_ends_at_grace() {
     let lease = Lease { length: 70 * SECOND, grace: 60 * SECOND, ..Lease::short() };
     let mut scene = Scene::worker(&lease, "polite", &["polite/daemon"]);
     scene.expect_outcome("7 exit code 7, the lease came to its end");
@@ -67,7 +67,7 @@ fn extensions_keep_it_alive() {
     let mut scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     let enough = scene.until.before(lease.kill_margin).after(SECOND);
     while clock::now() < enough {
-        // Far enough ahead for a machine that stands still for a while.
+        // The end is far enough ahead for a machine that stands still for a while.
         scene.extend(clock::now().after(4 * lease.length));
         sleep(millis(100));
     }
@@ -109,7 +109,7 @@ fn an_extension_after_sigterm_does_not_save_it() {
     assert!(scene.last_stamp() > margin, "it had the rest of its grace");
 }
 
-fn a_stop_does_not_outlast_the_lease() {
+fn stop_ends_within_lease() {
     let lease = Lease { grace: millis(59_900), ..Lease::short() };
     let mut scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     scene.say("stop");
@@ -120,35 +120,35 @@ fn a_stop_does_not_outlast_the_lease() {
     scene.expect_gone_but(&[scene.supervisor()]);
 }
 
-/// SIGKILL 1 s after SIGTERM, before there are too many for the machine.
+/// SIGKILL comes 1 s after SIGTERM, before there are too many processes for the machine.
 fn of_one_that_forks() -> Lease {
     Lease { kill_margin: 58 * SECOND, ..Lease::short() }
 }
 
-fn a_command_that_forks_in_one_group() {
+fn command_forks_in_one_group() {
     let script = "trap '' TERM; while :; do sleep 60 & (sleep 60 & sleep 0.01); done";
     let mut scene = Scene::ending_shell(&of_one_that_forks(), script);
     scene.expect_outcome("137 signal 9, the lease came to its end");
     assert!(scene.gone < scene.until, "the last was gone before the end of the lease");
 }
 
-fn a_command_that_forks_into_sessions() {
+fn command_forks_into_sessions() {
     let script = "trap '' TERM; while :; do setsid sh -c 'sleep 60 & sleep 60' & sleep 0.02; done";
     let mut scene = Scene::ending_shell(&of_one_that_forks(), script);
     scene.expect_outcome("137 signal 9, the lease came to its end");
     assert!(scene.gone < scene.until, "the last was gone before the end of the lease");
 }
 
-/// Each process lives for the moment it takes to start the next, and ignores SIGTERM from its
-/// first instruction.
-fn a_process_that_only_moves_on() {
+/// Each process lives until it has started the next, and ignores SIGTERM from its first
+/// instruction.
+fn process_replaces_itself() {
     let lease = Lease { grace: millis(1200), kill_margin: millis(500), ..Lease::long() };
     let script = r#"trap '' TERM; c='sh -c "$1" again "$1" &'; sh -c "$c" first "$c""#;
     let mut scene = Scene::shell(&lease, script);
     scene.expect_outcome("0 exit code 0, it ended by itself");
 }
 
-fn a_process_that_moves_on_into_new_sessions() {
+fn process_moves_through_sessions() {
     let lease = Lease::short();
     let mut command = Scene::working("stubborn", &["restless/session"; 2]);
     command.splice(0..0, ["sh", "-c", r#"trap '' TERM; exec "$@""#, "sh"].map(OsString::from));

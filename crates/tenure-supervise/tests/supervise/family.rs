@@ -6,14 +6,11 @@ use rustix::process::Signal;
 
 use crate::scene::{EVERYWHERE, Lease, Scene};
 
-tenure_testkit::tests!(
-    a_lost_guard_costs_other_children_nothing,
-    a_lost_guard_costs_orphans_of_others_nothing,
-);
+tenure_testkit::tests!(lost_guard_spares_other_children, lost_guard_spares_foreign_orphans,);
 
 /// A process that a shell started before it becomes the supervisor with `exec` is the supervisor's
-/// child: in its session, or in one of its own.
-fn a_lost_guard_costs_other_children_nothing() {
+/// child: in its session, or in a session of its own.
+fn lost_guard_spares_other_children() {
     let mut scene = Scene::empty();
     let others = scene.path("others");
     scene.before = format!(
@@ -29,9 +26,9 @@ fn a_lost_guard_costs_other_children_nothing() {
     scene.expect_outcome_beside(&others, "137 signal 9, its guard was lost");
 }
 
-/// As in a container whose first process supervises, by `docker exec … sh -c 'setsid job &'`: it
-/// becomes a child of the supervisor while the command runs.
-fn a_lost_guard_costs_orphans_of_others_nothing() {
+/// In a container whose first process supervises, `docker exec … sh -c 'setsid job &'` leaves an
+/// orphan: the job becomes a child of the supervisor while the command runs.
+fn lost_guard_spares_foreign_orphans() {
     let mut scene = Scene::empty();
     let go = scene.path("go");
     let told = scene.path("orphan");

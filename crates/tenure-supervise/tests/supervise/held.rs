@@ -13,14 +13,14 @@ use crate::scene::{EVERYWHERE, Lease, SECOND, Scene, launching, millis, plays};
 use tenure_testkit::processes::Hanging;
 
 tenure_testkit::tests!(
-    a_command_that_cannot_be_killed_is_waited_for,
-    a_guard_that_cannot_be_reaped_is_not_waited_for,
-    a_killed_guard_that_cannot_be_reaped_is_not_waited_for,
+    supervisor_awaits_unkillable_command,
+    supervisor_skips_unreapable_guard,
+    supervisor_skips_killed_unreapable_guard,
 );
 
 /// The command became another user, as by `sudo`, and its guard died before it could report that
 /// the command runs.
-fn a_command_that_cannot_be_killed_is_waited_for() {
+fn supervisor_awaits_unkillable_command() {
     let setpriv = Command::new("sh").args(["-c", "command -v setpriv"]).output().unwrap();
     let path = String::from_utf8(setpriv.stdout).unwrap();
     assert!(!path.is_empty(), "setpriv is needed, to start what its user may not kill");
@@ -59,8 +59,8 @@ fn a_command_that_cannot_be_killed_is_waited_for() {
     assert_eq!(said, "error 1 the guard process was lost before it said that the command runs");
 }
 
-/// Holds `pid` by `ptrace` and lets it run. When it has ended only its tracer could reap it, which
-/// does not.
+/// Holds `pid` by `ptrace` and lets it run. After its end only its tracer could reap it, which does
+/// not.
 fn trace(pid: i32) -> Child {
     let (ptrace, waitid) = match std::env::consts::ARCH {
         "x86_64" => (101, 247),
@@ -83,8 +83,8 @@ fn trace(pid: i32) -> Child {
     perl
 }
 
-/// However often the lease is renewed meanwhile.
-fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
+/// The rule holds however often the lease is renewed meanwhile.
+fn supervisor_skips_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
     let mut tracer = trace(scene.guard);
     scene.say("renew");
@@ -94,8 +94,8 @@ fn a_guard_that_cannot_be_reaped_is_not_waited_for() {
     tracer.wait().unwrap();
 }
 
-/// The same.
-fn a_killed_guard_that_cannot_be_reaped_is_not_waited_for() {
+/// The rule holds for a killed guard, too.
+fn supervisor_skips_killed_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     let mut tracer = trace(scene.guard);
     scene.say("renew");

@@ -17,9 +17,9 @@ tenure_testkit::tests!(
     its_own_signal_passes_through,
     a_stop_is_a_sigterm_first,
     a_stop_kills_after_the_grace,
-    a_signal_to_the_guard_is_a_stop,
+    signal_to_guard_stops_command,
     a_guard_ignores_ignored_signals,
-    a_stopped_process_is_woken_up_to_end,
+    stopped_process_wakes_to_end,
     what_it_leaves_behind_is_ended_too,
     what_it_leaves_behind_has_the_grace_to_end,
     it_is_told_what_it_leads,
@@ -57,7 +57,7 @@ fn a_stop_kills_after_the_grace() {
     assert!(scene.last_stamp() >= asked.after(lease.grace / 2), "it had most of its grace");
 }
 
-fn a_signal_to_the_guard_is_a_stop() {
+fn signal_to_guard_stops_command() {
     for signal in [Signal::TERM, Signal::HUP, Signal::USR1, Signal::PROF] {
         let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
         scene.signal(scene.guard, signal);
@@ -77,7 +77,7 @@ fn a_guard_ignores_ignored_signals() {
     scene.expect_outcome("7 exit code 7, it ended by itself");
 }
 
-fn a_stopped_process_is_woken_up_to_end() {
+fn stopped_process_wakes_to_end() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/session"]);
     for pid in scene.stamps().iter().filter(|stamp| stamp.what == 'B').map(|stamp| stamp.pid) {
         scene.freeze(pid);
@@ -126,7 +126,7 @@ fn it_is_told_what_it_leads() {
     scene.marked().stdout.take().unwrap().read_to_string(&mut said).unwrap();
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "db/primary node-1 42");
-    // The first may have been read before or after the extension.
+    // The first value may have been read before or after the extension.
     let first = scene.until.as_nanos().to_string();
     let second = later.as_nanos().to_string();
     assert!(lines[1] == first || lines[1] == second, "{said}");
@@ -173,7 +173,7 @@ fn it_has_the_standard_streams_and_nothing_else() {
     assert_eq!(err, "to-stderr\n");
     let mut lines = out.lines();
     assert_eq!(lines.next(), Some("through standard input"));
-    // Whatever cargo and its caller left open is theirs; a socket or a pipe more would be ours.
+    // Files that cargo and its caller left open are theirs; any other socket or pipe is ours.
     let theirs: Vec<String> = fs::read_dir("/proc/self/fd")
         .unwrap()
         .flatten()

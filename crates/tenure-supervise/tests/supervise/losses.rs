@@ -11,22 +11,22 @@ use crate::deadline::{expect_end_in_time, expect_silence_in_time};
 use crate::scene::{EVERYWHERE, Lease, SECOND, Scene, millis};
 
 tenure_testkit::tests!(
-    a_stopped_supervisor_does_not_save_it,
-    a_killed_supervisor_does_not_save_it,
+    stopped_supervisor_saves_no_command,
+    killed_supervisor_saves_no_command,
     a_killed_supervisor_is_a_stop,
-    a_killed_supervisor_leaves_a_polite_command_its_grace,
+    killed_supervisor_leaves_grace,
     what_the_terminal_sends_to_the_supervisor_is_a_stop,
-    a_killed_guard_takes_all_with_it,
-    a_killed_guard_takes_its_child_with_it_at_once,
+    killed_guard_ends_all_processes,
+    killed_guard_ends_child_at_once,
     a_stopped_guard_is_done_without,
-    a_guard_that_was_stopped_catches_up_at_once,
-    the_newest_deadline_counts_however_many_came,
-    a_guard_that_does_not_read_blocks_nobody,
-    a_stop_reaches_a_guard_that_did_not_read,
-    a_stop_does_not_wait_for_a_stopped_guard,
+    continued_guard_catches_up,
+    newest_deadline_counts,
+    idle_guard_blocks_no_supervisor,
+    stop_reaches_idle_guard,
+    stop_outpaces_stopped_guard,
 );
 
-fn a_stopped_supervisor_does_not_save_it() {
+fn stopped_supervisor_saves_no_command() {
     let lease = Lease::short();
     let mut scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     scene.freeze(scene.supervisor());
@@ -36,7 +36,7 @@ fn a_stopped_supervisor_does_not_save_it() {
     scene.expect_outcome("137 signal 9, the lease came to its end");
 }
 
-fn a_killed_supervisor_does_not_save_it() {
+fn killed_supervisor_saves_no_command() {
     let lease = Lease { grace: millis(59_900), ..Lease::short() };
     let scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     scene.signal(scene.supervisor(), Signal::KILL);
@@ -55,7 +55,7 @@ fn a_killed_supervisor_is_a_stop() {
     assert!(scene.last_stamp() >= killed.after(lease.grace / 2), "they had most of their grace");
 }
 
-fn a_killed_supervisor_leaves_a_polite_command_its_grace() {
+fn killed_supervisor_leaves_grace() {
     let scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
     scene.signal(scene.supervisor(), Signal::KILL);
     scene.expect_gone_but(&[]);
@@ -75,15 +75,15 @@ fn what_the_terminal_sends_to_the_supervisor_is_a_stop() {
     assert_eq!(told, 1, "guard and command did not get it, and the guard stopped the command");
 }
 
-fn a_killed_guard_takes_all_with_it() {
+fn killed_guard_ends_all_processes() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     scene.signal(scene.guard, Signal::KILL);
     scene.expect_outcome("137 signal 9, its guard was lost");
     assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
 }
 
-/// While the supervisor cannot do anything about it.
-fn a_killed_guard_takes_its_child_with_it_at_once() {
+/// The supervisor cannot act meanwhile.
+fn killed_guard_ends_child_at_once() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", &["stubborn/daemon"]);
     scene.freeze(scene.supervisor());
     scene.signal(scene.guard, Signal::KILL);
@@ -102,8 +102,8 @@ fn a_stopped_guard_is_done_without() {
     assert!(scene.gone < scene.until, "gone before the end of the lease");
 }
 
-/// Not even a supervisor is there to help.
-fn a_guard_that_was_stopped_catches_up_at_once() {
+/// No supervisor is there to help.
+fn continued_guard_catches_up() {
     let lease = Lease::short();
     let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
     scene.freeze(scene.guard);
@@ -119,11 +119,12 @@ fn a_guard_that_was_stopped_catches_up_at_once() {
     scene.expect_outcome("137 signal 9, the lease came to its end");
 }
 
-/// More than the guard reads at once, and more than its socket holds: it stood still while the
-/// lease was renewed again and again. Only the last renewal lets the command live.
-fn the_newest_deadline_counts_however_many_came() {
+/// A guard stood still while the lease was renewed again and again: it finds more orders than it
+/// reads at once, and than its socket holds. Only the last renewal lets the command live.
+fn newest_deadline_counts() {
     for times in [100, 10_000] {
-        // SIGKILL 1 s after it was shortened, and 29 s until the guard is done without.
+        // SIGKILL comes 1 s after the lease was shortened, and the supervisor acts without the
+        // guard after 29 s.
         let lease = Lease { grace: millis(59_500), kill_margin: 59 * SECOND, ..Lease::short() };
         let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
         scene.freeze(scene.guard);
@@ -146,7 +147,7 @@ fn the_newest_deadline_counts_however_many_came() {
     }
 }
 
-fn a_guard_that_does_not_read_blocks_nobody() {
+fn idle_guard_blocks_no_supervisor() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
     scene.freeze(scene.guard);
     let until = scene.until.as_nanos();
@@ -160,7 +161,7 @@ fn a_guard_that_does_not_read_blocks_nobody() {
     scene.expect_outcome("7 exit code 7, it was stopped");
 }
 
-fn a_stop_reaches_a_guard_that_did_not_read() {
+fn stop_reaches_idle_guard() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &[]);
     scene.freeze(scene.guard);
     let until = scene.until.as_nanos();
@@ -173,8 +174,8 @@ fn a_stop_reaches_a_guard_that_did_not_read() {
     scene.expect_outcome("7 exit code 7, it was stopped");
 }
 
-/// Though the lease is renewed all the time, so that its end never comes.
-fn a_stop_does_not_wait_for_a_stopped_guard() {
+/// The lease is renewed all the time, so its end never comes.
+fn stop_outpaces_stopped_guard() {
     let lease = Lease { grace: 2 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);
     scene.freeze(scene.guard);

@@ -1,8 +1,8 @@
 //! Real supervisors, guards and commands, judged on the one clock that they share.
 //!
-//! This binary plays every part: started by cargo it is the tests, and it starts itself again as
+//! This binary plays every part: started by cargo it runs the tests, and it starts itself again as
 //! supervisor ([`actor`]), guard, launcher and command ([`worker`]). Therefore it has a `main` of
-//! its own. Times are only compared where the order is promised, never as "took about".
+//! its own. Times are compared only if the order is promised, never as "took about".
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 mod actor;

@@ -1,5 +1,5 @@
 //! A supervisor in a PID namespace: its session and group began outside, as under `nsenter` or in
-//! some containers, and have the number 0 to it; or `/proc` is that of another namespace.
+//! some containers, and have the number 0 inside; or `/proc` belongs to another namespace.
 
 use std::env;
 use std::process::Command;
@@ -7,17 +7,17 @@ use std::process::Command;
 use tenure_supervise::resolve;
 
 tenure_testkit::tests!(
-    a_session_and_group_without_numbers_are_left_alone,
+    unnumbered_session_is_spared,
     where_processes_have_other_numbers_nothing_is_started,
 );
 
 const WITH_ITS_PROC: &[&str] = &["--pid", "--fork", "--kill-child", "--mount-proc"];
 const WITHOUT: &[&str] = &["--pid", "--fork", "--kill-child"];
-/// Set inside.
+/// Set inside the namespace.
 const INSIDE: &str = "TENURE_TEST_INSIDE";
 
-fn a_session_and_group_without_numbers_are_left_alone() {
-    passes_inside(WITH_ITS_PROC, "family::a_lost_guard_costs_other_children_nothing");
+fn unnumbered_session_is_spared() {
+    passes_inside(WITH_ITS_PROC, "family::lost_guard_spares_other_children");
 }
 
 fn where_processes_have_other_numbers_nothing_is_started() {

@@ -1,4 +1,4 @@
-//! Which part this process plays.
+//! The part that this process plays.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::{actor, worker};
 
-/// The `main` of these tests: they, or what they start.
+/// The `main` of these tests, and of the processes that they start.
 pub(crate) fn main(tests: fn() -> Vec<Trial>) -> ExitCode {
     if let Some(code) = tenure_supervise::reenter() {
         return code;

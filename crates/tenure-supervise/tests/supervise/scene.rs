@@ -1,4 +1,4 @@
-//! A supervisor in a folder of its own, and eyes on all processes that come from it.
+//! A supervisor in a folder of its own, with a view of all processes that come from it.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -29,7 +29,7 @@ pub(crate) fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// How a command is to be supervised.
+/// The lease of a command and its margins.
 pub(crate) struct Lease {
     pub(crate) length: Duration,
     pub(crate) grace: Duration,
@@ -56,7 +56,7 @@ impl Lease {
         Self { length: 60 * SECOND, grace: twice, kill_margin: twice, fence: 42 }
     }
 
-    /// The same, but it does not end during the test, unless it is shortened.
+    /// The lease with an end after the test, unless it is shortened.
     pub(crate) fn unending(&self) -> Self {
         Self { length: Self::long().length, ..*self }
     }
@@ -76,12 +76,12 @@ pub(crate) struct Scene {
     pub(crate) before: String,
     marked: Option<Child>,
     control: Option<BufReader<UnixStream>>,
-    /// The end of the lease as it was at the start, or when it was shortened.
+    /// End of the lease at the start, or when it was shortened.
     pub(crate) until: Time,
-    /// The command's first process and the guard, from when they are started.
+    /// First process of the command and the guard, once they are started.
     pub(crate) command: i32,
     pub(crate) guard: i32,
-    /// When the supervisor knew that nothing of the command was left.
+    /// Time at which the supervisor knew that no process of the command was left.
     pub(crate) gone: Time,
 }
 
@@ -159,7 +159,7 @@ impl Scene {
         scene
     }
 
-    /// Starts a supervisor for a worker whose lease ends soon: but not before all of it works,
+    /// Starts a supervisor for a worker whose lease ends soon, but not before all processes work,
     /// however long that takes.
     pub(crate) fn ending(lease: &Lease, manner: &str, children: &[&str]) -> Self {
         let mut scene = Self::worker(&lease.unending(), manner, children);
@@ -174,7 +174,6 @@ impl Scene {
         scene
     }
 
-    /// From now on the lease is as long as `lease`.
     pub(crate) fn shorten(&mut self, lease: &Lease) {
         self.until = clock::now().after(lease.length);
         self.extend(self.until);
@@ -196,12 +195,12 @@ impl Scene {
         line
     }
 
-    /// Starts `command` with the mark of this scene on it and all that come from it.
+    /// Starts `command` with the mark of this scene on it and on all its descendants.
     pub(crate) fn spawn(&mut self, command: &mut Command) {
         self.marked = Some(command.env(MARK, self.folder.path()).spawn().unwrap());
     }
 
-    /// Waits for the end of what was started first.
+    /// Waits for the end of the first started process.
     pub(crate) fn exit_code(&mut self) -> Option<i32> {
         let mut marked = self.marked.take().unwrap();
         let status = self.eventually("it exits", || marked.try_wait().unwrap());
@@ -225,14 +224,13 @@ impl Scene {
         writeln!(self.control.as_mut().unwrap().get_mut(), "{line}").unwrap();
     }
 
-    /// The next thing the supervisor says.
+    /// The next report of the supervisor.
     pub(crate) fn hear(&mut self) -> String {
         let mut line = String::new();
         self.control.as_mut().unwrap().read_line(&mut line).expect("the supervisor says something");
         line.trim_end().to_owned()
     }
 
-    /// How the command ended.
     pub(crate) fn outcome(&mut self) -> String {
         let line = self.hear();
         let said = line.strip_prefix("outcome ").and_then(|said| said.split_once(' '));
@@ -249,12 +247,12 @@ impl Scene {
         self.guard = number();
     }
 
-    /// Asserts that the command ended so, and that nothing of it is left now.
+    /// Asserts the end of the command, and that no process of it is left now.
     pub(crate) fn expect_outcome(&mut self, outcome: &str) {
         self.expect_outcome_beside(&[], outcome);
     }
 
-    /// The same where `others` are none of the command's: they live on.
+    /// Asserts the end of a command beside `others`, which are none of its processes and live on.
     pub(crate) fn expect_outcome_beside(&mut self, others: &[i32], outcome: &str) {
         assert_eq!(self.outcome(), outcome);
         let supervisor = self.supervisor();
@@ -307,7 +305,7 @@ impl Scene {
         self.stamps().iter().map(|stamp| stamp.at).max().expect("a worker has worked")
     }
 
-    /// For how long a worker that works all the time was not seen to work, at most.
+    /// Most time for which a worker that works all the time was not seen to work.
     pub(crate) fn lateness(&self) -> Duration {
         let mut before = BTreeMap::new();
         let mut worst = Duration::ZERO;
@@ -319,7 +317,7 @@ impl Scene {
         worst
     }
 
-    /// All living processes that come from this scene, however they got away.
+    /// All living processes that come from this scene, wherever they went.
     pub(crate) fn alive(&self) -> Vec<i32> {
         Marked::all(self.folder.path()).iter().map(|process| process.pid).collect()
     }
@@ -337,14 +335,14 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        // The first by its handle: in the middle of `execve` a process shows no environment, and
-        // so no mark.
+        // Find the first by its handle: in the middle of `execve` a process shows no environment,
+        // and so no mark.
         if let Some(marked) = &mut self.marked {
             marked.kill().ok();
             marked.wait().ok();
         }
-        // Only processes with this scene's mark on them, and all of them, those too that were in
-        // the middle of `execve` at one look.
+        // Find only processes with this scene's mark, and all of them, even those that were in the
+        // middle of `execve` at one look.
         let give_up = clock::now().after(PATIENCE);
         let mut nobody = 0;
         while nobody < 3 && clock::now() < give_up {
@@ -361,7 +359,7 @@ pub(crate) fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Whether it was started as this part of the command.
+/// Whether the process was started as this part of the command.
 pub(crate) fn plays(pid: i32, role: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains(role))
 }

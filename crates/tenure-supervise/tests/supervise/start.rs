@@ -13,19 +13,19 @@ use crate::scene::{Lease, SECOND, Scene, launching, millis, plays};
 use tenure_testkit::processes::Hanging;
 
 tenure_testkit::tests!(
-    a_command_that_does_not_exist,
-    a_file_that_may_not_be_executed,
+    missing_command,
+    unexecutable_file,
     a_script_without_its_interpreter,
     a_script_with_carriage_returns,
     a_program_without_its_loader,
-    a_script_whose_interpreter_is_no_program,
-    a_lease_too_short_to_start_under,
+    script_with_unusable_interpreter,
+    too_short_lease,
     a_grace_below_the_kill_margin,
     an_until_file_that_cannot_be_written,
-    a_command_whose_execve_hangs_ends_with_its_lease,
-    a_command_whose_execve_hangs_can_be_stopped,
-    a_guard_that_stops_while_execve_hangs,
-    a_command_that_ran_is_not_called_hung,
+    hanging_execve_ends_with_lease,
+    hanging_execve_can_be_stopped,
+    guard_stops_during_hanging_execve,
+    finished_command_is_not_hung,
     hidden_subcommands_by_hand,
 );
 
@@ -47,12 +47,12 @@ fn script(path: &Path, text: &str, mode: u32) -> OsString {
     path.into()
 }
 
-fn a_command_that_does_not_exist() {
+fn missing_command() {
     let command = ["tenure-no-such-command".into()];
     expect_error(&Lease::long(), &command, 127, "command not found; looked in PATH=");
 }
 
-fn a_file_that_may_not_be_executed() {
+fn unexecutable_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = script(&folder.path().join("data"), "#!/bin/sh\n", 0o644);
     expect_error(&Lease::long(), &[file], 126, "/data: not executable: this user may not");
@@ -73,7 +73,7 @@ fn a_script_with_carriage_returns() {
     expect_error(&Lease::long(), &[file], 127, message);
 }
 
-/// Built for another C library, say.
+/// For example, a program for another C library.
 fn a_program_without_its_loader() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = fs::read("/proc/self/exe").unwrap();
@@ -86,13 +86,13 @@ fn a_program_without_its_loader() {
     expect_error(&Lease::long(), &[path.into()], 127, message);
 }
 
-fn a_script_whose_interpreter_is_no_program() {
+fn script_with_unusable_interpreter() {
     let folder = tempfile::tempdir().unwrap();
     let file = script(&folder.path().join("script"), "#!/etc/passwd\n", 0o755);
     expect_error(&Lease::long(), &[file], 126, "/script: cannot be executed: Permission denied");
 }
 
-fn a_lease_too_short_to_start_under() {
+fn too_short_lease() {
     let lease = Lease { length: SECOND, ..Lease::short() };
     expect_error(&lease, &["true".into()], 1, "of the lease left and a grace of 59s, SIGTERM");
 }
@@ -114,7 +114,7 @@ fn an_until_file_that_cannot_be_written() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-/// Asserts that the supervisor says so, and that nothing is left running.
+/// Asserts that the supervisor reports this, and that nothing is left running.
 fn expect_hung(scene: &mut Scene, why: &str) {
     let said = scene.hear();
     let (before, after) = said.split_once(" after ").expect(&said);
@@ -124,18 +124,18 @@ fn expect_hung(scene: &mut Scene, why: &str) {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-fn a_command_whose_execve_hangs_ends_with_its_lease() {
+fn hanging_execve_ends_with_lease() {
     let hanging = Hanging::script();
     let lease = Lease::short();
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.shorten(&lease);
-    // Renewals go on; they are for a command that runs.
+    // Renewals go on, but they are for a command that runs.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "when the lease came to its end");
 }
 
-fn a_command_whose_execve_hangs_can_be_stopped() {
+fn hanging_execve_can_be_stopped() {
     let hanging = Hanging::script();
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
     launching(&scene);
@@ -144,7 +144,7 @@ fn a_command_whose_execve_hangs_can_be_stopped() {
 }
 
 /// Only the supervisor is left to act.
-fn a_guard_that_stops_while_execve_hangs() {
+fn guard_stops_during_hanging_execve() {
     let hanging = Hanging::script();
     let lease = Lease::without_guard();
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
@@ -161,7 +161,7 @@ fn a_guard_that_stops_while_execve_hangs() {
 
 /// The guard stood still from before the command ran until after it had ended, and finds a stop as
 /// well.
-fn a_command_that_ran_is_not_called_hung() {
+fn finished_command_is_not_hung() {
     let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
     let command = launching(&scene);

@@ -1,4 +1,4 @@
-//! A guard that is spoken to by somebody else than its supervisor.
+//! A guard that gets packets from a stranger.
 
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -18,12 +18,12 @@ use crate::scene::{SECOND, Scene, millis, timed_out};
 
 tenure_testkit::tests!(
     garbage_is_the_end_of_the_link,
-    a_guard_without_a_first_order_starts_nothing,
-    a_guard_whose_first_order_is_late_starts_nothing,
-    a_guard_that_comes_to_run_late_starts_nothing_after_a_stop,
+    guard_without_order_starts_nothing,
+    guard_with_late_order_starts_nothing,
+    late_guard_obeys_stop,
 );
 
-/// The tags of orders and reports, as they are on the wire.
+/// The tags of orders and reports, as on the wire.
 const LOOK: u8 = 0;
 const STOP: u8 = 1;
 const STARTED: u8 = 0;
@@ -33,7 +33,7 @@ const ALL_GONE: u8 = 3;
 
 struct Stranger {
     scene: Scene,
-    /// Packets keep their bounds in it, as in a datagram socket.
+    /// Packets keep their bounds, as in a datagram socket.
     link: Option<UnixDatagram>,
 }
 
@@ -120,7 +120,7 @@ fn garbage_is_the_end_of_the_link() {
     }
 }
 
-fn a_guard_without_a_first_order_starts_nothing() {
+fn guard_without_order_starts_nothing() {
     let mut stranger = Stranger::new();
     stranger.link = None;
     assert_eq!(stranger.scene.exit_code(), Some(2));
@@ -135,7 +135,7 @@ fn a_guard_without_a_first_order_starts_nothing() {
         stranger.send(bytes, &lease(600 * SECOND));
         stranger.expect_nothing_started(2);
     }
-    // Without standard input, without a deadline, with one that makes no sense.
+    // Packets without standard input, without a deadline, and with a deadline that makes no sense.
     let nonsense = [null(), file(&[0; 16])];
     for attached in [&[][..], &[null()], &nonsense, &[null(), null()]] {
         let stranger = Stranger::new();
@@ -144,7 +144,7 @@ fn a_guard_without_a_first_order_starts_nothing() {
     }
 }
 
-fn a_guard_whose_first_order_is_late_starts_nothing() {
+fn guard_with_late_order_starts_nothing() {
     for length in [millis(0), millis(5), 10 * SECOND, 20 * SECOND] {
         let stranger = Stranger::new();
         stranger.send(&[LOOK], &lease(length));
@@ -153,7 +153,7 @@ fn a_guard_whose_first_order_is_late_starts_nothing() {
     }
 }
 
-fn a_guard_that_comes_to_run_late_starts_nothing_after_a_stop() {
+fn late_guard_obeys_stop() {
     for stops in [true, false] {
         let stranger = Stranger::new();
         let guard = stranger.scene.supervisor();

@@ -1,5 +1,5 @@
-//! A command: stamps the clock into a file, and has children in all the places that they can get
-//! to.
+//! A command that stamps the clock into a file, and has children in every place that they can
+//! reach.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -63,7 +63,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn spawn(file: &str, manner: &str, place: &str) {
-    // As by a shell, nobody waits for it.
+    // Like a shell's child: no process waits for it.
     #[expect(clippy::zombie_processes)]
     let _child = Command::new("/proc/self/exe")
         .arg0(ROLE)

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tenure_sim::sweep::Source;
 
-/// Worlds of the made-up kind for Tenure's cores.
+/// Simulates Tenure's elections, and looks for violations of their promises.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -18,9 +18,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run many worlds until one shows a violation, and make that one small.
-    Sweep(sweep::Sweeping),
-    /// Run one world again, with every event on a line and as a picture.
+    /// Run many worlds until one shows a violation, and reduce that world to what the violation
+    /// needs.
+    Sweep(sweep::SweepOptions),
+    /// Run one world again, and show its events as text and as a picture.
     Replay(replay::Replay),
 }
 
@@ -51,7 +52,7 @@ macro_rules! declare {
         }
 
         impl Protocol {
-            /// Does something with worlds of it.
+            /// Runs a task on worlds of this protocol.
             fn with(self, world: &World, task: &impl Job) -> Result<bool, String> {
                 match self {
                     $(Self::$name => task.run(world.of::<tenure_sim::$module::Worlds>()?),)+
@@ -65,28 +66,28 @@ tenure_sim::protocols!(declare);
 /// Kind of worlds.
 #[derive(Clone, Debug, Args)]
 struct World {
-    /// Whose elections.
+    /// Protocol of the elections.
     #[arg(long, value_enum, default_value_t = Protocol::Nerio)]
     protocol: Protocol,
-    /// Clocks beyond rho, and jumps: leaders may overlap there, and fences must hold; only of
-    /// Nerio.
+    /// Worlds whose clocks drift beyond rho and jump: leaders may overlap, and fences must hold.
+    /// Nerio has them, no other protocol.
     #[arg(long)]
     broken_clocks: bool,
 }
 
-/// Something that is done with worlds of any protocol.
+/// A task on worlds of any protocol.
 trait Job {
-    /// Does it; false if something was violated.
+    /// Runs the task; false if it found a violation.
     fn run<S: Source>(&self, source: S) -> Result<bool, String>;
 }
 
 impl World {
-    /// Does something with the worlds that are wanted.
+    /// Runs a task on the worlds that the command line asks for.
     fn with(&self, task: &impl Job) -> Result<bool, String> {
         self.protocol.with(self, task)
     }
 
-    /// The worlds that are wanted.
+    /// The worlds that the command line asks for.
     fn of<S: Source + Default>(&self) -> Result<S, String> {
         if !self.broken_clocks {
             return Ok(S::default());
@@ -96,7 +97,7 @@ impl World {
     }
 }
 
-/// On how many threads, unless it is said.
+/// Default of `--threads`: the number of processors.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

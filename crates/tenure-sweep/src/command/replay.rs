@@ -9,7 +9,7 @@ use tenure_sim::world::fault::Fault;
 
 use super::{Job, World};
 
-/// How many lines of a trace are printed unless more are asked for.
+/// Default of `--lines`.
 const LINES: usize = 200;
 
 #[derive(Debug, Args)]
@@ -17,16 +17,16 @@ pub(super) struct Replay {
     /// The seed of the world.
     #[arg(long, value_name = "SEED")]
     seed: u64,
-    /// Only these faults and commands happen in it, as in loss.3.17,act.2.4.
+    /// Let only these faults and commands happen, as in loss.3.17,act.2.4.
     #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
     only: Option<Vec<Fault>>,
-    /// Write every event here, one line each.
+    /// Write every event to this file, one line each.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Write a picture here, as SVG.
+    /// Write a picture to this file, as SVG.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print so many lines of the end of the trace.
+    /// Print this many lines of the end of the trace.
     #[arg(long, value_name = "N", default_value_t = LINES)]
     lines: usize,
     #[command(flatten)]
@@ -47,13 +47,13 @@ impl Job for Replay {
             write(file, &tenure_sim::timeline::svg::draw(&account.timeline))?;
         }
         if account.violation.is_none() {
-            println!("nothing is violated in it ({} events)", account.events);
+            println!("no violation ({} events)", account.events);
         }
         Ok(account.violation.is_none())
     }
 }
 
-/// Writes a file, or says which could not be written and why.
+/// Writes a file. The error names the file.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }

@@ -13,35 +13,36 @@ use tenure_sim::world::fault::Kind;
 use super::replay::write;
 use super::{Job, World};
 
-/// How many events are spent on making a failure small.
+/// Events to spend on reducing a failure.
 const SHRINKING: u64 = 30_000_000;
-/// After so many events a line says how far it is.
+/// Events between two lines of progress.
 const TELLS: u64 = 100_000_000;
-/// How many lines of a trace are printed.
+/// Lines of a trace to print.
 const LINES: usize = 200;
 
 #[derive(Debug, Args)]
-pub(super) struct Sweeping {
-    /// Begin no world after so many events, as in 1e9.
+pub(super) struct SweepOptions {
+    /// Begin no world after this many events, as in 1e9.
     #[arg(long, value_name = "N", default_value = "1e8", value_parser = number)]
     events: u64,
-    /// At most so many worlds.
+    /// Run at most this many worlds.
     #[arg(long, value_name = "N", value_parser = number)]
     worlds: Option<u64>,
-    /// The seed of the first world, or any text to make one of, such as a commit.
+    /// Seed of the first world: a number, or any text, such as a commit, from which a number is
+    /// made.
     #[arg(long, value_name = "SEED", default_value = "1", value_parser = seed)]
     seed: u64,
-    /// On so many threads.
+    /// Number of threads.
     #[arg(long, value_name = "N", default_value_t = super::threads())]
     threads: usize,
-    /// Write a picture of the failure here, as SVG.
+    /// Write a picture of the failure to this file, as SVG.
     #[arg(long, value_name = "FILE")]
     svg: Option<std::path::PathBuf>,
     #[command(flatten)]
     pub(super) world: World,
 }
 
-/// A number that may be written as 1e9.
+/// Parses a number such as 1000 or 1e9.
 fn number(text: &str) -> Result<u64, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number, as in 1000 or 1e9")?;
     if !(1.0..=1e18).contains(&number) {
@@ -50,14 +51,14 @@ fn number(text: &str) -> Result<u64, String> {
     Ok(number as u64)
 }
 
-/// A seed is a number; of anything else, one is made.
+/// Parses a seed: a number, or any other text, which is mixed into one.
 fn seed(text: &str) -> Result<u64, String> {
     let mixed = |seed, byte: u8| tenure_sim::rng::mix(seed ^ u64::from(byte));
-    // Room for all the worlds after it.
+    // The shift leaves room for the seeds of the worlds that follow.
     Ok(text.parse().unwrap_or_else(|_| text.bytes().fold(0, mixed) >> 16))
 }
 
-impl Job for Sweeping {
+impl Job for SweepOptions {
     #[expect(clippy::disallowed_methods, reason = "how fast it is, is for people to read")]
     fn run<S: Source>(&self, source: S) -> Result<bool, String> {
         let sweep = Sweep {
@@ -80,7 +81,7 @@ impl Job for Sweeping {
         let took = began.elapsed().as_secs_f64();
         print(&found, &sweep, took);
         let Some((seed, violation)) = found.violation else { return Ok(true) };
-        println!("\nseed {seed} violates {violation}\nmaking it small ...");
+        println!("\nseed {seed} violates {violation}\nreducing it ...");
         let small = shrink(&source, seed, violation, SHRINKING);
         println!(
             "{} of {} faults and commands are needed ({} worlds tried)\n",

@@ -1,4 +1,4 @@
-//! A few cores, a network that does as it likes, and every input that any of them saw.
+//! A few cores, a network that loses, repeats and reorders messages, and every input of every core.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use super::subject::{Received, Subject, Words};
 use crate::Rng;
 use crate::handle;
 
-/// How the clocks of a cluster go.
+/// How the clocks of a cluster advance.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clocks {
     Forward,
-    /// They never move.
+    /// The clocks never advance.
     Still(Time),
-    /// They approach the end of time.
+    /// The clocks approach the end of time.
     UpTo(Time),
 }
 
@@ -58,7 +58,7 @@ impl<S: Subject> Cluster<S> {
         cluster
     }
 
-    /// Something happens, and is handed out with the state before it.
+    /// Gives one node its next input, and returns that input with the state before it.
     pub(super) fn step(&mut self) -> Call<S> {
         self.advance();
         let node = self.rng.within(0..S::NODES as u64) as usize;

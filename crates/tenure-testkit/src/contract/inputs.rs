@@ -25,7 +25,8 @@ fn busy<S: Subject>() -> Cluster<S> {
     cluster
 }
 
-/// Hands all of a packet to a core, then what time brings; keeps the packet if that fails.
+/// Hands a core all messages of a packet, then the timeouts that follow. A packet that makes the
+/// core panic is written to the corpus.
 fn receive<S: Packets>(core: &mut S::Core, now: Time, packet: &[u8]) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         for (from, message) in S::open(packet) {
@@ -49,7 +50,7 @@ fn receive<S: Packets>(core: &mut S::Core, now: Time, packet: &[u8]) {
     }
 }
 
-/// Bytes that are nothing, and bytes that begin like a packet.
+/// Random bytes, and random bytes behind the header of a packet.
 pub fn random_bytes_are_survived<S: Packets>() {
     let mut cluster = busy::<S>();
     let mut rng = Rng::new(17);
@@ -109,8 +110,8 @@ fn mutate(packet: &mut Vec<u8>, rng: &mut Rng) {
     }
 }
 
-/// Everything that was ever found, and what is worth keeping anyway.
-pub fn what_was_found_is_replayed<S: Packets>() {
+/// Replays the corpus: packets that once made a core fail, and packets kept as examples.
+pub fn the_corpus_is_replayed<S: Packets>() {
     let files = fs::read_dir(S::CORPUS).unwrap();
     let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     paths.sort();
@@ -128,7 +129,7 @@ pub fn what_was_found_is_replayed<S: Packets>() {
     }
 }
 
-/// Pairs of hexadecimal digits; everything after a `#` is a remark.
+/// Decodes pairs of hexadecimal digits; text after a `#` is a remark.
 fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u32> = text
         .lines()

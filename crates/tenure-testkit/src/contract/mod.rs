@@ -30,7 +30,7 @@ macro_rules! contract {
         $crate::contract! { $core, $subject =>
             same_inputs_same_effects
             an_early_timeout_does_nothing
-            a_late_timeout_does_all_that_was_due
+            a_late_timeout_leaves_nothing_due
             a_duplicate_changes_no_standing
             memory_is_bounded_by_the_configuration
             any_clock_is_survived
@@ -47,14 +47,14 @@ macro_rules! contract {
     };
 }
 
-/// The checks for one whose messages are [`Packets`], in a module of this name.
+/// The checks of a core whose messages are [`Packets`], in a module of this name.
 #[macro_export]
 macro_rules! packets {
     ($core:ident, $subject:ty) => {
         $crate::contract! { $core, $subject =>
             random_bytes_are_survived
             mutated_packets_are_survived
-            what_was_found_is_replayed
+            the_corpus_is_replayed
         }
     };
 }

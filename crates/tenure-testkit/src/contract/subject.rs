@@ -9,20 +9,19 @@ pub type Words<S> = <<S as Subject>::Core as Protocol>::Words;
 
 /// A core under the suite: how to make one, and what to feed it.
 pub trait Subject {
-    /// The core.
     type Core: Protocol;
     /// State that its nodes share outside of them; `()` without any.
     type Store: Default;
 
-    /// How many nodes its small cluster has.
+    /// Number of nodes of the suite's cluster.
     const NODES: usize;
-    /// No state of one node prints longer than this, whatever arrives.
+    /// Bound on the `Debug` text of one node, in bytes, whatever messages arrive.
     const DEBUG_BYTES_MAX: usize;
 
     /// A node that has not started.
     fn core(node: usize) -> Self::Core;
 
-    /// With what it starts.
+    /// The first input of a node.
     fn start(node: usize) -> <Words<Self> as contract::Words>::Start;
 
     /// Sends a message of a node: the nodes that receive something, and what they receive. The
@@ -38,24 +37,24 @@ pub trait Subject {
     /// The elections that commands are about.
     fn elections() -> Vec<ElectionName>;
 
-    /// A command that an application may give.
+    /// A drawn command of an application.
     fn command(rng: &mut Rng) -> <Words<Self> as contract::Words>::Command;
 
-    /// A valid message that nobody honest would send, from anybody: any election, any name, any
-    /// life, any address, any figure.
+    /// A valid message that no honest node sends: drawn election, name, incarnation, address and
+    /// numbers, from a drawn sender.
     fn hostile(
         rng: &mut Rng,
     ) -> (<Words<Self> as contract::Words>::Sender, <Words<Self> as contract::Words>::Message);
 
-    /// The origin of the clock of a node in the ordinary run.
+    /// Origin of a node's clock in the ordinary run.
     fn origin(node: usize) -> Time {
         Time::from_nanos(1_000_000_000 * (7 + node as u64 * 1_000))
     }
 }
 
-/// A core whose messages travel as packets: how they are read.
+/// A core whose messages travel as packets, with the functions that read them.
 pub trait Packets: Subject {
-    /// The folder of what was found, and of what is worth keeping anyway.
+    /// The folder of the corpus: packets that once made a core fail, and packets kept as examples.
     const CORPUS: &'static str;
 
     /// A packet with this message.
@@ -64,14 +63,14 @@ pub trait Packets: Subject {
         message: &<Words<Self> as contract::Words>::Message,
     ) -> Vec<u8>;
 
-    /// Makes a packet that was kept under other settings, or by another version, one of these.
-    /// Says whether it is read as far as its messages now.
+    /// Turns a packet that was kept under other settings, or by another version, into a packet of
+    /// these settings and this version. Returns whether its messages are then read.
     fn adopt(packet: &mut [u8]) -> bool;
 
-    /// Everything of a packet that decodes.
+    /// All messages of a packet that decode.
     fn open(packet: &[u8]) -> Vec<Received<Self>>;
 }
 
-/// A message and who sent it.
+/// A message and its sender.
 pub type Received<S> =
     (<Words<S> as contract::Words>::Sender, <Words<S> as contract::Words>::Message);

@@ -20,28 +20,28 @@ use libtest_mimic::{Arguments, Trial};
 
 use self::report::Report;
 
-/// Observation on a server, in a few words that are the same each time; or the reason why there is
-/// none.
+/// Observation on a server, in a few words that are the same in each run, or the reason why there
+/// is none.
 pub type Seen = Result<String, Failure>;
 
-/// Why nothing was seen.
+/// Why a check made no observation.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// No fact takes longer, so a server that never answers is a failure.
+/// Bound on one check, so that a server that never answers is a failure.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// Facts are mostly waited for, so more run at once than there are processors.
+/// Checks mostly wait, so more of them run at once than there are processors.
 const AT_ONCE: usize = 12;
 
 /// Where one fact is checked: servers of one version.
 pub trait Stage: Send + 'static {
-    /// Which version is looked at without `TESTS_LONG`: the one that other tests run against.
+    /// Index of the version that is checked without `TESTS_LONG`: the version of all other tests.
     const COMMON: usize = 1;
 
-    /// The versions, the oldest first: their numbers.
+    /// Numbers of the versions, the oldest first.
     fn versions() -> [String; 2];
 
-    /// Which of them this is.
+    /// Index of this stage's version.
     fn version(&self) -> usize;
 }
 
@@ -51,7 +51,7 @@ pub struct Fact<S> {
     pub sentence: &'static str,
     /// Expected observation on every version.
     pub expected: &'static str,
-    /// Makes a server show it.
+    /// Makes a server show what the sentence says.
     pub check: fn(S) -> Pin<Box<dyn Future<Output = Seen>>>,
 }
 
@@ -69,8 +69,8 @@ macro_rules! fact {
 }
 pub use fact;
 
-/// Checks facts as tests, and prints a table of what was seen. `stage` gives a fact its place on a
-/// version; `not_tried` is what is known and not checked, with the reason.
+/// Checks facts as tests, and prints a table of the observations. `stage` gives a fact its servers
+/// of a version; `not_tried` lists facts that are known and not checked, each with the reason.
 pub fn run<S: Stage>(
     facts: &'static [&'static [Fact<S>]],
     not_tried: &'static [(&'static str, &'static str)],

@@ -9,17 +9,16 @@ use tokio::runtime;
 
 use super::{Fact, LIMIT, Stage};
 
-/// By fact and version.
+/// Observations by fact and version.
 type AllSeen = BTreeMap<(&'static str, usize), Result<String, String>>;
 
-/// Observations so far.
 #[derive(Default)]
 pub(super) struct Report {
     seen: Mutex<AllSeen>,
 }
 
 impl Report {
-    /// Checks `fact` and keeps what was seen.
+    /// Checks `fact`, and keeps the observation.
     pub(super) fn take<S: Stage>(&self, fact: &'static Fact<S>, stage: S) -> Result<(), Failed> {
         let version = stage.version();
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -39,7 +38,7 @@ impl Report {
         complaint.map_or(Ok(()), |complaint| Err(complaint.into()))
     }
 
-    /// A row for each of `facts` that was checked.
+    /// The table of the observations, a row for each fact that was checked.
     pub(super) fn table<S: Stage>(
         &self,
         facts: impl Iterator<Item = &'static Fact<S>>,

@@ -7,12 +7,13 @@ pub trait Class: SafetyClass {
     /// Whether there is at most one leader.
     const EXCLUSIVE: bool;
 
-    /// The fence of a leader, where leaders have one.
+    /// The fence of a leader; `None` in a class without fences.
     fn fence_of(leader: &Leader<Self>) -> Option<Fence>
     where
         Self: Sized;
 
-    /// Checks that a recipient which has met `new` refuses `old`, where leaders are in order.
+    /// Checks that a recipient that has met `new` refuses `old`, in a class whose leaders are in
+    /// order.
     fn expect_order(old: &Leader<Self>, new: &Leader<Self>)
     where
         Self: Sized,

@@ -9,8 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::standstill::Standstill;
 use super::{Class, Group, lead, soon};
 
-/// The second time does nothing, and the next campaign is won.
-pub async fn resigning_twice_is_resigning_once<G: Group>(group: &mut G) {
+/// A second resignation does nothing, and the next campaign wins.
+pub async fn a_second_resignation_does_nothing<G: Group>(group: &mut G) {
     let one = group.election("one", "x");
     let first = lead(&one, "1").await;
     let known = first.until();
@@ -32,8 +32,8 @@ pub async fn resigning_twice_is_resigning_once<G: Group>(group: &mut G) {
     G::Class::expect_order(&first, &again);
 }
 
-/// A leader handle ends with its leadership, says why, and keeps nothing going.
-pub async fn a_leader_outlives_its_leadership_and_leads_no_more<G: Group>(group: &mut G) {
+/// A leader handle ends with its leadership, names the reason, and keeps nothing alive.
+pub async fn a_leader_handle_ends_with_leadership<G: Group>(group: &mut G) {
     let one = group.election("one", "x");
     let first = lead(&one, "1").await;
     let leader = first.leader();
@@ -52,7 +52,8 @@ pub async fn a_leader_outlives_its_leadership_and_leads_no_more<G: Group>(group:
     assert!(soon(clone.settled()).await.is_err());
 }
 
-/// Leadership, campaign and observer end; the next one leads.
+/// Closing a participant ends its leadership, its campaigns and its observers; another participant
+/// leads next.
 pub async fn closing_ends_everything<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let mut observer = one.observe();
@@ -79,7 +80,7 @@ pub async fn closing_ends_everything<G: Group>(group: &mut G) {
     group.finish().await;
 }
 
-/// Work under way. When it is dropped it says whether it still led.
+/// Work under a leadership. Its drop reports whether the leadership was still current.
 struct Work<C: SafetyClass> {
     leader: Leader<C>,
     gone: mpsc::UnboundedSender<bool>,
@@ -91,7 +92,7 @@ impl<C: SafetyClass> Drop for Work<C> {
     }
 }
 
-/// Waits until an observer knows that somebody leads.
+/// Waits until an observer knows a leader.
 async fn sees_a_leader(observer: &mut Observer) {
     soon(async {
         while !matches!(observer.next().await.unwrap().view(), Some(View::Leader(_))) {}
@@ -99,9 +100,9 @@ async fn sees_a_leader(observer: &mut Observer) {
     .await;
 }
 
-/// Work is dropped while it leads, and nothing comes back; observers do not guess. When all is well
-/// again, the next leadership is another one.
-pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mut G) {
+/// A failure drops the work while the leadership is current, and the leadership never comes back;
+/// observers report that they do not know. After the repair a new leadership begins.
+pub async fn failures_end_leaderships_before_their_leases<G: Group>(group: &mut G) {
     let stands = Standstill::watch();
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let mut observer = two.observe();
@@ -128,7 +129,7 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
     let led = soon(works.recv()).await.unwrap();
     let stood = stands.longest();
     assert!(led || stood >= margin / 4, "dropped too late, by a machine that stood for {stood:?}");
-    // The rest of the lease was given up.
+    // The work's end gave up the rest of the lease.
     assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));
     assert_eq!(soon(beside).await.unwrap(), Err(Loss::Expired));
     soon(async {
@@ -137,7 +138,8 @@ pub async fn a_failure_ends_leaderships_before_their_leases<G: Group>(group: &mu
     .await;
     let asked = two.leader(Duration::from_millis(300)).await;
     assert!(matches!(asked, View::Unknown { .. }), "{asked:?}");
-    // A standstill of the machine may have ended the first one before, and another one began.
+    // The first leadership may have ended before, while the machine stood still, and another one
+    // begun.
     while let Ok(between) = begins.try_recv() {
         soon(between.lost()).await;
         soon(works.recv()).await.unwrap();

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Class, Group, lead, soon, stands_behind};
 
-/// A place for one work at a time.
+/// A place for one worker at a time.
 #[derive(Clone, Default)]
 struct Resource(Arc<AtomicBool>);
 
@@ -30,7 +30,7 @@ impl Drop for Work {
 }
 
 /// `run` returns the result of the work, and the next candidate leads at once.
-pub async fn work_that_ends_by_itself_resigns<G: Group>(group: &mut G) {
+pub async fn finished_work_resigns<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let leadership = lead(&one, "1").await;
     let leader = leadership.leader();
@@ -41,8 +41,9 @@ pub async fn work_that_ends_by_itself_resigns<G: Group>(group: &mut G) {
     assert!(soon(waiting).await.unwrap().is_current());
 }
 
-/// Both end their work after a moment, again and again: the other one leads next, or the same.
-pub async fn leading_again_and_again_nobody_works_beside_another<G: Group>(group: &mut G) {
+/// Both candidates end their work after a moment, again and again. Either of them may lead next,
+/// but the two never work at once.
+pub async fn two_leaders_never_work_at_once<G: Group>(group: &mut G) {
     let shared = Resource::default();
     let (begun, mut works) = mpsc::unbounded_channel();
     let mut leading = Vec::new();
@@ -75,8 +76,8 @@ pub async fn leading_again_and_again_nobody_works_beside_another<G: Group>(group
     }
 }
 
-/// As when it is dropped.
-pub async fn work_that_panics_leaves_the_election_to_the_next<G: Group>(group: &mut G) {
+/// A panic gives up the leadership as a drop does.
+pub async fn panicking_work_resigns<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let work = |_| async { panic!("of the work") };
     let leading = tokio::spawn(async move { one.lead("", pending::<()>(), work).await });
@@ -84,8 +85,8 @@ pub async fn work_that_panics_leaves_the_election_to_the_next<G: Group>(group: &
     assert!(lead(&two, "").await.is_current());
 }
 
-/// And the leader stays.
-pub async fn a_shutdown_withdraws_one_who_waits<G: Group>(group: &mut G) {
+/// A shutdown withdraws a waiting candidate, and the leader stays.
+pub async fn a_shutdown_withdraws_a_waiting_candidate<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let leadership = lead(&one, "1").await;
     let (shut, down) = oneshot::channel::<()>();
@@ -95,10 +96,10 @@ pub async fn a_shutdown_withdraws_one_who_waits<G: Group>(group: &mut G) {
         leading.abort();
         return;
     }
-    // Its campaign comes to the driver first.
+    // The driver receives its campaign first.
     tokio::task::yield_now().await;
     super::is_refused(&two).await;
-    // Nearly always it stands behind the leader then.
+    // Most often the candidate stands behind the leader after this time.
     tokio::time::sleep(Duration::from_millis(200)).await;
     shut.send(()).unwrap();
     soon(leading).await.unwrap();

@@ -27,11 +27,11 @@ pub use leading::*;
 pub use observing::*;
 pub use turns::*;
 
-/// How long anything may take that should be done soon: the machine may be busy.
+/// Bound on waiting for anything that is due soon: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// No test takes as long, on a machine that is still of use: whatever it waits for without a bound
-/// of its own never comes. Nextest ends a test a little later, without a word.
+/// Bound on a test: no test on a usable machine takes as long, so whatever it waits for never
+/// comes. Nextest ends a test a little later, without a message.
 const LIMIT: Duration = Duration::from_secs(480);
 
 /// Participants of one group, each with a driver of its own.
@@ -39,24 +39,24 @@ pub trait Group {
     /// Promise of the elections.
     type Class: Class;
 
-    /// The name of the protocol, if it cannot hand a leadership over.
+    /// The name of the protocol, if it cannot transfer a leadership.
     const NO_TRANSFER: Option<&'static str>;
 
-    /// The handle that this participant has of this election. The participant is started when it
-    /// is named for the first time, and goes on until it is [closed](Self::close).
+    /// The handle of a participant for an election. The first call for a participant starts it; the
+    /// participant runs until it is [closed](Self::close).
     fn election(&mut self, participant: &'static str, election: &str) -> Election<Self::Class>;
 
-    /// Closes a participant, and waits for that.
+    /// Closes a participant, and waits for its end.
     fn close(&mut self, participant: &'static str) -> impl Future<Output = ()>;
 
-    /// Takes away what leaderships live on, such as a quorum, so that none outlives its lease and
-    /// nobody knows who leads. The configured kill margin, which is how long the machine may stand
-    /// still meanwhile; `None` if there is nothing to take away.
+    /// Takes away what leaderships need, such as a quorum, so that no leadership outlives its lease
+    /// and no participant knows a leader. Returns the configured kill margin, which bounds how long
+    /// the machine may stand still meanwhile; `None` if there is nothing to take away.
     fn fail(&mut self) -> impl Future<Output = Option<Duration>> {
         async { None }
     }
 
-    /// Gives it back.
+    /// Undoes [`fail`](Self::fail).
     fn mend(&mut self) -> impl Future<Output = ()> {
         async {}
     }
@@ -66,7 +66,8 @@ pub trait Group {
         async {}
     }
 
-    /// Closes everything, so that nothing writes into a folder that goes with the group.
+    /// Closes all participants, so that no process writes into a folder that is removed with the
+    /// group.
     fn end(self) -> impl Future<Output = ()>
     where
         Self: Sized,
@@ -82,7 +83,7 @@ pub fn run<F: Future>(test: F) -> F::Output {
     over.unwrap_or_else(|_| panic!("not over after {LIMIT:?}"))
 }
 
-/// Waits for what must come.
+/// Waits for a future that must complete.
 #[track_caller]
 pub fn soon<F: Future>(what: F) -> impl Future<Output = F::Output> {
     let place = Location::caller();
@@ -92,13 +93,13 @@ pub fn soon<F: Future>(what: F) -> impl Future<Output = F::Output> {
     }
 }
 
-/// Campaigns, and wins.
+/// Campaigns, and expects to win.
 async fn lead<C: Class>(election: &Election<C>, value: &str) -> Leadership<C> {
     soon(election.campaign(value)).await.unwrap()
 }
 
-/// Waits until a campaign stands behind the leader of this id. Where leaders may overlap nobody
-/// does.
+/// Waits until a campaign stands behind the leader of this id. Returns at once where leaders may
+/// overlap, as no campaign waits there.
 async fn stands_behind<C: Class>(campaign: &mut Campaign<C>, id: &str) {
     if !C::EXCLUSIVE {
         return;
@@ -125,21 +126,21 @@ macro_rules! handles {
     ($group:expr) => {
         $crate::handles! { $group =>
             leaders_follow_each_other
-            a_campaign_that_is_dropped_is_withdrawn
-            a_leadership_that_is_dropped_is_resigned
-            a_participant_campaigns_once_in_an_election
-            values_that_nobody_could_read_are_refused
-            resigning_twice_is_resigning_once
-            a_leader_outlives_its_leadership_and_leads_no_more
-            a_leadership_is_handed_over_or_that_is_not_supported
-            observers_are_told_who_leads
-            an_observer_that_is_slow_hears_that_it_missed_something
+            a_dropped_campaign_is_withdrawn
+            a_dropped_leadership_is_resigned
+            a_participant_campaigns_once_per_election
+            unreadable_values_are_refused
+            a_second_resignation_does_nothing
+            a_leader_handle_ends_with_leadership
+            a_transfer_succeeds_or_is_unsupported
+            observers_see_each_leader
+            a_slow_observer_gets_a_reset
             closing_ends_everything
-            a_failure_ends_leaderships_before_their_leases
-            work_that_ends_by_itself_resigns
-            leading_again_and_again_nobody_works_beside_another
-            work_that_panics_leaves_the_election_to_the_next
-            a_shutdown_withdraws_one_who_waits
+            failures_end_leaderships_before_their_leases
+            finished_work_resigns
+            two_leaders_never_work_at_once
+            panicking_work_resigns
+            a_shutdown_withdraws_a_waiting_candidate
         }
     };
     ($group:expr => $($promise:ident)*) => {

@@ -17,9 +17,9 @@ async fn known(observer: &mut Observer) -> View {
     }
 }
 
-/// The next state with another leader than `before`, or without one. On a machine that stops for
-/// longer than answers count an observer says in between that it does not know, and then the same
-/// again.
+/// The next state with another leader than `before`, or without a leader. On a machine that stands
+/// still for longer than answers count, an observer reports in between that it does not know, and
+/// then the old state again.
 async fn known_after(before: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|leader| leader.id.clone());
     loop {
@@ -30,8 +30,9 @@ async fn known_after(before: &View, observer: &mut Observer) -> View {
     }
 }
 
-/// Vacant, led and vacant again; an observer that starts later gets the present state first.
-pub async fn observers_are_told_who_leads<G: Group>(group: &mut G) {
+/// An observer reports vacant, led and vacant again. An observer that starts later reports the
+/// present state first.
+pub async fn observers_see_each_leader<G: Group>(group: &mut G) {
     let [one, watcher] = ["one", "watcher"].map(|who| group.election(who, "x"));
     let mut observer = watcher.observe_every(Duration::from_millis(20));
     assert_eq!(known(&mut observer).await, View::Vacant);
@@ -51,8 +52,8 @@ pub async fn observers_are_told_who_leads<G: Group>(group: &mut G) {
     }
 }
 
-/// A slow observer gets a reset, and then the present state.
-pub async fn an_observer_that_is_slow_hears_that_it_missed_something<G: Group>(group: &mut G) {
+/// A slow observer receives a reset, and then the present state.
+pub async fn a_slow_observer_gets_a_reset<G: Group>(group: &mut G) {
     let [one, two, watcher] = ["one", "two", "watcher"].map(|who| group.election(who, "x"));
     let mut observer = watcher.observe_every(Duration::from_millis(10));
     let mut quick = watcher.observe_every(Duration::from_millis(10));

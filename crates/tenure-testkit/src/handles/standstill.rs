@@ -1,4 +1,4 @@
-//! How late everything is.
+//! How long the runtime stands still.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tenure::clock;
 
-/// How long this runtime has stood still at most.
+/// The longest standstill of this runtime so far.
 pub(super) struct Standstill(Arc<AtomicU64>);
 
 impl Standstill {

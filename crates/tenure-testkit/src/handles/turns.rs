@@ -6,7 +6,8 @@ use tenure::{CampaignError, Loss, TransferError};
 
 use super::{Class, Group, is_refused, lead, soon, stands_behind};
 
-/// A leader stays for longer than its lease, and the one that waits takes over when it resigns.
+/// A leader stays for longer than its lease, and the waiting candidate takes over when the leader
+/// resigns.
 pub async fn leaders_follow_each_other<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let first = lead(&one, "1").await;
@@ -45,8 +46,8 @@ pub async fn leaders_follow_each_other<G: Group>(group: &mut G) {
     group.finish().await;
 }
 
-/// The one that stood behind it wins next, and nobody sees it lead.
-pub async fn a_campaign_that_is_dropped_is_withdrawn<G: Group>(group: &mut G) {
+/// The next candidate in the order wins, and no observer sees the dropped campaign lead.
+pub async fn a_dropped_campaign_is_withdrawn<G: Group>(group: &mut G) {
     let [one, two, three] = ["one", "two", "three"].map(|who| group.election(who, "x"));
     let first = lead(&one, "1").await;
     let mut dropped = two.campaign("2");
@@ -79,8 +80,8 @@ pub async fn a_campaign_that_is_dropped_is_withdrawn<G: Group>(group: &mut G) {
     assert!(lead(&two, "2").await.is_current(), "no campaign is left that stands against it");
 }
 
-/// Also when the participant is dropped with it.
-pub async fn a_leadership_that_is_dropped_is_resigned<G: Group>(group: &mut G) {
+/// A dropped leadership is resigned, even if the participant is dropped with it.
+pub async fn a_dropped_leadership_is_resigned<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let first = lead(&one, "1").await;
     let leader = first.leader();
@@ -95,8 +96,9 @@ pub async fn a_leadership_that_is_dropped_is_resigned<G: Group>(group: &mut G) {
     G::Class::expect_order(&leader, &next);
 }
 
-/// Neither while it leads nor while it waits; and the refused one takes nothing with it.
-pub async fn a_participant_campaigns_once_in_an_election<G: Group>(group: &mut G) {
+/// A participant's second campaign is refused while the first one waits or leads, and the refusal
+/// leaves the first one as it is.
+pub async fn a_participant_campaigns_once_per_election<G: Group>(group: &mut G) {
     let [one, two] = ["one", "two"].map(|who| group.election(who, "x"));
     let first = lead(&one, "1").await;
     is_refused(&one).await;
@@ -114,8 +116,8 @@ pub async fn a_participant_campaigns_once_in_an_election<G: Group>(group: &mut G
     assert!(beside.is_current());
 }
 
-/// Too long, or with control characters.
-pub async fn values_that_nobody_could_read_are_refused<G: Group>(group: &mut G) {
+/// Values that are too long, or have control characters, are refused.
+pub async fn unreadable_values_are_refused<G: Group>(group: &mut G) {
     let one = group.election("one", "x");
     for value in ["a\nb", &"x".repeat(500)] {
         let refused = soon(one.campaign(value)).await.map(drop);
@@ -124,8 +126,8 @@ pub async fn values_that_nobody_could_read_are_refused<G: Group>(group: &mut G) 
     assert!(lead(&one, "1").await.is_current(), "nothing of it is left");
 }
 
-/// To the one that is named, which must wait; until then the leader stays as it was.
-pub async fn a_leadership_is_handed_over_or_that_is_not_supported<G: Group>(group: &mut G) {
+/// A transfer names a waiting candidate; until that candidate leads, the leader stays.
+pub async fn a_transfer_succeeds_or_is_unsupported<G: Group>(group: &mut G) {
     let [one, two, three] = ["one", "two", "three"].map(|who| group.election(who, "x"));
     let first = lead(&one, "1").await;
     let to = |who: &str| first.transfer_to(who.parse().unwrap());
@@ -138,7 +140,7 @@ pub async fn a_leadership_is_handed_over_or_that_is_not_supported<G: Group>(grou
     if G::NO_TRANSFER.is_some() {
         return;
     }
-    // Three would win by priority; the transfer names two.
+    // By priority three would win; the transfer names two.
     let named = tokio::spawn(async move { two.campaign_with("2", 1).await });
     let first_in_line = tokio::spawn(async move { three.campaign_with("3", 200).await });
     let done = soon(async {

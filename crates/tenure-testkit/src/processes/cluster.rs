@@ -9,23 +9,23 @@ use std::process::{Command, ExitStatus};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::machine::{Answer, Machine, Running};
+use super::machine::{Answer, Machine, RunningCommand};
 use super::members::Members;
 use super::wait::eventually;
 
 /// The settings file, which every command of a [`Cluster`] reads.
 const SETTINGS: &str = "tenure.toml";
 
-/// Members with one settings file, and the processes that a test starts. Each process has a name,
-/// which its log and its control socket carry. Dropping the cluster kills them all.
+/// Members with one settings file, and the processes of a test. Each process has a name, which its
+/// log and its control socket share. Dropping the cluster kills all processes.
 pub struct Cluster {
     /// Runs commands without the settings file.
     pub machine: Machine,
     members: String,
     addresses: Vec<(&'static str, SocketAddr)>,
-    /// Sockets at the addresses of members that have not started: nothing answers there.
+    /// Sockets at the addresses of members that have not started, so that nothing answers there.
     silent: Vec<(&'static str, UdpSocket)>,
-    running: BTreeMap<String, Running>,
+    running: BTreeMap<String, RunningCommand>,
 }
 
 impl Deref for Cluster {
@@ -37,15 +37,15 @@ impl Deref for Cluster {
 }
 
 impl Index<&str> for Cluster {
-    type Output = Running;
+    type Output = RunningCommand;
 
-    fn index(&self, name: &str) -> &Running {
+    fn index(&self, name: &str) -> &RunningCommand {
         &self.running[name]
     }
 }
 
 impl Cluster {
-    /// Members of these names, of which none runs. `tenure` is the command,
+    /// A cluster with members of these names, not yet started. `tenure` is the command,
     /// `env!("CARGO_BIN_EXE_tenure")`; `settings` are lines of the settings file beside `members`.
     pub fn new<const N: usize>(tenure: &str, names: [&'static str; N], settings: &str) -> Self {
         let machine = Machine::new(tenure);
@@ -62,7 +62,7 @@ impl Cluster {
         }
     }
 
-    /// The members, as settings list them.
+    /// The list of members, as in the settings.
     pub fn members(&self) -> &str {
         &self.members
     }
@@ -72,24 +72,25 @@ impl Cluster {
         &self.addresses
     }
 
-    /// Replaces a text in the settings of commands that start from now on.
+    /// Replaces a text in the settings file, for commands that start later.
     pub fn set(&self, text: &str, instead: &str) {
         let path = self.path(SETTINGS);
         let settings = fs::read_to_string(&path).unwrap();
         fs::write(path, settings.replace(text, instead)).unwrap();
     }
 
-    /// `tenure` with these words and the settings file.
+    /// `tenure` with these arguments and the settings file.
     pub fn command(&self, words: &[&str]) -> Command {
         self.command_in(&[], words)
     }
 
-    /// The same under `around`, which executes it.
+    /// The same command as an argument of `around`, such as `ip netns exec NAME`, which executes
+    /// it.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         self.machine.command_in(around, &before_cmd(words, &["--config", SETTINGS]))
     }
 
-    /// The same with the control socket of this name.
+    /// The same command with the control socket of this name.
     pub fn command_of(&self, around: &[&str], name: &str, words: &[&str]) -> Command {
         self.command_in(around, &before_cmd(words, &["--control", &socket(name)]))
     }
@@ -99,12 +100,12 @@ impl Cluster {
         Answer::of(&mut self.command(words))
     }
 
-    /// Runs a command that asks at the control socket of a process.
+    /// Runs a command that talks to the control socket of a process.
     pub fn tell(&self, name: &str, words: &[&str]) -> Answer {
         Answer::of(&mut self.command_of(&[], name, words))
     }
 
-    /// Starts a command that a test has made; both outputs go to the log of this name.
+    /// Starts a command that the test has built; both outputs go to the log of this name.
     pub fn spawn(&mut self, name: &str, command: Command) {
         self.keep(name, |machine| machine.spawn(name, command));
     }
@@ -114,7 +115,7 @@ impl Cluster {
         self.keep(name, |machine| machine.run(name, command));
     }
 
-    fn keep(&mut self, name: &str, start: impl FnOnce(&Machine) -> Running) {
+    fn keep(&mut self, name: &str, start: impl FnOnce(&Machine) -> RunningCommand) {
         self.silent.retain(|(silent, _)| *silent != name);
         let running = start(&self.machine);
         assert!(self.running.insert(name.to_owned(), running).is_none(), "{name} runs already");
@@ -137,43 +138,40 @@ impl Cluster {
         self.start(id, &[&["run", "--id", id], more, &["--"], cmd].concat());
     }
 
-    /// Whether a process still runs.
     pub fn runs(&mut self, name: &str) -> bool {
         self.running.get_mut(name).is_some_and(|running| !running.has_ended())
     }
 
-    /// Kills a process.
     pub fn kill(&mut self, name: &str) {
         drop(self.taken(name));
     }
 
-    /// Kills every process.
     pub fn kill_all(&mut self) {
         self.running.clear();
     }
 
-    /// Waits for the end of a process.
+    /// Waits until a process ends.
     pub fn ended(&mut self, name: &str) -> ExitStatus {
         self.taken(name).status()
     }
 
-    /// Ends a process by SIGTERM; the exit code must say so.
+    /// Ends a process by SIGTERM, and expects the exit code of that signal.
     pub fn stop(&mut self, name: &str) {
         self[name].signal(Signal::TERM);
         assert_eq!(self.ended(name).code(), Some(143), "{}", self.log(name));
     }
 
-    fn taken(&mut self, name: &str) -> Running {
+    fn taken(&mut self, name: &str) -> RunningCommand {
         self.running.remove(name).unwrap_or_else(|| panic!("{name} does not run"))
     }
 
-    /// Waits until a process has said this.
+    /// Waits until the log of a process has this text.
     #[track_caller]
     pub fn says(&self, name: &str, text: &str) {
         self.says_times(name, text, 1);
     }
 
-    /// Waits until a process has said this so many times.
+    /// Waits until the log of a process has this text so many times.
     #[track_caller]
     pub fn says_times(&self, name: &str, text: &str, times: usize) {
         eventually(&format!("{name} says {times} times {text}"), || {
@@ -181,7 +179,7 @@ impl Cluster {
         });
     }
 
-    /// The answer of a process to a question for its status.
+    /// The status that a process answers at its control socket.
     #[track_caller]
     pub fn status(&self, name: &str) -> Value {
         let words = ["node", "status", "--json", "--control", &socket(name)];
@@ -190,7 +188,7 @@ impl Cluster {
         })
     }
 
-    /// The leader, as `tenure leader --json` with these words prints it, if a leader is known.
+    /// The leader, as `tenure leader --json` with these arguments prints it, if a leader is known.
     pub fn leader(&self, more: &[&str]) -> Option<Value> {
         let Answer { code, out, .. } = self.ask(&[&["leader", "--json"], more].concat());
         (code == Some(0)).then(|| serde_json::from_str(&out).unwrap())
@@ -201,7 +199,7 @@ fn socket(name: &str) -> String {
     format!("{name}.sock")
 }
 
-/// `words` with `more` before the `--` that CMD follows.
+/// `words` with `more` before the `--` that precedes CMD.
 fn before_cmd<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let own = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     [&words[..own], more, &words[own..]].concat()

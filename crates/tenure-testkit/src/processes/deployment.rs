@@ -1,4 +1,4 @@
-//! How elections of one protocol are deployed.
+//! How the processes of a protocol's elections are deployed.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,32 +9,33 @@ use tenure_services::Daemon;
 use super::rounds::is_soak;
 use super::{Fault, Fleet, Host, Manner, Network};
 
-/// The timing of all runners.
+/// Timing of all runners.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     pub lease: Duration,
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     pub grace: Duration,
-    /// From SIGKILL to the end of the lease.
+    /// Time from SIGKILL to the end of the lease.
     pub kill_margin: Duration,
 }
 
 impl Timing {
-    /// Timing with a lease and margins of so many milliseconds: in the soak, and elsewhere.
+    /// Timing with a lease and margins in milliseconds: the first pair in the soak, the second
+    /// elsewhere.
     pub(super) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
         let millis = if is_soak() { soak } else { elsewhere };
         let [lease, margin] = millis.map(Duration::from_millis);
         Self { lease, grace: margin, kill_margin: margin }
     }
 
-    /// The same as flags.
+    /// The timing as flags of the command.
     pub fn flags(self) -> [String; 3] {
         let Self { lease, grace, kill_margin } = self;
         span_flags([("lease", lease), ("grace", grace), ("kill-margin", kill_margin)])
     }
 }
 
-/// A span as the command reads it.
+/// A span in the command's notation.
 pub(super) fn in_millis(span: Duration) -> String {
     format!("{}ms", span.as_millis())
 }
@@ -46,41 +47,40 @@ pub(super) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [Strin
 
 /// A protocol on this machine: its nodes beside the runners, and its faults.
 pub trait Deployment: Sized {
-    /// How many nodes a leader must reach to stay the leader.
+    /// Number of nodes that a leader must reach to stay the leader.
     const NEEDED: usize;
-    /// How many nodes must work for that.
+    /// Number of nodes that must work for an election.
     const WORKING: usize = 2;
-    /// Where two may lead at once: for how long at most once they can reach each other again.
+    /// If leaders may overlap: bound on an overlap after the leaders can reach each other again.
     const OVERLAP: Option<Duration> = None;
-    /// Whether two may lead at once also while all can reach each other, as where leaders lead on
-    /// until others can have taken over.
+    /// Whether leaders may overlap even while they can reach each other, as in a protocol where a
+    /// leader leads on until others can have taken over.
     const OVERLAPS_ANYWAY: bool = false;
-    /// The words by which a leader gives up what it leads.
+    /// The arguments of `tenure` by which a leader resigns.
     const RESIGN: &[&str] = &["resign"];
-    /// How CMDs take SIGTERM.
+    /// Ways in which a CMD takes SIGTERM, of which each runner draws one.
     const MANNERS: &[Manner] = &Manner::ALL;
 
-    /// The timing of the runners.
     fn timing(&self) -> Timing;
 
-    /// The same as flags of a runner.
     fn flags(&self) -> Vec<String> {
         self.timing().flags().into()
     }
 
-    /// Environment of every command, whether it takes part or asks.
+    /// Environment of every command, of participants and of clients.
     fn environment(&self) -> Vec<(&'static str, String)>;
 
-    /// Adds what `tenure run` needs beside id, timing, log level, control socket and CMD.
+    /// Adds the arguments that `tenure run` needs beside id, timing, log level, control socket and
+    /// CMD.
     fn participate(&self, runner: Host, command: &mut Command);
 
-    /// The network between all, where it can be made worse.
+    /// The network between all participants, if it can be disturbed.
     fn network(&self) -> Option<&dyn Network>;
 
-    /// Whether this can be done here.
+    /// Whether this deployment can suffer the fault.
     fn knows(&self, fault: Fault) -> bool;
 
-    /// The server of a service that is this node; none where nodes are processes of the fleet.
+    /// The server that is this node; `None` if nodes are processes of the fleet.
     fn server(&self, _node: Host) -> Option<&Daemon> {
         None
     }
@@ -90,13 +90,13 @@ pub trait Deployment: Sized {
         node
     }
 
-    /// Starts all nodes that do not run already.
+    /// Starts all nodes that do not run yet.
     fn start(_fleet: &mut Fleet<Self>) {}
 
     /// Waits until every node works.
     fn await_ready(_fleet: &Fleet<Self>) {}
 
-    /// Kills a node, as by `kill -9`, and waits until it is gone.
+    /// Kills a node, as by `kill -9`, and waits for its end.
     fn kill(fleet: &mut Fleet<Self>, node: Host) {
         match fleet.deployment.server(node) {
             Some(server) => server.kill().unwrap(),
@@ -104,16 +104,16 @@ pub trait Deployment: Sized {
         }
     }
 
-    /// Starts a node again that was killed.
+    /// Starts a killed node again.
     fn restart(fleet: &mut Fleet<Self>, node: Host) {
         let server = fleet.deployment.server(node).expect("a server");
-        // Another node may be the same server.
+        // Two nodes may be one server, which then runs already.
         if server.pid().is_none() {
             server.restart().unwrap();
         }
     }
 
-    /// SIGSTOP, which has taken effect when this returns.
+    /// Sends a node SIGSTOP, and waits until it stands still.
     fn stop(fleet: &mut Fleet<Self>, node: Host) {
         match fleet.deployment.server(node) {
             Some(server) => server.stop().unwrap(),
@@ -121,7 +121,7 @@ pub trait Deployment: Sized {
         }
     }
 
-    /// SIGCONT.
+    /// Sends a node SIGCONT.
     fn cont(fleet: &mut Fleet<Self>, node: Host) {
         match fleet.deployment.server(node) {
             Some(server) => server.cont().unwrap(),
@@ -129,17 +129,18 @@ pub trait Deployment: Sized {
         }
     }
 
-    /// Deletes all that a killed node has written.
+    /// Deletes everything that a killed node has written.
     fn lose_state(_fleet: &Fleet<Self>, _node: Host) {
         unreachable!("`knows` says so");
     }
 
-    /// While the nodes work: how long after a fault the next leader may begin, if that is promised.
+    /// Bound, while the nodes work, on the time from a fault to the begin of the next leadership,
+    /// if the protocol promises one.
     fn take_over(&self) -> Option<Duration> {
         None
     }
 
-    /// Checks the state at the very end.
+    /// Checks the state at the end of the rounds.
     fn finish(fleet: Fleet<Self>) {
         fleet.expect_no_panics();
     }

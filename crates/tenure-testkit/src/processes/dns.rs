@@ -1,4 +1,4 @@
-//! A name server of a test: what it says may change at any time.
+//! A name server for tests, whose answers may change at any time.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
@@ -8,17 +8,17 @@ use std::thread;
 use simple_dns::rdata::{A, AAAA, RData};
 use simple_dns::{CLASS, Packet, QTYPE, RCODE, ResourceRecord, TYPE};
 
-/// Names, each with its addresses; without a list of them, nobody who asks has an answer.
+/// Names, each with its addresses. A name with `None` gets no answer at all.
 #[derive(Clone, Default)]
 pub(super) struct Zone(Arc<Mutex<BTreeMap<String, Option<Vec<IpAddr>>>>>);
 
 impl Zone {
-    /// Sets the addresses of `name`. A name without addresses does not exist.
+    /// Sets the addresses of `name`. With an empty list the name does not exist.
     pub(super) fn set(&self, name: String, addresses: Option<Vec<IpAddr>>) {
         self.0.lock().unwrap().insert(name, addresses);
     }
 
-    /// Answers on `socket` in a thread of its own, until the test's process ends.
+    /// Answers on `socket` in a thread of its own, until the test process ends.
     pub(super) fn serve(&self, socket: UdpSocket) {
         let zone = self.clone();
         thread::spawn(move || {
@@ -31,7 +31,7 @@ impl Zone {
         });
     }
 
-    /// The answer to a question of a resolver, if there is one.
+    /// The answer to a resolver's question, if there is one.
     fn answer(&self, question: &[u8]) -> Option<Vec<u8>> {
         let asked = Packet::parse(question).ok()?;
         let names = self.0.lock().unwrap();

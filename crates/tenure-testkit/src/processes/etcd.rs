@@ -1,4 +1,4 @@
-//! Elections on etcd: three of its members, and an observer beside the runners.
+//! Elections on etcd: three members, and an observer beside the runners.
 
 use std::process::Command;
 use std::time::Duration;
@@ -18,18 +18,19 @@ use super::{
 /// The host of the observer.
 const OBSERVER: Host = Host::runner(2);
 
-/// A lease that etcd grants as it is asked for. The machine may stand still just when the lease
-/// ends: elsewhere than in the soak for three seconds.
+/// A lease that etcd grants as requested. Elsewhere than in the soak the machine may stand still
+/// for three seconds at the end of a lease.
 fn timing() -> Timing {
     Timing::of_millis([4_000, 800], [12_000, 3_000])
 }
 
-/// etcd looks for expired leases twice a second, and takes what it finds through Raft.
+/// Bound on the delay of an expiry: etcd looks for expired leases twice a second, and decides their
+/// end through Raft.
 const EXPIRY: Duration = Duration::from_secs(1);
-/// Delay that an overloaded machine may add to anything.
+/// Delay that an overloaded machine may add to any step.
 const NOISE: Duration = Duration::from_secs(10);
-/// More than being woken up takes, even where it takes a hundred times as long as elsewhere, and
-/// much less than the 10 s after which a waiting candidate looks again by itself.
+/// Bound on a notification: a hundred times what it usually takes, and much less than the 10 s
+/// after which a waiting candidate looks again by itself.
 const PROMPT: Duration = Duration::from_secs(2);
 
 /// Members of etcd, on this machine or each in a namespace.
@@ -72,8 +73,8 @@ impl Deployment for Etcd {
         self.network.as_ref().map(|network| network as _)
     }
 
-    /// No member comes back without its data, nobody is named in a hand-over, and what is lost of
-    /// a stream of bytes is only late.
+    /// A member never comes back without its data, a transfer names no successor, and TCP turns
+    /// lost packets into delay.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
             Fault::RunnerCutOff | Fault::GuardStopped | Fault::NodeCutOff => self.network.is_some(),
@@ -83,8 +84,8 @@ impl Deployment for Etcd {
         }
     }
 
-    /// The members run already: the observer, and the runners one after the other. The first
-    /// leads, and the others wait in their order.
+    /// The members run already. Starts the observer, and the runners one after the other: the first
+    /// one leads, and the others wait in this order.
     fn start(fleet: &mut Fleet<Self>) {
         let observe = fleet.tenure(OBSERVER, &["observe", "--json"]);
         fleet.spawn("observer", observe);
@@ -126,10 +127,10 @@ impl Fleet<Etcd> {
         told["state"].as_str().map(str::to_owned)
     }
 
-    /// How many candidates have a key.
+    /// Number of candidates that have a key.
     fn keys(&self) -> usize {
         let prefix = format!("{ELECTION}/");
-        // Without a quorum nobody answers.
+        // Without a quorum the members do not answer.
         let keys = self.etcd().etcdctl(&["get", &prefix, "--prefix", "--keys-only"]);
         keys.unwrap_or_default().split_whitespace().count()
     }
@@ -141,13 +142,14 @@ impl Fleet<Etcd> {
         eventually(&what, || (self.keys() == count).then_some(()));
     }
 
-    /// Has `leader` resign, and says how long it then takes until the next one leads.
+    /// Makes `leader` resign, and returns the time until the next leadership.
     #[track_caller]
     fn hand_over(&mut self, leader: &Leadership) -> Duration {
         let runner = Host::named(&leader.id).unwrap();
         eventually(&format!("{leader} resigns, see tell.log"), || {
             let told = self.tell(runner, &["resign"]);
-            // A leadership may end by itself just then, on a machine that stands still.
+            // The leadership may have ended at this moment by itself, on a machine that stood
+            // still.
             (told == Some(0) || self.judged().fence() > leader.fence).then_some(())
         });
         let resigned = clock::now();
@@ -158,7 +160,7 @@ impl Fleet<Etcd> {
         took
     }
 
-    /// Checks that all three runners contend, lead one after the other, and leave nothing behind.
+    /// Checks that all three runners campaign, lead one after the other, and leave no key.
     #[track_caller]
     fn works_again(mut self) {
         let missing = Host::runners().filter(|runner| !self.runs(*runner));

@@ -1,4 +1,4 @@
-//! Faults of a deployment, one in each round.
+//! Faults of a deployment, one for each round.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Each once.
+    /// All faults, each once.
     pub const ALL: [Self; 18] = [
         Self::RunnerKilled,
         Self::RunnerTerminated,
@@ -76,13 +76,13 @@ impl Fault {
         Self::Storm,
     ];
 
-    /// Whether all participants hear each other meanwhile.
+    /// Whether all participants reach each other during the fault.
     pub(super) fn spares_network(self) -> bool {
         let alone = matches!(self, Self::RunnerCutOff | Self::GuardStopped);
         self.spares_nodes() && !alone
     }
 
-    /// Whether all nodes work meanwhile, as they do without any fault.
+    /// Whether all nodes work during the fault, as they do without one.
     pub(super) fn spares_nodes(self) -> bool {
         self <= Self::Transferred
     }
@@ -91,9 +91,9 @@ impl Fault {
 /// Outcome of a fault.
 #[derive(Debug)]
 pub(super) struct Strike {
-    /// The details, for people.
+    /// Details, for the printed line.
     pub(super) how: String,
-    /// Whether the leadership cannot have survived it.
+    /// Whether the fault certainly ends the leadership.
     pub(super) ends_leadership: bool,
 }
 
@@ -102,7 +102,8 @@ impl Strike {
         Self { how: how.into(), ends_leadership: true }
     }
 
-    /// The leadership had ended by itself, as where a better one has joined.
+    /// The leadership had ended before the fault, for example because a candidate of a higher
+    /// priority had joined.
     fn late() -> Self {
         Self::ending("too late")
     }
@@ -125,7 +126,7 @@ pub(super) struct Blow<'a, D> {
 }
 
 impl<D: Deployment> Blow<'_, D> {
-    /// Does it, keeps it up for as long as it takes, and undoes what must be undone in order.
+    /// Causes the fault, holds it, and undoes those parts that need an order.
     pub(super) fn strike(&mut self, fault: Fault) -> Strike {
         match fault {
             Fault::RunnerKilled => {
@@ -159,19 +160,20 @@ impl<D: Deployment> Blow<'_, D> {
         }
     }
 
-    /// Only for faults that are known where there is one.
+    /// The network, for faults that only a deployment with a network knows.
     fn network(&self) -> &dyn Network {
         self.fleet.deployment.network().expect("a network that can be made worse")
     }
 
-    /// For `from` to `to` tenths of a lease; elsewhere than in the soak no longer than it must.
+    /// Waits for `from` to `to` tenths of a lease, in the soak; elsewhere for the shortest of these
+    /// spans.
     fn hold(&mut self, from: u32, to: u32) {
         let tenth = self.fleet.deployment.timing().lease / 10;
         let span = self.rng.span(&(tenth * from..tenth * to));
         sleep(if is_soak() { span } else { tenth * from });
     }
 
-    /// Some of the nodes, in any order.
+    /// Some of the nodes, in a drawn order.
     fn some_nodes(&mut self, count: usize) -> Vec<Host> {
         let mut nodes: Vec<_> = Host::nodes().collect();
         self.rng.shuffle(&mut nodes);
@@ -185,7 +187,7 @@ impl<D: Deployment> Blow<'_, D> {
 
     fn runner_stopped(&mut self) -> Strike {
         self.fleet.freeze(self.runner);
-        // Beyond its lease, since another one leads by then.
+        // The next leader shows that the lease is over.
         self.fleet.await_leader(self.leader.fence, clock::now());
         self.hold(0, 5);
         self.fleet.signal(self.runner, Signal::CONT);
@@ -226,7 +228,7 @@ impl<D: Deployment> Blow<'_, D> {
         if NODES - nodes.len() >= D::NEEDED {
             return Strike::passing(how);
         }
-        // A server that stood still as well may not have missed the leader yet.
+        // A server that stood still with the machine may not have missed the leader yet.
         self.fleet.await_leader(self.leader.fence, clock::now());
         Strike::ending(how)
     }
@@ -267,20 +269,21 @@ impl<D: Deployment> Blow<'_, D> {
         let to = *self.rng.pick(&others.collect::<Vec<_>>());
         if self.tell(&["transfer", "--to", to.name()]) {
             let next = self.fleet.await_leader(self.leader.fence, clock::now());
-            // The one that was named may stand still while another one asks.
+            // If the named candidate stood still, another one may have won.
             assert!(next.id == to.name() || !is_soak(), "{next}, and {to} was named");
         }
         Strike::ending(format!("to {to}"))
     }
 
-    /// Has the leader do something; `false` if it was none any more, as on a machine that stood
-    /// still for a lease.
+    /// Gives the leader a command. Returns `false` if the leadership had ended, as on a machine
+    /// that stood still for a lease.
     fn tell(&mut self, words: &[&str]) -> bool {
         eventually(&format!("{} obeys {}, see tell.log", self.runner, words.join(" ")), || {
             if self.fleet.tell(self.runner, words) == Some(0) {
                 return Some(true);
             }
-            // Else those who wait have not been heard of yet.
+            // Without a new leader an error means that the leader has not heard of the waiting
+            // candidates yet.
             (self.fleet.judged().fence() > self.leader.fence).then_some(false)
         })
     }
@@ -288,7 +291,8 @@ impl<D: Deployment> Blow<'_, D> {
     fn nodes_restarted(&mut self) -> Strike {
         let count = 1 + self.rng.index(NODES);
         let nodes = self.some_nodes(count);
-        // Then a node that had forgotten its grant would be asked by others at once.
+        // With the leader cut off, other candidates ask the restarted nodes at once: a node that
+        // forgot its grant would show.
         let isolated = self.rng.chance(50) && self.fleet.deployment.network().is_some();
         if isolated {
             self.isolate_leader();
@@ -339,8 +343,8 @@ impl<D: Deployment> Blow<'_, D> {
         Strike::passing(node.name())
     }
 
-    /// The leader's runner is on one side and the others on the other, until the journal shows a
-    /// leader on either: where nobody led beside it, nothing would be seen of the heal.
+    /// Cuts the leader's runner and one node off from the others until the journal shows a leader
+    /// on either side: without a second leader the heal would show nothing.
     fn routes_cut(&mut self) -> Strike {
         let node = self.some_nodes(1)[0];
         let cut_at = clock::now();
@@ -371,8 +375,8 @@ impl<D: Deployment> Blow<'_, D> {
         Strike::passing("")
     }
 
-    /// In half of the rounds the leader lives on two grants, and another candidate holds the
-    /// third: if the node forgot without waiting, there would be two leaders.
+    /// In half of the rounds the leader holds only two grants, and another candidate holds the
+    /// third: if the node forgot its grant and did not wait, two candidates would lead.
     fn state_deleted(&mut self) -> Strike {
         let nodes = self.some_nodes(2);
         let lost = nodes[0];

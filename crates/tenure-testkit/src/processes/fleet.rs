@@ -1,5 +1,5 @@
-//! Real processes of the command `tenure`: runners with a worker as CMD, and whatever else a
-//! deployment starts.
+//! Real processes of the command `tenure`: runners with a worker as CMD, and the nodes and
+//! observers of a deployment.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -22,16 +22,16 @@ use super::{
     eventually, output,
 };
 
-/// The election that all runners are candidates of.
+/// The election in which all runners campaign.
 pub const ELECTION: &str = "chaos";
 
-/// A deployment, with all its processes and one journal. Dropping it ends them all.
+/// A deployment with all its processes and one journal. Dropping the fleet ends all processes.
 pub struct Fleet<D> {
     pub deployment: D,
     tenure: &'static str,
-    /// Set while this lives.
+    /// The folder of the fleet; `None` only during the drop.
     folder: Option<TempDir>,
-    /// By the names of their logs.
+    /// Processes by the names of their logs.
     processes: BTreeMap<&'static str, Child>,
     journal: Journal,
 }
@@ -53,7 +53,7 @@ impl<D: Deployment> Fleet<D> {
         fleet
     }
 
-    /// Where logs and sockets are, and the marks of its processes lead to.
+    /// The folder of logs and sockets, whose path marks all processes.
     pub fn folder(&self) -> &Path {
         self.folder.as_ref().unwrap().path()
     }
@@ -72,7 +72,7 @@ impl<D: Deployment> Fleet<D> {
         fs::read_to_string(self.log(name.into())).unwrap()
     }
 
-    /// `tenure` at the place of `host`, without the `TENURE_` variables of this process.
+    /// `tenure` on `host`, without the `TENURE_` variables of this process.
     pub fn tenure(&self, host: Host, words: &[&str]) -> Command {
         let mut command = match self.deployment.network() {
             Some(network) => network.command(host, self.tenure),
@@ -100,7 +100,7 @@ impl<D: Deployment> Fleet<D> {
         self.spawn(runner, command);
     }
 
-    /// Starts a process; what it says is added to its log.
+    /// Starts a process, and appends its output to its log.
     pub(super) fn spawn(&mut self, name: impl Into<&'static str>, mut command: Command) {
         let name = name.into();
         let log = File::options().append(true).create(true).open(self.log(name)).unwrap();
@@ -109,7 +109,7 @@ impl<D: Deployment> Fleet<D> {
         assert!(before.is_none(), "{name} runs already");
     }
 
-    /// Whether it was started, and its end was not noticed.
+    /// Whether the process was started and its end not yet collected.
     pub fn runs(&self, name: impl Into<&'static str>) -> bool {
         self.processes.contains_key(name.into())
     }
@@ -118,13 +118,13 @@ impl<D: Deployment> Fleet<D> {
         self.processes.get_mut(name).unwrap_or_else(|| panic!("{name} does not run"))
     }
 
-    /// Signals the process that was started under this name. The process is not reaped, so the pid
-    /// is still its own.
+    /// Signals the process that was started under this name. The process is not reaped before, so
+    /// its pid is not reused.
     pub fn signal(&mut self, name: impl Into<&'static str>, signal: Signal) {
         kill_process(Pid::from_child(self.process(name.into())), signal).unwrap();
     }
 
-    /// Stops it, and waits until it stands still.
+    /// Stops a process by SIGSTOP, and waits until it stands still.
     pub fn freeze(&mut self, name: impl Into<&'static str>) {
         let name = name.into();
         let pid = Pid::from_child(self.process(name)).as_raw_pid();
@@ -132,7 +132,7 @@ impl<D: Deployment> Fleet<D> {
         eventually("a process stands still", || is_stopped(pid).then_some(()));
     }
 
-    /// As by `kill -9`, and waits until it is gone.
+    /// Kills a process, as by `kill -9`, and waits for its end.
     pub fn kill(&mut self, name: impl Into<&'static str>) {
         let name = name.into();
         self.process(name).kill().unwrap();
@@ -147,7 +147,7 @@ impl<D: Deployment> Fleet<D> {
         status
     }
 
-    /// Takes out the processes that have ended by themselves.
+    /// Collects the processes that have ended by themselves.
     pub fn departed(&mut self) -> Vec<(&'static str, ExitStatus)> {
         let status =
             |(name, child): (&&'static str, &mut Child)| Some((*name, child.try_wait().unwrap()?));
@@ -156,7 +156,7 @@ impl<D: Deployment> Fleet<D> {
         departed
     }
 
-    /// Runs a command for the control socket of a runner, and returns its exit code.
+    /// Runs a command at the control socket of a runner, and returns its exit code.
     pub fn tell(&mut self, runner: Host, words: &[&str]) -> Option<i32> {
         let control = self.control(runner);
         let mut command = self.tenure(runner, words);
@@ -167,12 +167,12 @@ impl<D: Deployment> Fleet<D> {
         told.status.code()
     }
 
-    /// Judges all that was written since the last time.
+    /// Judges the lines that were written since the last call.
     pub fn verdict(&mut self) -> Result<&Judge, Violation> {
         self.journal.read_on()
     }
 
-    /// The same, if nothing is wrong.
+    /// Judges as [`verdict`](Self::verdict) does, and panics at a violation.
     #[track_caller]
     pub fn judged(&mut self) -> &Judge {
         self.verdict().unwrap_or_else(|violation| panic!("{violation}"))
@@ -198,7 +198,7 @@ impl<D: Deployment> Fleet<D> {
         }
     }
 
-    /// Waits until somebody leads.
+    /// Waits for any leader.
     #[track_caller]
     pub fn await_any(&mut self) -> Leadership {
         self.await_leader(Fence::NONE, clock::now())
@@ -225,7 +225,7 @@ impl<D: Deployment> Fleet<D> {
 impl<D> Drop for Fleet<D> {
     fn drop(&mut self) {
         let Some(folder) = self.folder.take() else { return };
-        // First by their handles: in the middle of `execve` a process shows no environment, and
+        // Kill by the handles first: a process in the middle of `execve` shows no environment, and
         // so no mark.
         for child in self.processes.values_mut() {
             child.kill().ok();

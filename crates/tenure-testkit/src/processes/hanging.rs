@@ -1,4 +1,4 @@
-//! A command whose `execve` does not return, and one that does not come to `main`.
+//! A command whose `execve` does not return, and a command that never reaches `main`.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,21 +10,22 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-/// A file that cannot be opened, and so not be executed, as on a mount that does not answer: it is
-/// under a lease, and the process that holds it does not give it back when the kernel asks. The
-/// kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s, since the file was first to be
-/// opened.
+/// A file that no process can open, and so none can execute, as on a mount that does not answer. A
+/// helper process holds a file lease on it, and does not give the lease back when the kernel asks.
+/// The kernel waits for `/proc/sys/fs/lease-break-time`, which is 45 s, from the first attempt to
+/// open the file.
 pub struct Hanging {
     folder: TempDir,
     holder: Child,
 }
 
 impl Hanging {
-    /// Perl, because the system call has no safe wrapper in Rust; Debian is never without it.
+    /// Perl calls `fcntl`, because the system call has no safe wrapper in Rust; every Debian has
+    /// Perl.
     const HOLDER: &str = "use Fcntl; $SIG{IO} = 'IGNORE'; open(F, '<', $ARGV[0]) or die;
         fcntl(F, 1024, F_WRLCK) or die $!; $| = 1; print qq(held\\n); <STDIN>";
 
-    /// A script that runs for a minute, if it runs at all.
+    /// A script that sleeps for a minute, once it runs.
     pub fn script() -> Self {
         Self::with(b"#!/bin/sh\nexec sleep 60\n", 0o755)
     }
@@ -45,7 +46,7 @@ impl Hanging {
         Self { folder, holder }
     }
 
-    /// From now on `execve` returns.
+    /// Lets `execve` return from now on.
     pub fn release(&mut self) {
         self.holder.kill().unwrap();
         self.holder.wait().unwrap();
@@ -64,29 +65,28 @@ impl Drop for Hanging {
     }
 }
 
-/// A library for `LD_PRELOAD` that the loader passes over until it is [made](Self::make), and then
-/// waits for without an end: a pipe with a name, to which nobody writes.
+/// A library for `LD_PRELOAD`. The loader passes over it until it is [made](Self::make), and from
+/// then on waits for it without end: the library is a named pipe without a writer.
 pub struct HangingLibrary(TempDir);
 
 impl HangingLibrary {
-    /// A library that is not there yet.
+    /// A library that does not exist yet.
     pub fn missing() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// Makes the library: programs that start with it from now on never come to their `main`.
+    /// Makes the library. Programs that start with it from now on never reach their `main`.
     pub fn make(&self) {
         mknodat(CWD, self.path(), FileType::Fifo, Mode::RWXU, 0).unwrap();
     }
 
-    /// The path of the file.
     pub fn path(&self) -> PathBuf {
         self.0.path().join("library")
     }
 }
 
 impl Drop for HangingLibrary {
-    /// A writer that leaves lets go whoever waits.
+    /// Opens the pipe for writing once, which releases the programs that wait for it.
     fn drop(&mut self) {
         File::options().read(true).write(true).open(self.path()).ok();
     }

@@ -5,51 +5,46 @@ use std::fmt;
 pub(super) const NODES: usize = 3;
 pub(super) const RUNNERS: usize = 3;
 
-/// A place in the network. The first are the nodes.
+/// A participant's place in the network. The nodes are the first ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Host(usize);
 
 impl Host {
     const NAMES: [&'static str; NODES + RUNNERS] = ["a", "b", "c", "x", "y", "z"];
 
-    /// A node.
     pub const fn node(index: usize) -> Self {
         assert!(index < NODES);
         Self(index)
     }
 
-    /// A runner.
     pub const fn runner(index: usize) -> Self {
         assert!(index < RUNNERS);
         Self(NODES + index)
     }
 
-    /// Nodes, then runners.
+    /// All hosts, the nodes first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..NODES + RUNNERS).map(Self)
     }
 
-    /// All nodes.
     pub fn nodes() -> impl Iterator<Item = Self> {
         (0..NODES).map(Self)
     }
 
-    /// All runners.
     pub fn runners() -> impl Iterator<Item = Self> {
         (0..RUNNERS).map(Self::runner)
     }
 
-    /// The host with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|host| host.name() == name)
     }
 
-    /// Whether it is no runner.
+    /// Whether the host is a node; otherwise it is a runner.
     pub const fn is_node(self) -> bool {
         self.0 < NODES
     }
 
-    /// Its place among all.
+    /// Index among all hosts.
     pub const fn index(self) -> usize {
         self.0
     }

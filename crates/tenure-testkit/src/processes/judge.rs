@@ -9,26 +9,25 @@ use std::time::Duration;
 
 use tenure_core::{Fence, Time};
 
-use super::line::{Line, What};
+use super::line::{Line, Step};
 use super::rounds::is_soak;
 
-/// All lines of one CMD, from its begin to whatever was its last.
+/// A leadership, as the lines of its CMD show it.
 #[derive(Clone, Debug)]
 pub struct Leadership {
-    /// Id of the candidate.
     pub id: String,
-    /// As CMD was given it.
+    /// Fence of the leadership, as CMD received it.
     pub fence: Fence,
     /// The first process of CMD.
     pub pid: i32,
-    /// The reading of the clock in its first line.
+    /// Clock of the machine in the first line.
     pub began: Time,
-    /// The latest reading of the clock by any of its processes.
+    /// Latest clock reading of any of its processes.
     pub last: Time,
-    /// The latest end of its lease that was seen.
+    /// Latest end of the lease that any of its processes read.
     pub until: Time,
     pub ticks: u64,
-    /// When it was first seen to work beyond the end that it had read.
+    /// Clock reading of the first line that was later than the end of the lease in that line.
     pub beyond: Option<Time>,
 }
 
@@ -38,16 +37,16 @@ impl Leadership {
     }
 }
 
-/// For how long work beyond the end of its lease is still the machine's doing: a CMD that stood
-/// still with all of the machine may run for a moment before the processor is its guard's, which
-/// may take seconds elsewhere than in the soak.
+/// Bound on work beyond the end of a lease that the machine may cause: when the whole machine stood
+/// still, CMD may run for a moment before its guard gets the processor. Elsewhere than in the soak
+/// the moment may take seconds.
 pub(super) fn moment() -> Duration {
     Duration::from_millis(if is_soak() { 500 } else { 3_000 })
 }
 
 /// A violation that a journal must never show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum ViolationKind {
     /// A line that no worker writes.
     Unreadable,
     /// A leadership wrote after the next one had begun.
@@ -58,7 +57,7 @@ pub enum Wrong {
     SameFence,
     /// A leadership was given a smaller fence than an earlier one.
     FenceWentBack,
-    /// Work by somebody who never began.
+    /// Work without a begin.
     NeverBegan,
     /// CMD was started a second time under one fence.
     BegunTwice,
@@ -69,7 +68,7 @@ pub enum Wrong {
 /// A violation in a journal, with its place.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    pub wrong: Wrong,
+    pub wrong: ViolationKind,
     said: String,
 }
 
@@ -79,7 +78,7 @@ impl fmt::Display for Violation {
     }
 }
 
-fn found(wrong: Wrong, said: String) -> Violation {
+fn found(wrong: ViolationKind, said: String) -> Violation {
     Violation { wrong, said }
 }
 
@@ -92,35 +91,34 @@ impl fmt::Display for Leadership {
 /// Reads a journal line by line.
 #[derive(Default)]
 pub struct Judge {
-    /// Leaderships at once are measured, and no violation.
+    /// Overlaps are measured, and are no violation.
     may_overlap: bool,
-    /// Whose line was the last.
+    /// Leadership of the last line.
     current: Option<Leadership>,
     past: Vec<Leadership>,
     /// Counts of the lines read so far.
     pub tallies: Tallies,
 }
 
-/// Counts that prove that there was something to judge.
+/// Counts that show how much there was to judge.
 #[derive(Clone, Copy, Default)]
 pub struct Tallies {
-    /// Leaderships that began.
     pub leaderships: u64,
     /// Lines of all leaderships.
     pub lines: u64,
-    /// The least that was left of a lease, as far as CMD could read it, at any work.
+    /// Smallest rest of a lease that CMD read in any line of work.
     pub least_left: Option<Duration>,
     /// Lines later than the end of the lease that CMD had read.
     pub beyond: u64,
 }
 
 impl Judge {
-    /// A judge for a protocol that promises no single leader.
+    /// A judge for a protocol whose leaders may overlap.
     pub fn of_leaders_that_may_overlap() -> Self {
         Self { may_overlap: true, ..Self::default() }
     }
 
-    /// The longest that any two of different candidates have led at once since then.
+    /// The longest overlap of two different candidates after `since`.
     pub fn overlap(&self, since: Time) -> Duration {
         let late = |leadership: &&Leadership| leadership.last > since;
         let all: Vec<_> = self.past.iter().chain(&self.current).filter(late).collect();
@@ -142,16 +140,17 @@ impl Judge {
         self.current.as_ref().map_or(Fence::NONE, |leadership| leadership.fence)
     }
 
-    /// When the first leadership with a fence above `fence` began.
+    /// Begin of the first leadership with a fence above `fence`.
     pub fn began_after(&self, fence: Fence) -> Option<Time> {
         let all = self.past.iter().chain(&self.current);
         let next = all.filter(|leadership| leadership.fence > fence);
         next.map(|leadership| leadership.began).min()
     }
 
-    /// The next line of the journal, without its end.
+    /// Judges the next line of the journal, without its line end.
     pub fn read(&mut self, text: &str) -> Result<(), Violation> {
-        let unreadable = |()| found(Wrong::Unreadable, format!("no worker writes `{text}`"));
+        let unreadable =
+            |()| found(ViolationKind::Unreadable, format!("no worker writes `{text}`"));
         let line: Line = text.parse().map_err(unreadable)?;
         if self.may_overlap && self.current.as_ref().is_some_and(|leader| !leader.wrote(&line)) {
             self.turn_to(&line);
@@ -159,20 +158,20 @@ impl Judge {
         self.tally(&line);
         match &mut self.current {
             Some(leader) if leader.wrote(&line) => {
-                if line.what == What::Begin {
+                if line.what == Step::Begin {
                     let said = format!("`{line}`, and process {} had begun so", leader.pid);
-                    return Err(found(Wrong::BegunTwice, said));
+                    return Err(found(ViolationKind::BegunTwice, said));
                 }
                 leader.last = leader.last.max(line.at);
                 leader.until = leader.until.max(line.until);
-                leader.ticks += u64::from(line.what == What::Tick);
+                leader.ticks += u64::from(line.what == Step::Tick);
                 let is_beyond = line.until > Time::ZERO && line.left().is_err();
                 leader.beyond = leader.beyond.or(Some(line.at)).filter(|_| is_beyond);
                 match leader.beyond {
                     Some(since) if line.at.since(since) > moment() => {
                         let said =
                             format!("work beyond its lease: `{line}`, and already at {since}");
-                        Err(found(Wrong::Beyond, said))
+                        Err(found(ViolationKind::Beyond, said))
                     }
                     _ => Ok(()),
                 }
@@ -181,7 +180,8 @@ impl Judge {
         }
     }
 
-    /// An earlier leadership may go on beside the latest one.
+    /// Makes the leadership of this line the current one: an earlier leadership may go on beside
+    /// the latest.
     fn turn_to(&mut self, line: &Line) {
         if let Some(at) = self.past.iter().position(|past| past.wrote(line)) {
             let earlier = self.past.swap_remove(at);
@@ -189,17 +189,17 @@ impl Judge {
         }
     }
 
-    /// A line of another leadership than the one before it.
+    /// Judges a line whose leadership is not that of the line before it.
     fn change(&mut self, line: Line) -> Result<(), Violation> {
         if let Some(leader) = self.current.as_ref().filter(|_| !self.may_overlap) {
             let wrong = if self.past.iter().any(|past| past.wrote(&line)) {
-                Some(Wrong::Overlap)
+                Some(ViolationKind::Overlap)
             } else if line.fence == leader.fence {
-                Some(Wrong::SameFence)
+                Some(ViolationKind::SameFence)
             } else if line.fence < leader.fence {
-                Some(Wrong::FenceWentBack)
+                Some(ViolationKind::FenceWentBack)
             } else {
-                (line.at <= leader.last).then_some(Wrong::ClockOverlap)
+                (line.at <= leader.last).then_some(ViolationKind::ClockOverlap)
             };
             if let Some(wrong) = wrong {
                 let said =
@@ -207,8 +207,8 @@ impl Judge {
                 return Err(found(wrong, said));
             }
         }
-        if line.what != What::Begin {
-            return Err(found(Wrong::NeverBegan, format!("`{line}` without a begin")));
+        if line.what != Step::Begin {
+            return Err(found(ViolationKind::NeverBegan, format!("`{line}` without a begin")));
         }
         self.past.extend(self.current.take());
         self.tallies.leaderships += 1;

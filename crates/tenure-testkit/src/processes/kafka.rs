@@ -1,4 +1,4 @@
-//! NELE on Kafka: one broker or three, with a way of its own to them for each runner.
+//! NELE on Kafka: one broker or three, which each runner reaches through relays of its own.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,33 +10,34 @@ use super::deployment::{in_millis, span_flags};
 use super::host::{NODES, RUNNERS};
 use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
 
-/// S, the least that the brokers are told to allow, and R.
+/// S and R: the shortest session timeout that the brokers of the tests allow.
 const SESSION: Duration = Duration::from_secs(1);
-/// How often each runner writes.
+/// Interval at which each runner writes.
 const PUBLISH: Duration = Duration::from_millis(100);
-/// T in `at-least-one`: more than S twice, R, two reports, a record that is written and read, and
-/// an end that is found.
+/// T in `at-least-one`: more than twice S, R, two reports, the writing and reading of a record, and
+/// the detection of an end.
 const LOOSE: Duration = Duration::from_secs(6);
 /// Delay that a busy machine may add to anything.
 const NOISE: Duration = Duration::from_secs(10);
 
-/// T in `at-most-one`, and about G; grace and kill margin. Others wait for S as well, so that
-/// elsewhere than in the soak a guard may stand still for three seconds just when a lease ends.
+/// T in `at-most-one`, nearly equal to G; grace and kill margin. Other runners also wait for S, so
+/// that a guard may stand still for three seconds at the end of a lease, elsewhere than in the
+/// soak.
 fn strict() -> Timing {
     Timing::of_millis([3_000, 600], [7_000, 2_500])
 }
 
 /// Brokers on this machine, and runners in `at-least-one`, where leaders may overlap, or in
-/// `at-most-one`. Each runner has a way of its own to all brokers.
+/// `at-most-one`. Each runner reaches all brokers through relays of its own.
 pub struct Kafka<const MAY_OVERLAP: bool> {
     cluster: Cluster,
-    /// How many brokers there are.
+    /// Number of brokers.
     count: usize,
     group_protocol: &'static str,
 }
 
 impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
-    /// Starts them: one, or as many as there are nodes. Runners join by this group protocol.
+    /// Starts one broker, or as many as there are nodes. Runners join by this group protocol.
     pub fn start(version: Version, brokers: usize, group_protocol: &'static str) -> Self {
         assert!(brokers == 1 || brokers == NODES);
         let config = ClusterConfig::new(version, brokers)
@@ -53,7 +54,7 @@ impl<const MAY_OVERLAP: bool> Kafka<MAY_OVERLAP> {
 }
 
 impl<const MAY_OVERLAP: bool> Network for Kafka<MAY_OVERLAP> {
-    /// A connection that is cut in one direction is cut, and so is the whole way.
+    /// Cuts both directions, and all relays of the runner: a runner has one way to all brokers.
     fn cut(&self, from: Host, to: Host) {
         let runner = if from.is_node() { to } else { from };
         if from.is_node() != to.is_node() {
@@ -69,16 +70,17 @@ impl<const MAY_OVERLAP: bool> Network for Kafka<MAY_OVERLAP> {
 impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     const NEEDED: usize = 1;
     const WORKING: usize = 0;
-    /// T after it learns of its loss.
+    /// T after the leader learns of its loss.
     const OVERLAP: Option<Duration> =
         if MAY_OVERLAP { Some(LOOSE.saturating_add(NOISE)) } else { None };
     const OVERLAPS_ANYWAY: bool = true;
-    /// A single role cannot be given back.
+    /// Kafka has no resignation from a single role.
     const RESIGN: &[&str] = &["resign", "--all"];
-    /// How long one leads on is to be the protocol's, not what a CMD takes to end.
+    /// Polite CMDs alone, where overlaps are measured, so that the protocol decides their length
+    /// and not the end of a CMD.
     const MANNERS: &[Manner] = if MAY_OVERLAP { &[Manner::Polite] } else { &Manner::ALL };
 
-    /// Timing of the faults: longer than a session.
+    /// Timing of the faults, longer than a session.
     fn timing(&self) -> Timing {
         strict()
     }
@@ -113,8 +115,8 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         Some(self)
     }
 
-    /// A hand-over names nobody, no state is kept, a connection loses nothing, and the way to a
-    /// single broker is not cut.
+    /// A transfer names no successor, nodes keep no state of the election, TCP loses nothing, and a
+    /// single broker is never cut off.
     fn knows(&self, fault: Fault) -> bool {
         !matches!(
             fault,
@@ -126,7 +128,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         )
     }
 
-    /// With a single broker all nodes are the same.
+    /// With a single broker all nodes are the same server.
     fn server(&self, node: Host) -> Option<&Daemon> {
         Some(self.cluster.broker(node.index() % self.count))
     }
@@ -135,8 +137,8 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
         fleet.deployment.cluster.wait_ready().unwrap();
     }
 
-    /// S + R + two reports, an end that is found, and a record that is written and read, twice a
-    /// claim's; and G.
+    /// S + R + two reports, the detection of an end, the writing and reading of a record, and twice
+    /// the time of a claim; and G.
     fn take_over(&self) -> Option<Duration> {
         let group = 2 * SESSION + SESSION / 2;
         let grace = if MAY_OVERLAP { Duration::ZERO } else { strict().lease };

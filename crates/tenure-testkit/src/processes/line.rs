@@ -1,4 +1,4 @@
-//! A line of the journal: what a process of CMD did, when, and under which leadership.
+//! A line of the journal: a step of a process of CMD, its time, and its leadership.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use tenure_core::{Fence, Time};
 
 /// A step of a process of CMD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum Step {
     /// The first process of CMD has started.
     Begin,
-    /// A child of it has started.
+    /// A child of the first process has started.
     Child,
     /// Work.
     Tick,
@@ -19,29 +19,28 @@ pub enum What {
     End,
 }
 
-/// A line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    pub what: What,
-    /// Read immediately before the line was written.
+    pub what: Step,
+    /// Clock reading immediately before the line was written.
     pub at: Time,
-    /// Fence of its leadership; where there are no fences, the start of its CMD.
+    /// Fence of its leadership; in a protocol without fences, the start of its CMD.
     pub fence: Fence,
-    /// Id of its candidate.
     pub id: String,
     pub pid: i32,
-    /// The end of the lease as the process last read it, before `at`; zero when it could not.
+    /// End of the lease as the process last read it, before `at`; zero if the process could not
+    /// read it.
     pub until: Time,
 }
 
-impl What {
-    /// Each, with the word for it.
+impl Step {
+    /// All steps, each with its word.
     const WORDS: [(Self, &str); 4] =
         [(Self::Begin, "begin"), (Self::Child, "child"), (Self::Tick, "tick"), (Self::End, "end")];
 }
 
 impl Line {
-    /// How much of the lease was left; negative beyond its end.
+    /// Rest of the lease, as `Ok`; time since its end, as `Err`.
     pub fn left(&self) -> Result<Duration, Duration> {
         if self.until >= self.at {
             Ok(self.until.since(self.at))
@@ -53,7 +52,7 @@ impl Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = What::WORDS.iter().find(|(what, _)| *what == self.what).map_or("", |one| one.1);
+        let what = Step::WORDS.iter().find(|(what, _)| *what == self.what).map_or("", |one| one.1);
         let at = self.at.as_nanos();
         let until = self.until.as_nanos();
         let fence = self.fence.number();
@@ -69,7 +68,7 @@ impl FromStr for Line {
         let [what, at, fence, id, pid, until] = words[..] else { return Err(()) };
         let number = |word: &str| word.parse::<u64>().map_err(drop);
         Ok(Self {
-            what: What::WORDS.iter().find(|(_, word)| *word == what).ok_or(())?.0,
+            what: Step::WORDS.iter().find(|(_, word)| *word == what).ok_or(())?.0,
             at: Time::from_nanos(number(at)?),
             fence: Fence::new(number(fence)?),
             id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! A machine on which somebody runs commands.
+//! A folder and an environment in which tests run commands.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,10 +13,9 @@ use tenure_services::last_lines;
 
 use super::wait::{ended, eventually, output};
 
-/// A folder in which commands run, and an environment in which nothing else is than what a test
-/// says.
+/// A folder in which commands run, and their environment: only variables that the test sets.
 pub struct Machine {
-    /// The program of commands that start from now on.
+    /// The program of commands that start later.
     pub tenure: PathBuf,
     folder: Arc<TempDir>,
     variables: Vec<(String, String)>,
@@ -25,18 +24,18 @@ pub struct Machine {
 /// How a command ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// Its exit code, unless a signal ended it.
+    /// Exit code; `None` if a signal ended the command.
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-/// A command that goes on. Killed when dropped.
+/// A running command. Dropping it kills the command.
 #[must_use]
-pub struct Running {
+pub struct RunningCommand {
     child: Child,
     log: PathBuf,
-    /// A command that still runs makes its control socket again when the folder is removed.
+    /// The folder must outlive the command: a running command makes its control socket again.
     _folder: Arc<TempDir>,
 }
 
@@ -50,29 +49,29 @@ impl Answer {
 }
 
 impl Machine {
-    /// `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
+    /// An empty machine. `tenure` is the command, `env!("CARGO_BIN_EXE_tenure")`.
     pub fn new(tenure: &str) -> Self {
         let folder = tempfile::tempdir().unwrap().into();
         Self { tenure: tenure.into(), folder, variables: Vec::new() }
     }
 
-    /// With this variable for all commands.
+    /// Adds a variable to the environment of all commands.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// A place in its folder.
+    /// Path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// `tenure` with these words.
+    /// `tenure` with these arguments.
     pub fn command(&self, words: &[&str]) -> Command {
         self.command_in(&[], words)
     }
 
-    /// The same under another command, which executes it.
+    /// The same command as an argument of `around`, which executes it.
     pub fn command_in(&self, around: &[&str], words: &[&str]) -> Command {
         let tenure = self.tenure.as_os_str();
         let mut line = around.iter().map(OsStr::new).chain([tenure]);
@@ -90,18 +89,18 @@ impl Machine {
         command
     }
 
-    /// Runs a command to its end.
+    /// Runs `tenure` with these arguments to its end.
     pub fn ask(&self, words: &[&str]) -> Answer {
         Answer::of(&mut self.command(words))
     }
 
-    /// Starts a command; both outputs go to the log of this name.
-    pub fn start(&self, name: &str, words: &[&str]) -> Running {
+    /// Starts `tenure` with these arguments; both outputs go to the log of this name.
+    pub fn start(&self, name: &str, words: &[&str]) -> RunningCommand {
         self.spawn(name, self.command(words))
     }
 
-    /// The same for a command that was made by hand.
-    pub fn spawn(&self, name: &str, mut command: Command) -> Running {
+    /// Starts a command that the test has built; both outputs go to the log of this name.
+    pub fn spawn(&self, name: &str, mut command: Command) -> RunningCommand {
         let log = self.path(&format!("{name}.log"));
         let file = File::create(&log).unwrap();
         command.stdout(file.try_clone().unwrap()).stderr(file);
@@ -109,12 +108,12 @@ impl Machine {
     }
 
     /// Starts a command whose outputs go elsewhere.
-    pub fn run(&self, name: &str, mut command: Command) -> Running {
+    pub fn run(&self, name: &str, mut command: Command) -> RunningCommand {
         let log = self.path(&format!("{name}.log"));
-        Running { child: command.spawn().unwrap(), log, _folder: self.folder.clone() }
+        RunningCommand { child: command.spawn().unwrap(), log, _folder: self.folder.clone() }
     }
 
-    /// Log of the process that was started last under this name.
+    /// Log of the last process that was started under this name.
     pub fn log(&self, name: &str) -> String {
         let log = fs::read(self.path(&format!("{name}.log"))).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
@@ -127,7 +126,7 @@ impl Drop for Machine {
     }
 }
 
-/// Prints how each log in `folder` ends, while a test fails.
+/// Prints the last lines of each log in `folder` while a test fails.
 pub(super) fn print_logs_of_a_failure(folder: &Path) {
     let entries = thread::panicking().then(|| fs::read_dir(folder));
     let mut files: Vec<_> =
@@ -142,8 +141,8 @@ pub(super) fn print_logs_of_a_failure(folder: &Path) {
     }
 }
 
-impl Running {
-    /// Log of the process so far.
+impl RunningCommand {
+    /// Output of the process so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap()).into_owned()
     }
@@ -156,35 +155,33 @@ impl Running {
         })
     }
 
-    /// Its process.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Whether it has ended by itself.
+    /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process ends by itself.
     pub fn status(mut self) -> ExitStatus {
         ended("it has ended", &mut self.child)
     }
 
-    /// The same, and its exit code.
+    /// Waits as [`status`](Self::status) does, and returns the exit code.
     pub fn ended(self) -> Option<i32> {
         self.status().code()
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
-        // A process that has ended by itself needs no kill.
+        // The kill fails if the process has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

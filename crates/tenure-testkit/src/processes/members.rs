@@ -5,19 +5,18 @@ use std::net::SocketAddr;
 
 use tenure_services::addresses;
 
-/// Names, each with an address on loopback that nobody else has. Displays as settings list them:
+/// Names, each with an address on loopback of its own. Displays in the notation of settings:
 /// `a=127.0.0.1:12001,b=127.0.0.1:12002`.
 #[derive(Clone, Copy, Debug)]
 pub struct Members<const N: usize>([(&'static str, SocketAddr); N]);
 
 impl<const N: usize> Members<N> {
-    /// Members with these names.
     pub fn new(names: [&'static str; N]) -> Self {
         let mut addresses = addresses::<N>().into_iter();
         Self(names.map(|name| (name, addresses.next().unwrap())))
     }
 
-    /// Each with its address.
+    /// The names, each with its address.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         self.0.iter().copied()
     }

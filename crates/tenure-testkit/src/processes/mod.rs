@@ -1,9 +1,9 @@
 //! Real processes of the command `tenure`, real faults, and one judge.
 //!
-//! Three nodes (whatever the protocol needs: members, servers) and three runners with a worker as
-//! CMD. Every CMD writes what it does to one journal, on the one clock that all share; after each
-//! fault the journal is judged, and somebody must lead again ([`rounds::play`]). A protocol says
-//! how it is started and what can go wrong there: [`Deployment`].
+//! Three nodes (a protocol's members or servers) and three runners with a worker as CMD. All CMDs
+//! write to one journal, on one clock. After each fault the judge reads the journal, and a
+//! candidate must lead again ([`rounds::play`]). A protocol's [`Deployment`] starts its processes
+//! and lists its faults.
 //!
 //! A test binary that starts runners is their CMD as well, so its `main` is [`main`].
 
@@ -48,12 +48,12 @@ pub use fleet::{ELECTION, Fleet};
 pub use hanging::{Hanging, HangingLibrary};
 pub use host::Host;
 pub use journal::Journal;
-pub use judge::{Judge, Leadership, Tallies, Violation, Wrong};
-pub use line::{Line, What};
-pub use machine::{Answer, Machine, Running};
+pub use judge::{Judge, Leadership, Tallies, Violation, ViolationKind};
+pub use line::{Line, Step};
+pub use machine::{Answer, Machine, RunningCommand};
 pub use marked::{MARK, Marked, is_stopped};
 pub use members::Members;
-pub use named::Named;
+pub use named::NamedHosts;
 pub use namespaces::Namespaces;
 pub use network::{Network, Weather, loopback, own_net};
 pub use proxy::{Proxy, Traffic};

@@ -1,4 +1,4 @@
-//! Namespaces as hosts that know each other by DNS names alone, over IPv4, IPv6 or both, and whose
+//! Namespaces as hosts that find each other by DNS names alone, over IPv4, IPv6 or both, and whose
 //! addresses change.
 
 use std::fs::{self, File};
@@ -20,20 +20,20 @@ use super::wait::output;
 
 /// The name server.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
-/// Distance by which a host's number in the network grows when it moves.
+/// Increase of a host's number in the network when the host moves.
 const STEP: u8 = 10;
 
-/// Hosts with names; gone when dropped.
-pub struct Named {
+/// Hosts with names. Dropping the network removes the namespaces.
+pub struct NamedHosts {
     namespaces: Namespaces,
     zone: Zone,
-    /// The number in the network of each host.
+    /// Each host's number in the network, the last byte of its addresses.
     numbers: Mutex<Vec<u8>>,
     folder: TempDir,
 }
 
-impl Named {
-    /// Hosts, and a key of the cluster and one of an application, made by `tenure`.
+impl NamedHosts {
+    /// Creates the hosts. `tenure` makes a key of the cluster and a key of an application.
     pub fn create(tenure: &str) -> Self {
         let namespaces = Namespaces::create();
         let folder = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ impl Named {
     fn make_keys(&self, tenure: &str) {
         let make = |words: &[&str], out: &str| {
             let out = self.path(out).display().to_string();
-            // Not with variables of this process, which may be meant for tests.
+            // Variables of this process may be meant for tests, so the command gets none.
             let made = output(Command::new(tenure).env_clear().args(words).args(["--out", &out]));
             assert!(made.status.success(), "{made:?}");
             out
@@ -70,7 +70,8 @@ impl Named {
         make(&words, "app.key");
     }
 
-    /// In the namespace that joins all others; only a thread can go there.
+    /// Starts the name server in the namespace that joins all others. A thread enters the
+    /// namespace, because a whole process cannot.
     fn start_server(&self) {
         let hub = self.namespaces.hub();
         run(&format!("ip -n {hub} address add {SERVER}/24 dev bridge"));
@@ -84,7 +85,7 @@ impl Named {
         self.zone.serve(thread::spawn(bind).join().unwrap());
     }
 
-    /// Where `host` is now. The second node has IPv4 only, the third IPv6 only.
+    /// Present addresses of `host`. The second node has IPv4 only, the third IPv6 only.
     pub fn addresses(&self, host: Host) -> Vec<IpAddr> {
         let number = self.numbers.lock().unwrap()[host.index()];
         let four = Ipv4Addr::new(10, 77, 0, number).into();
@@ -96,37 +97,37 @@ impl Named {
         }
     }
 
-    /// Name of `host` for others.
+    /// Name of `host` in the DNS.
     pub fn name(host: Host) -> String {
         format!("{host}.tenure.test")
     }
 
-    /// Gives the interface of `host` its addresses, and takes all others away.
+    /// Gives the interface of `host` its addresses, and removes all others.
     fn dress(&self, host: Host) {
         let place = self.namespaces.name(host.name());
         run(&format!("ip -n {place} address flush dev eth0 scope global"));
         let number = self.numbers.lock().unwrap()[host.index()];
-        // All have IPv4, to ask the name server.
+        // All hosts need IPv4 to reach the name server.
         run(&format!("ip -n {place} address add 10.77.0.{number}/24 dev eth0"));
         run(&format!("ip -n {place} address add fd77::{number:x}/64 dev eth0 nodad"));
     }
 
-    /// The name server tells where `host` is now.
+    /// Registers the present addresses of `host` at the name server.
     pub fn register(&self, host: Host) {
         self.pretend(host, &self.addresses(host));
     }
 
-    /// The name server does not answer who asks where `host` is.
+    /// Makes the name server ignore questions about `host`.
     pub fn silence(&self, host: Host) {
         self.zone.set(Self::name(host), None);
     }
 
-    /// The name server says that `host` is at these addresses, or knows nothing of it.
+    /// Makes the name server return these addresses for `host`, or no such name.
     pub fn pretend(&self, host: Host, addresses: &[IpAddr]) {
         self.zone.set(Self::name(host), Some(addresses.to_vec()));
     }
 
-    /// `host` has other addresses from now on, and nobody is told.
+    /// Gives `host` other addresses, without telling the name server.
     pub fn readdress(&self, host: Host) {
         {
             let number = &mut self.numbers.lock().unwrap()[host.index()];
@@ -135,7 +136,7 @@ impl Named {
         self.dress(host);
     }
 
-    /// Command prefix that runs a command at `host`, with a resolver of its own.
+    /// Prefix that runs a command on `host`, with a resolver configuration of its own.
     pub fn around(&self, host: Host) -> Vec<String> {
         let mount =
             |name: &str| format!("mount --bind {} /etc/{name} && ", self.path(name).display());
@@ -145,13 +146,13 @@ impl Named {
         around
     }
 
-    /// The key of a node, or that of an application.
+    /// The key of a node, or the key of an application.
     pub fn key(&self, host: Host) -> PathBuf {
         self.path(if host.is_node() { "cluster.key" } else { "app.key" })
     }
 }
 
-impl Network for Named {
+impl Network for NamedHosts {
     fn member(&self, node: Host) -> SocketAddr {
         SocketAddr::new(self.addresses(node)[0], PORT)
     }
@@ -177,7 +178,7 @@ impl Network for Named {
     }
 
     fn cut(&self, from: Host, to: Host) {
-        // Whichever of its addresses it sends from.
+        // Both addresses of the sender are dropped.
         let number = self.numbers.lock().unwrap()[from.index()];
         let rule = |source: String| format!("-A INPUT -s {source} -j DROP");
         self.namespaces.filter("iptables", to, &rule(format!("10.77.0.{number}")));

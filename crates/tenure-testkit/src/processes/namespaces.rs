@@ -1,4 +1,4 @@
-//! A network namespace for each participant, joined by a bridge in one more.
+//! A network namespace for each participant, and one namespace with a bridge between them.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,10 +10,10 @@ use super::network::{Network, PORT, Weather};
 
 const NEEDS: &str = "this test needs root, `ip` (Debian: iproute2) and `iptables`";
 const HUB: &str = "hub";
-/// How many this process has made.
+/// Number of networks that this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A network of namespaces; gone when dropped.
+/// A network of namespaces. Dropping it deletes the namespaces.
 pub struct Namespaces {
     /// Prefix of the names of all namespaces.
     prefix: String,
@@ -31,7 +31,7 @@ impl Namespaces {
         // Several tests of one process may run at once.
         let nth = MADE.fetch_add(1, Ordering::Relaxed);
         let created = Self { prefix: format!("tnr{}-{nth}", std::process::id()) };
-        // A process with the number of this one may have been killed before it could tidy up.
+        // An earlier process with this process id may have been killed before its cleanup.
         created.delete();
         let hub = created.name(HUB);
         run(&format!("ip netns add {hub}"));
@@ -54,25 +54,25 @@ impl Namespaces {
         run(&format!("ip -n {own} link set eth0 up"));
     }
 
-    /// Deletes all of them that are there.
+    /// Deletes all namespaces of this network that exist.
     fn delete(&self) {
         for place in Host::all().map(Host::name).chain([HUB]) {
-            // Delete the others even if this namespace was not created.
+            // A namespace that was not created does not keep the others.
             Command::new("ip").args(["netns", "del", &self.name(place)]).output().ok();
         }
     }
 
-    /// From now on nobody reaches `host`, and it reaches nobody.
+    /// Takes the interface of `host` down, so that no packet passes to or from it.
     pub fn unplug(&self, host: Host) {
         run(&format!("ip -n {} link set dev {host} down", self.name(HUB)));
     }
 
-    /// Ends it.
+    /// Takes the interface of `host` up again.
     pub fn plug(&self, host: Host) {
         run(&format!("ip -n {} link set dev {host} up", self.name(HUB)));
     }
 
-    /// Where a server runs: its address, and what runs a command there.
+    /// Address of a server, and the prefix that runs a command there.
     pub fn place(&self, node: Host) -> (Ipv4Addr, Vec<String>) {
         let IpAddr::V4(address) = self.listen(node).ip() else { panic!("IPv6") };
         let wrapper = ["ip", "netns", "exec", &self.name(node.name())].map(str::to_owned);
@@ -88,12 +88,12 @@ impl Namespaces {
         format!("{}-{place}", self.prefix)
     }
 
-    /// Has the packets to `host` filtered by `tool`: `iptables`, or `ip6tables`.
+    /// Filters the packets to `host` by `tool`, which is `iptables` or `ip6tables`.
     pub(super) fn filter(&self, tool: &str, host: Host, rule: &str) {
         run(&format!("ip netns exec {} {tool} -w {rule}", self.name(host.name())));
     }
 
-    /// Only loss: what delays and reorders is not in every kernel.
+    /// Applies loss only: not every kernel can delay and reorder packets.
     pub(super) fn lose(&self, tool: &str, weather: &Weather) {
         let probability = f32::from(weather.loss) / 100.0;
         let random = format!("-m statistic --mode random --probability {probability}");

@@ -14,26 +14,26 @@ use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
 
 /// L.
 const LEASE: Duration = Duration::from_secs(3);
-/// H: a machine with more to do than it can still hears itself within half of it, mostly.
+/// H: an overloaded machine mostly receives its own messages within half of it.
 const HEARTBEAT: Duration = Duration::from_millis(300);
-/// K: all processes have one clock.
+/// K, for processes that share one clock.
 const SKEW: Duration = Duration::from_millis(50);
-/// d, and the end of a CMD that ends at once when it is told: what a busy machine takes for both.
+/// d, and the time that a CMD takes to end at once: bounds for a busy machine.
 const DELAY: Duration = Duration::from_millis(500);
 /// Delay that a busy machine may add to anything.
 const NOISE: Duration = Duration::from_secs(10);
 
-/// Servers on this machine. Each runner reaches each of them through a relay of its own.
+/// Servers on this machine. Each runner reaches each server through a relay of its own.
 pub struct Nats {
     cluster: Cluster,
-    /// How many there are.
+    /// Number of servers.
     count: usize,
     /// Relays by runner, then by node. With a single server all nodes are the same.
     relays: Vec<Vec<Relay>>,
 }
 
 impl Nats {
-    /// Starts them: one, or as many as there are nodes.
+    /// Starts one server, or as many as there are nodes.
     pub fn start(version: Version, servers: usize) -> Self {
         assert!(servers == 1 || servers == NODES);
         let cluster = Cluster::start(version, servers).unwrap();
@@ -44,7 +44,7 @@ impl Nats {
 }
 
 impl Network for Nats {
-    /// A connection that is cut in one direction is cut.
+    /// Relays cut a connection in both directions.
     fn cut(&self, from: Host, to: Host) {
         let (node, other) = if from.is_node() { (from, to) } else { (to, from) };
         if node.is_node() && !other.is_node() {
@@ -65,7 +65,8 @@ impl Deployment for Nats {
     const WORKING: usize = 0;
     /// H + d.
     const OVERLAP: Option<Duration> = Some(HEARTBEAT.saturating_add(DELAY));
-    /// So that what is measured is the protocol's, and not what a CMD takes to end.
+    /// Polite CMDs alone, so that the protocol decides the length of an overlap and not the end of
+    /// a CMD.
     const MANNERS: &[Manner] = &[Manner::Polite];
 
     fn timing(&self) -> Timing {
@@ -79,7 +80,7 @@ impl Deployment for Nats {
         vec![("TENURE_PROTOCOL", "allcall".to_owned()), ("TENURE_SERVERS", servers)]
     }
 
-    /// Each has a server of its own to begin with.
+    /// Each runner connects to a server of its own first.
     fn participate(&self, runner: Host, command: &mut Command) {
         let number = runner.index() - NODES;
         let relays = (0..NODES).map(|node| &self.relays[number][(number + node) % NODES]);
@@ -99,8 +100,8 @@ impl Deployment for Nats {
         Some(self)
     }
 
-    /// A hand-over on request names nobody, no state is kept, and a connection loses nothing. A
-    /// single server has no routes, and there is no other to go to.
+    /// A transfer names no successor, nodes keep no state, and TCP loses nothing. A single server
+    /// has no routes, and its clients have no other server.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
             Fault::Transferred | Fault::StateDeleted | Fault::Storm | Fault::RunnerJoins => false,
@@ -117,7 +118,7 @@ impl Deployment for Nats {
         fleet.deployment.cluster.wait_ready().unwrap();
     }
 
-    /// L + 3K + 2H, if the others did not listen still: they may have begun to just before.
+    /// L + 3K + 2H, if the others do not listen yet: they may have begun to just before.
     fn take_over(&self) -> Option<Duration> {
         Some(2 * LEASE + 4 * SKEW + 2 * HEARTBEAT + NOISE)
     }

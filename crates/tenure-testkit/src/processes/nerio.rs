@@ -15,31 +15,32 @@ const REFRESH: Duration = Duration::from_millis(100);
 /// Memory of a node when it starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
-    /// The very first start.
+    /// The first start of the node.
     New,
-    /// The node remembers what is in its state directory; nothing, if that is lost.
+    /// The node remembers what its state directory holds, and knows a loss of it.
     State,
-    /// Nothing, and it does not know that: no node may be run so.
+    /// The node has lost its memory and does not know the loss. Only a test may run a node like
+    /// this.
     Forgetful,
 }
 
 /// A cluster of Nerio in this network.
 pub struct Nerio<N> {
-    /// Between all of its processes.
+    /// The network between all processes.
     pub network: N,
     timing: Timing,
-    /// Memory of the first start.
+    /// Memory of the nodes at their first start.
     memory: Memory,
 }
 
 impl<N: Network> Nerio<N> {
-    /// A new cluster. The longest lease is the lease, so that a node that lost its memory is back
-    /// soon.
+    /// A new cluster. The longest lease equals the lease, so that a node that lost its memory
+    /// serves again soon.
     pub const fn new(network: N, timing: Timing) -> Self {
         Self { network, timing, memory: Memory::New }
     }
 
-    /// A cluster whose nodes forget, and do not know that.
+    /// A cluster whose nodes lose their memory and do not know the loss.
     pub const fn forgetful(network: N, timing: Timing) -> Self {
         Self { network, timing, memory: Memory::Forgetful }
     }
@@ -105,7 +106,6 @@ impl<N: Network> Fleet<Nerio<N>> {
         self.folder().join(format!("state-{node}"))
     }
 
-    /// Starts a node.
     pub fn start_node(&mut self, node: Host, memory: Memory) {
         let mut command = self.tenure(node, &["node", "--name", node.name(), "--log", "debug"]);
         command.args(self.deployment.timing.flags());
@@ -127,7 +127,7 @@ impl<N: Network> Fleet<Nerio<N>> {
         serde_json::from_slice(&output(&mut status).stdout).unwrap_or_default()
     }
 
-    /// Waits until the node grants.
+    /// Waits until the node serves, and so can grant.
     #[track_caller]
     fn await_serving(&self, node: Host) {
         eventually(&format!("node {node} serves"), || {

@@ -26,21 +26,21 @@ use super::host::{Host, NODES};
 use super::network::{Network, PORT, Weather, own_net};
 use crate::Rng;
 
-/// Per-client sockets; the one that was silent for longest makes room.
+/// Bound on per-client sockets; a new one replaces the one that was silent for longest.
 const PATHS: usize = 128;
-/// Packets under way; what does not fit is lost.
+/// Bound on packets under way; further packets are lost.
 const UNDER_WAY: usize = 100_000;
-/// The thread looks at least this often whether it is to end.
+/// Longest wait of the thread before it looks whether it must end.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Counts of packets, by what became of them.
+/// Counts of packets by their fate.
 #[derive(Clone, Default, Debug)]
 pub struct Traffic {
     /// Packets that arrived, once or twice.
     pub passed: u64,
-    /// Packets that met a cut.
+    /// Packets that a cut stopped.
     pub cut: u64,
-    /// Packets that the weather took.
+    /// Packets that the weather lost.
     pub lost: u64,
     /// Packets that arrived twice.
     pub twice: u64,
@@ -54,7 +54,7 @@ struct Rules {
     closed: bool,
 }
 
-/// Passes packets on until it is dropped.
+/// A proxy that passes packets on until it is dropped.
 pub struct Proxy {
     net: [u8; 2],
     rules: Arc<Mutex<Rules>>,
@@ -62,7 +62,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// In a part of loopback of its own. The weather follows the seed.
+    /// A proxy in a part of loopback of its own. The seed determines the weather.
     pub fn start(seed: u64) -> Self {
         let net = own_net();
         let rules = Arc::new(Mutex::new(Rules {
@@ -114,7 +114,7 @@ impl Network for Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // A panic of the thread has been printed, and is no reason to abort another.
+        // The panic of the thread is printed already, and must not abort another one.
         if let Ok(mut rules) = self.rules.lock() {
             rules.closed = true;
         }
@@ -127,7 +127,7 @@ fn address(net: [u8; 2], first: u8, host: Host) -> Ipv4Addr {
 }
 
 impl Rules {
-    /// When a packet that is here `now` arrives: never, once or twice.
+    /// Arrival times of a packet that the proxy receives `now`: none, one or two.
     fn fate(&mut self, now: Time, from: Option<Host>, to: Option<Host>) -> Vec<Time> {
         if let (Some(from), Some(to)) = (from, to)
             && self.cuts.contains(&(from, to))
@@ -159,13 +159,13 @@ struct Packet {
     bytes: Vec<u8>,
 }
 
-/// The thread that does the work.
+/// The thread of the proxy.
 struct Post {
     net: [u8; 2],
     fronts: Vec<Arc<UdpSocket>>,
-    /// By client and node.
+    /// Sockets by client and node.
     paths: BTreeMap<(SocketAddr, usize), Path>,
-    /// By when they arrive, and by which came first.
+    /// Packets by time of arrival, then by number.
     under_way: BTreeMap<(Time, u64), Packet>,
     nth: u64,
     rules: Arc<Mutex<Rules>>,
@@ -199,7 +199,7 @@ impl Post {
         let pause = next.map_or(GLANCE, |next| next.min(GLANCE));
         let sockets = self.fronts.iter().chain(self.paths.values().map(|path| &path.socket));
         let mut fds: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
-        // An interruption only makes the loop turn.
+        // An interrupted wait only makes the loop turn.
         poll(&mut fds, Some(&Timespec::try_from(pause).unwrap())).ok();
     }
 
@@ -225,7 +225,7 @@ impl Post {
         }
     }
 
-    /// Where a node listens.
+    /// Address at which a node listens.
     fn behind(&self, node: usize) -> SocketAddr {
         (address(self.net, 10, Host::node(node)), PORT).into()
     }
@@ -288,7 +288,8 @@ fn bind(address: SocketAddr) -> io::Result<Arc<UdpSocket>> {
     Ok(Arc::new(socket))
 }
 
-/// The next packet. A socket remembers that an earlier one was not delivered; that is passed over.
+/// The next packet. Passes over the error by which a socket reports that an earlier packet was not
+/// delivered.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Option<(usize, SocketAddr)> {
     loop {
         match socket.recv_from(buffer) {

@@ -13,7 +13,7 @@ const A: Host = Host::node(0);
 const X: Host = Host::runner(0);
 const Y: Host = Host::runner(1);
 
-/// A wait for what must not come: longer than any delay set here.
+/// Time to wait for a packet that must not come, longer than any delay of these tests.
 const SILENCE: Duration = Duration::from_millis(200);
 
 fn bind(proxy: &Proxy, host: Host) -> UdpSocket {
@@ -74,7 +74,7 @@ fn faults_are_as_set() {
     let delay = Duration::ZERO..Duration::from_millis(30);
     proxy.set_weather(Weather { loss: 25, twice: 50, delay });
     let mut heard = Vec::new();
-    // In small portions, so that no buffer overflows whatever the machine does meanwhile.
+    // In small portions, so that no buffer overflows even on a machine that stands still.
     for portion in 0..SENT / 20 {
         (0..20).for_each(|nth| {
             x.send_to((portion * 20 + nth).to_string().as_bytes(), proxy.member(A)).unwrap();

@@ -13,27 +13,27 @@ use super::faults::Blow;
 use super::{Deployment, Fault, Fleet, Host, Leadership, Network, PATIENCE, Timing, eventually};
 use crate::Rng;
 
-/// Leases so short that a round is soon over, with a margin in which a busy machine wakes up a
-/// guard: elsewhere than in the soak after three seconds, also just when a lease ends.
+/// Short leases, so that a round is soon over. Elsewhere than in the soak the margin allows a guard
+/// to wake up three seconds late at the end of a lease.
 pub fn timing() -> Timing {
     Timing::of_millis([3_000, 600], [10_000, 3_000])
 }
 
-/// The seed of everybody who names none, so that a commit always meets the same faults.
+/// Seed of a run without a given seed, so that a commit always meets the same faults.
 const SEED: u64 = 0;
 
 /// Silence after which a writer no longer works.
 const ALONE: Duration = Duration::from_millis(300);
 
-/// Whether the machine is all for this test, so that spans are judged, and seeds are drawn:
-/// `TESTS_LONG`.
+/// Whether the variable `TESTS_LONG` is set: the test has the machine alone, so spans are judged,
+/// and seeds are drawn.
 pub fn is_soak() -> bool {
     env::var_os("TESTS_LONG").is_some()
 }
 
-/// Plays each kind of fault once; in the soak `rounds` rounds, each kind about equally often. The
-/// seed is printed first; `command` repeats them, with the seed in place of `{}`. Elsewhere than in
-/// the soak only that is judged which holds on a machine of any speed.
+/// Plays each kind of fault once; in the soak `rounds` rounds, each kind about equally often.
+/// Prints the seed first; `command` repeats the rounds, with the seed in place of `{}`. Elsewhere
+/// than in the soak `play` judges only what a machine of any speed must do.
 pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64) -> Fleet<D>) {
     let began = clock::now();
     let chosen = env::var("TESTS_SEED").ok().map(|seed| seed.parse().expect("a number"));
@@ -62,7 +62,7 @@ pub fn play<D: Deployment>(rounds: usize, command: &str, start: impl FnOnce(u64)
     D::finish(chaos.fleet);
 }
 
-/// The command that repeats the faults, printed last if they fail.
+/// The command that repeats the faults, printed last if a round fails.
 struct Repeat(String);
 
 impl Drop for Repeat {
@@ -76,12 +76,12 @@ impl Drop for Repeat {
 struct Chaos<D> {
     fleet: Fleet<D>,
     rng: Rng,
-    /// Faults of this deployment.
+    /// Faults that this deployment can suffer.
     known: Vec<Fault>,
     /// Faults before the next shuffle.
     left: VecDeque<Fault>,
     record: BTreeMap<Fault, Record>,
-    /// Up to when overlaps are judged.
+    /// Time up to which overlaps are judged.
     seen: Time,
 }
 
@@ -89,9 +89,9 @@ struct Chaos<D> {
 #[derive(Default)]
 struct Record {
     rounds: usize,
-    /// From the fault to the next CMD's begin, where the leadership changed.
+    /// Times from the fault to the begin of the next CMD, in rounds with a new leader.
     taken_over: Vec<Duration>,
-    /// How long two led at once: meanwhile, and once they could reach each other.
+    /// Longest overlap: while the leaders cannot reach each other, and after they can.
     overlap: [Duration; 2],
 }
 
@@ -132,19 +132,19 @@ impl<D: Deployment> Chaos<D> {
         println!("{round:3} {fault:?} ({}): {leader} -> {after}, {took}", struck.how);
         match D::OVERLAP {
             None => {}
-            // A slow machine may tell who gives way late, but it tells.
+            // A slow machine may end an overlap late, but must end it.
             Some(_) if !is_soak() => self.await_single(fault, struck_at, PATIENCE),
             Some(most) if D::OVERLAPS_ANYWAY => self.await_single(fault, struck_at, most),
             Some(most) => self.judge_overlap(fault, struck_at, most),
         }
     }
 
-    /// Checks that two lead at once only while they cannot reach each other, and for at most `most`
+    /// Checks that leaders overlap only while they cannot reach each other, and for at most `most`
     /// longer.
     fn judge_overlap(&mut self, fault: Fault, struck_at: Time, most: Duration) {
         D::await_ready(&self.fleet);
         let reachable = clock::now();
-        // Long enough to see one that lasts longer.
+        // A wait that is long enough to see an overlap of more than `most`.
         thread::sleep(2 * most);
         let seen = std::mem::replace(&mut self.seen, clock::now());
         let after = self.record_overlap(fault, struck_at, reachable);
@@ -154,7 +154,7 @@ impl<D: Deployment> Chaos<D> {
         assert!(cut || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
     }
 
-    /// For how long two led once they could reach each other.
+    /// Length of the overlap after the leaders could reach each other.
     fn record_overlap(&mut self, fault: Fault, struck_at: Time, reachable: Time) -> Duration {
         let judge = self.fleet.judged();
         let meanwhile = judge.overlap(struck_at);
@@ -165,7 +165,7 @@ impl<D: Deployment> Chaos<D> {
         after
     }
 
-    /// Waits until one leads alone, which is `most` after all can reach each other, at most.
+    /// Waits for a single leader, at most `most` after all participants can reach each other.
     fn await_single(&mut self, fault: Fault, struck_at: Time, most: Duration) {
         D::await_ready(&self.fleet);
         let reachable = clock::now();
@@ -174,7 +174,7 @@ impl<D: Deployment> Chaos<D> {
             let lines = self.fleet.judged().tallies.lines;
             thread::sleep(ALONE);
             let judge = self.fleet.judged();
-            // Where nobody writes the machine stands still.
+            // Without new lines in the journal the machine stands still.
             if judge.overlap(seen).is_zero() && judge.tallies.lines > lines {
                 break;
             }
@@ -184,11 +184,11 @@ impl<D: Deployment> Chaos<D> {
         self.record_overlap(fault, struck_at, reachable);
     }
 
-    /// How long after this the next leader may begin, in the soak.
+    /// In the soak: bound on the time from a fault to the begin of the next leadership.
     fn most(&self, fault: Fault) -> Option<Duration> {
         let most =
             self.fleet.deployment.take_over().filter(|_| fault.spares_nodes() && is_soak())?;
-        // A leader that only hears nothing may have its lease renewed once more.
+        // A leader that can still send may renew its lease once more.
         let renewed = fault == Fault::RunnerCutOff;
         Some(if renewed { most + self.fleet.deployment.timing().lease } else { most })
     }
@@ -204,7 +204,7 @@ impl<D: Deployment> Chaos<D> {
         })
     }
 
-    /// Ends all faults, and starts the runners again that have ended.
+    /// Ends all faults, and starts runners again that have ended.
     fn heal(&mut self) {
         if let Some(network) = self.fleet.deployment.network() {
             network.heal();

@@ -1,4 +1,4 @@
-//! A machine that systemd has started, in namespaces of its own.
+//! A machine with systemd, in namespaces of its own.
 
 use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
@@ -7,15 +7,15 @@ use std::{env, fs};
 
 use super::wait::eventually;
 
-/// Dropping it ends all that runs there. Needs root.
+/// A machine with systemd, which needs root. Dropping it ends all of its processes.
 pub struct Systemd {
     first: Child,
-    /// How long one script may take there.
+    /// Bound on one script.
     within: Duration,
 }
 
 impl Systemd {
-    /// Runs `script` in bash, which is to become systemd, with these arguments from `$1` on.
+    /// Runs `script` in bash, with these arguments from `$1` on. The script must execute systemd.
     pub fn start(script: &str, arguments: &[&OsStr], within: Duration) -> Self {
         let words = "--fork --pid --mount --cgroup --ipc --uts --net --kill-child bash -c";
         let mut command = Command::new("unshare");
@@ -29,7 +29,7 @@ impl Systemd {
         machine
     }
 
-    /// Output of a script there, and whether it succeeded.
+    /// Output of a script on the machine, and whether the script succeeded.
     pub fn run(&self, script: &str) -> (String, bool) {
         let children = format!("/proc/{0}/task/{0}/children", self.first.id());
         let children = fs::read_to_string(children).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Systemd {
         let mut command = Command::new("timeout");
         command.arg(self.within.as_secs().to_string());
         command.args(["nsenter", "--target", first]).args("-m -p -C -u -i -n".split(' '));
-        // Variables of who runs the tests may mean something to the command.
+        // Variables of the developer's shell may mean something to the command.
         command.env_clear().env("PATH", env::var_os("PATH").unwrap());
         let output = command.args(["sh", "-c", script]).stdin(Stdio::null()).output().unwrap();
         (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
@@ -49,7 +49,7 @@ impl Systemd {
         told.trim().to_owned()
     }
 
-    /// Waits until a property of a unit has this in it.
+    /// Waits until a property of a unit contains this text.
     pub fn has(&self, unit: &str, property: &str, like: &str) {
         let has = || self.shows(unit, property).contains(like).then_some(());
         eventually(&format!("{property} of {unit} has {like}"), has);
@@ -58,7 +58,7 @@ impl Systemd {
 
 impl Drop for Systemd {
     fn drop(&mut self) {
-        // With it goes the first process of the namespace, and with that all others.
+        // The end of the first process ends all others of the namespace.
         self.first.kill().ok();
         self.first.wait().ok();
     }

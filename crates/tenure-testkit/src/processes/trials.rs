@@ -2,10 +2,11 @@
 
 use libtest_mimic::Trial;
 
-/// The tests of a part, as [`tests!`](crate::tests) names them.
+/// The tests of a part, as [`tests!`](crate::tests) lists them.
 pub type Tests = [(&'static str, fn())];
 
-/// The tests of each part, named after both. A panic is a failure.
+/// Trials of all parts. The name of a trial has the name of its part and of its function; a panic
+/// is a failure.
 pub fn trials(parts: &[(&str, &'static Tests)]) -> Vec<Trial> {
     let of_part = |&(part, tests): &(&str, &'static Tests)| {
         let part = part.to_owned();
@@ -20,7 +21,7 @@ pub fn trials(parts: &[(&str, &'static Tests)]) -> Vec<Trial> {
     parts.iter().flat_map(of_part).collect()
 }
 
-/// Names each test function of a part once, as `TESTS`.
+/// Lists the test functions of a part as `TESTS`.
 #[macro_export]
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {

@@ -7,17 +7,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Clone, Copy, Debug)]
 pub struct UdpSocketState {
     pub address: SocketAddr,
-    /// How many bytes of memory that takes which came and was not read.
+    /// Memory of received and unread packets, in bytes.
     pub unread: u64,
 }
 
-/// All sockets.
 pub fn udp_sockets() -> Vec<UdpSocketState> {
     let table = fs::read_to_string("/proc/net/udp").unwrap();
     table.lines().skip(1).filter_map(parse).collect()
 }
 
-/// As `  12: 0A01007F:1BBC 00000000:0000 07 00000000:00000300 …`.
+/// Parses a line such as ` 12: 0A01007F:1BBC 00000000:0000 07 00000000:00000300 …`.
 fn parse(line: &str) -> Option<UdpSocketState> {
     let mut words = line.split_whitespace().skip(1);
     let (ip, port) = words.next()?.split_once(':')?;

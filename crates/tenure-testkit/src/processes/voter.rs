@@ -1,7 +1,7 @@
-//! Regional voters: each runner is one, and there is nothing else.
+//! Regional voters: each runner is a voter, and there are no other nodes.
 //!
-//! The nodes of the rounds are places of these voters: what is done to node `a` is done to the
-//! voter of runner `x`, and so on.
+//! The nodes of the rounds stand for these voters: a fault of node `a` strikes the voter of runner
+//! `x`, and so on.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -19,8 +19,7 @@ use super::{
 
 const TOLERANCE: u32 = 6;
 
-/// H, and what a machine with more to do than it can takes for an answer: more elsewhere than in
-/// the soak.
+/// H, and the time that an overloaded machine takes for an answer: more elsewhere than in the soak.
 fn paces() -> [Duration; 2] {
     let paces = if is_soak() { [500, 300] } else { [1_500, 1_000] };
     paces.map(Duration::from_millis)
@@ -34,17 +33,17 @@ pub struct Voters {
 
 enum Places {
     Loopback([u8; 2]),
-    /// Where they can be cut off from each other.
+    /// Namespaces, which can be cut off from each other.
     Apart(Namespaces),
 }
 
 impl Voters {
-    /// On loopback, where nothing can be cut.
+    /// Voters on loopback, without cuts.
     pub fn on_loopback() -> Self {
         Self { places: Places::Loopback(own_net()), state: tempfile::tempdir().unwrap() }
     }
 
-    /// Each in a network namespace.
+    /// Voters in a network namespace each.
     pub fn in_namespaces() -> Self {
         let places = Places::Apart(Namespaces::create());
         Self { places, state: tempfile::tempdir().unwrap() }
@@ -69,7 +68,7 @@ impl Voters {
     }
 }
 
-/// Whose voter is meant.
+/// The runner that a node stands for.
 fn runner_at(host: Host) -> Host {
     if host.is_node() { Host::runner(host.index()) } else { host }
 }
@@ -93,7 +92,7 @@ impl Network for Voters {
 }
 
 impl Deployment for Voters {
-    /// Number of the other two places that a leader needs: its own is the third.
+    /// A leader needs two other voters beside its own.
     const NEEDED: usize = 1;
 
     /// L follows from H and the tolerance.
@@ -101,7 +100,7 @@ impl Deployment for Voters {
         Timing { lease: paces()[0] * (TOLERANCE + 1), ..timing() }
     }
 
-    /// The lease follows.
+    /// The lease follows from these flags.
     fn flags(&self) -> Vec<String> {
         let Timing { grace, kill_margin, .. } = self.timing();
         let [heartbeat, request] = paces();
@@ -132,8 +131,8 @@ impl Deployment for Voters {
         matches!(self.places, Places::Apart(_)).then_some(self as &dyn Network)
     }
 
-    /// A hand-over names nobody; there are no routes and no clients; a connection loses nothing;
-    /// and a voter whose directory is lost has no vote until an operator says so.
+    /// A transfer names no successor; there are no routes and no clients; TCP loses nothing; and a
+    /// voter whose directory is lost gets its vote back from an operator only.
     fn knows(&self, fault: Fault) -> bool {
         let apart = matches!(self.places, Places::Apart(_));
         match fault {

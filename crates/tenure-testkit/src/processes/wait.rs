@@ -1,4 +1,4 @@
-//! Waiting, with a bound that only a machine of no use reaches.
+//! Waiting, with a bound that only an unusable machine reaches.
 
 use std::io::{Read, Seek};
 use std::process::{Child, Command, ExitStatus, Output};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tenure::clock;
 
-/// Longer than anything here takes on a machine that is still of use.
+/// Bound on anything in these tests, on a machine that is usable.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for what must come.
+/// Waits until `look` returns a value.
 #[track_caller]
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let give_up = clock::now().after(PATIENCE);
@@ -23,14 +23,14 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits for the end of a process.
+/// Waits until a process ends.
 #[track_caller]
 pub fn ended(what: &str, child: &mut Child) -> ExitStatus {
     eventually(what, || child.try_wait().unwrap())
 }
 
-/// Runs `command` to its end, and kills it if that does not come. Whatever else has its outputs
-/// is not waited for.
+/// Runs `command` to its end, and kills it after [`PATIENCE`]. Other processes that inherited its
+/// outputs are not waited for.
 #[track_caller]
 pub fn output(command: &mut Command) -> Output {
     let [mut out, mut err] = [(); 2].map(|()| tempfile::tempfile().unwrap());

@@ -1,4 +1,4 @@
-//! CMD: works many times a second, and writes down when, and under which leadership.
+//! CMD: a worker that writes many lines a second to the journal, each with its time and leadership.
 
 use std::env;
 use std::ffi::OsString;
@@ -14,19 +14,19 @@ use rustix::process::{Signal, getpid, setpgid, setsid};
 use tenure::clock;
 use tenure_core::{Fence, Time};
 
-use super::line::{Line, What};
+use super::line::{Line, Step};
 
 /// The first argument of a worker.
 pub const ROLE: &str = "__worker";
 
-/// The fence of a leadership, for CMD.
+/// The variable with the fence of a leadership, for CMD.
 const FENCE: &str = "TENURE_FENCE";
 
-/// How often it works, in milliseconds.
+/// Interval of a worker's lines, in milliseconds.
 const TICK: u64 = 4;
-/// The variable with another pace in milliseconds, where many work side by side.
+/// The variable with another interval in milliseconds, for tests with many workers.
 pub const PACE: &str = "CHAOS_TICK_MS";
-/// How long a slow worker goes on after SIGTERM.
+/// Time for which a slow worker goes on after SIGTERM.
 const TAIL: Duration = Duration::from_millis(150);
 
 /// How a worker takes SIGTERM, and which children it starts.
@@ -38,16 +38,16 @@ pub enum Manner {
     Slow,
     /// Works on until it is killed.
     Stubborn,
-    /// Ends at once, but its stubborn children stay: one in its group, one in a group and one
-    /// in a session of its own.
+    /// Ends at once, but leaves stubborn children: one in its group, one in a group and one in a
+    /// session of its own.
     Family,
 }
 
 impl Manner {
-    /// Each once.
+    /// All manners, each once.
     pub const ALL: [Self; 4] = [Self::Polite, Self::Slow, Self::Stubborn, Self::Family];
 
-    /// The word for it on the command line.
+    /// The word of a manner on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Polite => "polite",
@@ -58,7 +58,8 @@ impl Manner {
     }
 }
 
-/// The `main` of a test binary that starts runners: the tests, or, started by `tenure run`, CMD.
+/// The `main` of a test binary that starts runners: runs CMD if `tenure run` started the binary,
+/// otherwise the tests.
 pub fn main(tests: impl FnOnce() -> ExitCode) -> ExitCode {
     let mut args = env::args_os().skip(1);
     match args.next().as_deref().and_then(|role| role.to_str()) {
@@ -67,7 +68,8 @@ pub fn main(tests: impl FnOnce() -> ExitCode) -> ExitCode {
     }
 }
 
-/// `journal manner [place]`; with a place (`here`, `group`, `session`) it is a child.
+/// Runs a worker with the arguments `journal manner [place]`; with a place (`here`, `group`,
+/// `session`) the worker is a child.
 fn work(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<String> = args.map(|arg| arg.into_string().unwrap()).collect();
     let (journal, manner, place) = match &args[..] {
@@ -86,21 +88,21 @@ fn work(args: impl Iterator<Item = OsString>) -> ExitCode {
     let told = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(Signal::TERM.as_raw(), Arc::clone(&told)).unwrap();
     let mut work = Work::open(journal);
-    work.write(if place.is_none() { What::Begin } else { What::Child });
+    work.write(if place.is_none() { Step::Begin } else { Step::Child });
     if manner == Manner::Family {
         let fence = work.line.fence;
         ["here", "group", "session"].into_iter().for_each(|place| bring(journal, place, fence));
     }
     while !told.load(Ordering::Relaxed) || manner == Manner::Stubborn {
         sleep(tick);
-        work.write(What::Tick);
+        work.write(Step::Tick);
     }
     let end = clock::now().after(TAIL);
     while manner == Manner::Slow && clock::now() < end {
         sleep(tick);
-        work.write(What::Tick);
+        work.write(Step::Tick);
     }
-    work.write(What::End);
+    work.write(Step::End);
     ExitCode::SUCCESS
 }
 
@@ -120,14 +122,14 @@ struct Work {
 
 impl Work {
     fn open(journal: &str) -> Self {
-        // Where there are no fences, leaderships are told apart by when their CMDs began.
+        // Without fences, the start of a CMD identifies its leadership.
         let given = env::var(FENCE).ok().map(|fence| fence.parse().unwrap());
         let fence = given.unwrap_or_else(|| clock::now().as_nanos());
         Self {
             journal: OpenOptions::new().append(true).create(true).open(journal).unwrap(),
             until_file: env::var_os("TENURE_UNTIL_FILE").unwrap(),
             line: Line {
-                what: What::Begin,
+                what: Step::Begin,
                 at: Time::ZERO,
                 fence: Fence::new(fence),
                 id: env::var("TENURE_ID").unwrap(),
@@ -137,10 +139,10 @@ impl Work {
         }
     }
 
-    /// Writes a line in one write, so that lines of many processes do not mix. The clock is read
-    /// last.
-    fn write(&mut self, what: What) {
-        // The file is gone when its writer is.
+    /// Writes a line by one `write`, so that lines of several processes do not mix, and reads the
+    /// clock last.
+    fn write(&mut self, what: Step) {
+        // The file is removed when its writer ends.
         let until = fs::read_to_string(&self.until_file).ok();
         if let Some(until) = until.and_then(|text| text.trim_end().parse().ok()) {
             self.line.until = Time::from_nanos(until);

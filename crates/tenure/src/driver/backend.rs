@@ -12,10 +12,9 @@ use super::machine::Machine;
 use crate::clock;
 use crate::safety::SafetyClass;
 
-/// A protocol on an outside system, carried by [`spawn`](super::spawn). The loop calls each method
+/// A protocol on an outside system, driven by [`spawn`](super::spawn). The loop calls each method
 /// on its own thread, so no method may block for long.
 pub trait Backend: Send + Sized + 'static {
-    /// The protocol.
     type Core: Protocol<Words: Words<Command = Command<Self::Extra>, Event = Event<Self::Own>>>
         + Send;
     /// The class of safety that the protocol promises.
@@ -31,25 +30,25 @@ pub trait Backend: Send + Sized + 'static {
 
     /// The thread's name.
     const THREAD: &'static str;
-    /// How many kinds of input can be [taken](Self::take).
+    /// Number of kinds of input that can be [taken](Self::take).
     const KINDS: usize;
-    /// The protocol's name where it cannot hand a leadership over.
+    /// Name of a protocol that cannot hand a leadership over; `None` if it can.
     const NO_TRANSFER: Option<&'static str> = None;
-    /// Whether each new observer is shown only what is read after it came.
+    /// Whether each new observer sees only views that were read after it came.
     const AFRESH: bool = false;
 
-    /// Wall time, for a core that compares it with other machines; no other asks.
+    /// Wall time, for a core that compares it with other machines; other cores never call this.
     fn wall(&self) -> WallTime {
         clock::wall()
     }
 
-    /// Waits for incoming. Cancel safe: what is ready is returned by the poll that found it.
+    /// Waits for input from outside. Cancel safe: the poll that finds an input returns it.
     fn next(&mut self) -> impl Future<Output = Self::Incoming> + Send;
 
-    /// Takes input of this kind that is there already.
+    /// Takes an available input of this kind.
     fn take(&mut self, kind: usize) -> Option<Self::Incoming>;
 
-    /// Handles input that arrived before `now`, and hands what concerns the core to `machine`.
+    /// Handles input that arrived before `now`, and hands inputs for the core to `machine`.
     fn on_incoming(&mut self, now: Time, incoming: Self::Incoming, machine: &mut Machine<Self>);
 
     /// Handles a question of the node.
@@ -61,7 +60,7 @@ pub trait Backend: Send + Sized + 'static {
     /// Writes a record so that it survives the process; `false` if that failed.
     fn persist(&mut self, record: &Record<Self>) -> bool;
 
-    /// Begins to write a record so that it survives the machine. The answer is incoming.
+    /// Begins to write a record so that it survives the machine. The answer is input from outside.
     fn flush(&mut self, ticket: Ticket, record: Record<Self>);
 
     /// Handles an event of this protocol alone.
@@ -72,36 +71,36 @@ pub trait Backend: Send + Sized + 'static {
         machine: &mut Machine<Self>,
     );
 
-    /// Called when a campaign was won. Returns what the protocol offers its leaders beyond the
+    /// Handles the victory of a campaign. Returns the protocol's offer to its leaders beyond the
     /// handle: [`Elected::extra`](super::Elected::extra).
     fn elected(&mut self, _election: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         Arc::new(())
     }
 
-    /// A campaign or a leadership is over, and its handle says so already.
+    /// Handles the end of a campaign or leadership, which its handle shows already.
     fn ended(&mut self, _end: &End) {}
 
-    /// An election cannot be observed; its observers are told that nothing follows.
+    /// An election cannot be observed; its observers learn that no view follows.
     fn not_observed(&mut self, _election: &ElectionName, _why: &Arc<str>) {}
 
-    /// Adds what only the driver knows to the reason for which a campaign waits.
+    /// Adds the driver's knowledge to the reason why a campaign waits.
     fn explain(&self, waiting: Waiting) -> Waiting {
         waiting
     }
 
-    /// A campaign was opened, and the core does not know of it yet.
+    /// Handles a new campaign, of which the core does not know yet.
     fn opened(&mut self, _election: &ElectionName, _seats: &Campaigns<Self::Class>) {}
 
-    /// Called after each input while more may be there.
+    /// Called after each input while more may be available.
     fn before_more(&mut self) {}
 
-    /// Called when no more input is there.
+    /// Called when no more input is available.
     fn before_waiting(&mut self) {}
 
-    /// How long a node that closes waits at most for others to know.
+    /// Longest wait of a closing node until others know.
     fn farewell(&self) -> Duration;
 
-    /// Whether the core holds nothing outside any more.
+    /// Whether the core holds no claim outside any more.
     fn is_idle(&self, _core: &Self::Core) -> bool {
         true
     }

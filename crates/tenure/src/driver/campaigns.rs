@@ -13,11 +13,11 @@ use crate::error::{CampaignError, TransferError};
 use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, say};
 use crate::safety::SafetyClass;
 
-/// The target of what drivers log: who leads, why not, what is waited for, and what an operator
-/// should hear of. Each change once, never a line for each message.
+/// The target of drivers' log lines: leaders, reasons for waiting, and troubles for an operator.
+/// The log has a line for each change, never for each message.
 pub const LOG: &str = "tenure::events";
 
-/// The target of what drivers tell as notices, too, below [`LOG`]: a reader of notices can leave it
+/// The target, below [`LOG`], of log lines that are also notices: a reader of notices can leave it
 /// out.
 pub const NOTICES: &str = "tenure::events::notices";
 
@@ -25,7 +25,6 @@ pub const NOTICES: &str = "tenure::events::notices";
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resign;
 
-/// A campaign, and the leadership that it may become.
 struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
@@ -33,23 +32,21 @@ struct Entry<C: SafetyClass> {
     progress: watch::Sender<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
-    /// The id of the leader, once the campaign is won.
     name: Option<Arc<str>>,
-    /// Why observers do not know yet that the leadership is over.
+    /// Reason why observers do not know yet that the leadership is over.
     waits: watch::Sender<Option<Waiting>>,
     transfer: Option<TransferReply>,
 }
 
-/// All campaigns of a driver: at most one for each election, and those that are over but of which
-/// others do not know yet. Dropping it ends them all as closed.
+/// All campaigns of a driver: at most one for each election, and those whose end others do not know
+/// yet. Dropping the value ends them all as closed.
 pub struct Campaigns<C: SafetyClass> {
     campaigns: HashMap<ElectionName, Entry<C>>,
     leaving: HashMap<ElectionName, Vec<Entry<C>>>,
 }
 
 impl<C: SafetyClass> Campaigns<C> {
-    /// Opens a campaign, unless there is one: then it is refused. Says whether the core must be
-    /// told to campaign.
+    /// Opens a campaign, or refuses it if there is one; true if the core must campaign.
     #[must_use]
     pub fn open(
         &mut self,
@@ -77,8 +74,8 @@ impl<C: SafetyClass> Campaigns<C> {
         true
     }
 
-    /// Reports why an open campaign waits, and why a leadership that was given up is not known to
-    /// be over. Logs each change.
+    /// Reports why an open campaign waits, and why others do not know the end of a leadership. Logs
+    /// each change.
     pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;
@@ -104,19 +101,19 @@ impl<C: SafetyClass> Campaigns<C> {
         self.campaigns.get(election).is_some_and(|campaign| campaign.reply.is_none())
     }
 
-    /// A handle gives this campaign or leadership up. Nothing to do if it is over already.
+    /// A handle gives this campaign or leadership up. No effect on one that is over already.
     #[must_use]
     pub fn resign(&self, election: &ElectionName, id: CampaignId) -> Option<Resign> {
         self.campaigns.get(election).is_some_and(|campaign| campaign.id == id).then_some(Resign)
     }
 
-    /// The core raised the claim. If the one before has lapsed meanwhile, it is not raised and
-    /// must be given up: a handle that once said "no longer" must not change its mind.
+    /// The core raised the claim. A claim that has lapsed meanwhile is not raised and must be given
+    /// up: a handle that once said "no longer" must not change its answer.
     #[must_use]
     pub fn raise(&mut self, election: &ElectionName, until: Time) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
         let raised = match &campaign.cell {
-            // The clock as it is now, not as it was when the core decided.
+            // Read the clock now: the core's decision may be old.
             Some(cell) => cell.raise(clock::now(), until),
             None => {
                 campaign.cell = Some(Arc::new(ClaimCell::new(Claim::new(until))));
@@ -129,8 +126,8 @@ impl<C: SafetyClass> Campaigns<C> {
         (!raised).then_some(Resign)
     }
 
-    /// The core lowered the claim: from this instant nobody is the leader by it. Before anybody
-    /// is told.
+    /// The core lowered the claim: from this instant no handle leads by it. Call this before others
+    /// learn of the end.
     pub fn lower(&self, election: &ElectionName) {
         if let Some(cell) = self.campaigns.get(election).and_then(|campaign| campaign.cell.as_ref())
         {
@@ -138,8 +135,8 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// The campaign was won; the claim was raised just before. If nobody waits for it any more,
-    /// it must be given up.
+    /// The campaign was won; the claim was raised just before. A leadership without a waiting
+    /// caller must be given up.
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
@@ -154,8 +151,8 @@ impl<C: SafetyClass> Campaigns<C> {
         (!reply.won(won)).then_some(Resign)
     }
 
-    /// The campaign was won, and not as its class of safety has it: nobody may be told that it
-    /// leads, and it must be given up.
+    /// The campaign was won against its class of safety: no handle may lead by it, and it must be
+    /// given up.
     pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
         if let Some(reply) =
             self.campaigns.get_mut(election).and_then(|campaign| campaign.reply.take())
@@ -167,8 +164,8 @@ impl<C: SafetyClass> Campaigns<C> {
         Some(Resign)
     }
 
-    /// A lease of full length was obtained: long work may begin. Right after
-    /// [`elected`](Self::elected) where the first one is no shorter.
+    /// A lease of full length was obtained: long work may begin. Call this right after
+    /// [`elected`](Self::elected) where the first lease is no shorter.
     pub fn settled(&self, election: &ElectionName) {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.settled = true);
@@ -189,7 +186,7 @@ impl<C: SafetyClass> Campaigns<C> {
         self.end(election, loss, why);
     }
 
-    /// The campaign can never be won, and `why` says what to do about it; as
+    /// The campaign can never be won, and `why` has the remedy; otherwise like
     /// [`ended`](Self::ended). A leadership that was won already ends as
     /// [`Revoked`](Loss::Revoked).
     pub fn refused(&mut self, election: &ElectionName, why: String) {
@@ -211,8 +208,8 @@ impl<C: SafetyClass> Campaigns<C> {
         self.leaving.entry(election.clone()).or_default().push(campaign);
     }
 
-    /// The leadership ends now, and others are told no sooner than `until`, because that was
-    /// promised. Right before [`ended`](Self::ended).
+    /// The leadership ends now, and others learn that no sooner than `until`, because of a promise.
+    /// Call this right before [`ended`](Self::ended).
     pub fn held(&self, election: &ElectionName, until: Time) {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.held = Some(until));
@@ -222,15 +219,15 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Others know that whatever has ended in this election is over, or its lease has run out.
+    /// Others know the end of everything that has ended in this election, or its lease has run out.
     pub fn released(&mut self, election: &ElectionName) {
         for campaign in self.leaving.remove(election).into_iter().flatten() {
             campaign.progress.send_modify(|progress| progress.released = true);
         }
     }
 
-    /// A hand-over is asked for; it is refused if that leadership is over. Says whether the core
-    /// must be told.
+    /// A handle asks for a hand-over, which is refused if that leadership is over; true if the core
+    /// must begin it.
     #[must_use]
     pub fn transfer(
         &mut self,
@@ -249,7 +246,7 @@ impl<C: SafetyClass> Campaigns<C> {
         true
     }
 
-    /// The successor that was asked for waits: the hand-over can begin.
+    /// The requested successor waits: the hand-over can begin.
     pub fn successor_waits(&mut self, election: &ElectionName) {
         let campaign = self.campaigns.get_mut(election);
         if let Some(reply) = campaign.and_then(|campaign| campaign.transfer.take()) {
@@ -309,7 +306,7 @@ impl<C: SafetyClass> Default for Campaigns<C> {
 }
 
 impl<C: SafetyClass> Drop for Campaigns<C> {
-    /// A driver that ends, even by a panic, leaves no handle behind that says it leads.
+    /// A driver that ends, even by a panic, leaves no handle behind that leads.
     fn drop(&mut self) {
         for campaign in self.campaigns.values_mut() {
             campaign.end(Loss::Closed, CampaignError::Closed);

@@ -4,42 +4,42 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-/// How the servers of a service are written: `http://10.0.0.1:2379`.
+/// The form of a service's URLs, such as `http://10.0.0.1:2379`.
 #[derive(Clone, Copy, Debug)]
 pub struct UrlForm {
-    /// The noun for such a URL: `an endpoint`.
+    /// Noun for such a URL, such as `an endpoint`.
     pub what: &'static str,
-    /// The name of the service, in lower case.
+    /// Name of the service, in lower case.
     pub service: &'static str,
-    /// The scheme without TLS.
+    /// Scheme without TLS.
     pub plain: &'static str,
-    /// The scheme with TLS.
+    /// Scheme with TLS.
     pub secure: &'static str,
-    /// The port of a URL that names none.
+    /// Port of a URL without a port.
     pub port: u16,
-    /// The advice of errors.
+    /// Advice of errors.
     pub rule: &'static str,
 }
 
-/// The URL of a server: a scheme, a host and a port. Two that mean the same are equal.
+/// The URL of a server: a scheme, a host and a port. Equal URLs mean the same server.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ServerUrl {
     url: Arc<str>,
     secure: bool,
 }
 
-/// Errors of a text that is no [`ServerUrl`].
+/// The reason why a text is no [`ServerUrl`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{what}; {fix}")]
 pub struct UrlError {
-    /// The broken rule. A text with an `@` is not repeated: a password may stand before it.
+    /// Broken rule. A text with an `@` is not repeated: a password may stand before it.
     pub what: String,
-    /// Advice on what to write instead.
+    /// Advice on the right form.
     pub fix: String,
 }
 
 impl ServerUrl {
-    /// Whether its scheme is that with TLS.
+    /// Whether the scheme is the one with TLS.
     #[must_use]
     pub const fn is_secure(&self) -> bool {
         self.secure
@@ -59,13 +59,13 @@ impl fmt::Display for ServerUrl {
 }
 
 impl UrlForm {
-    /// `http://10.0.0.1:2379`, `https://store-0.example.org`, `http://[fd00::7]`. A text without a
-    /// scheme is refused: whether a password goes over the network in the clear is not left to
-    /// guessing.
+    /// Reads `http://10.0.0.1:2379`, `https://store-0.example.org`, `http://[fd00::7]`. A text
+    /// without a scheme is refused: the reader must not guess whether a password goes over the
+    /// network in the clear.
     pub fn read(&self, text: &str) -> Result<ServerUrl, UrlError> {
         let Self { what, service, plain, secure, port, rule } = *self;
         let refuse = |what: String| Err(UrlError { what, fix: rule.to_owned() });
-        // Before anything else is refused: the text would be repeated, with the password in it.
+        // Check this first: other refusals repeat the text, with the password in it.
         if text.contains('@') {
             return refuse(format!("{what} holds no user and no password"));
         }
@@ -107,7 +107,6 @@ impl UrlForm {
         ServerUrl { url: format!("{scheme}://{authority}").into(), secure: !url.secure }
     }
 
-    /// Host and port.
     fn split<'a>(&self, authority: &'a str) -> Result<(&'a str, Option<&'a str>), UrlError> {
         let Self { what, plain, port, .. } = *self;
         let fix = format!(
@@ -146,8 +145,8 @@ impl UrlForm {
     }
 }
 
-/// The host and the port of `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80`, and
-/// nothing else: an IPv6 address keeps its brackets, and the port is not 0.
+/// The host and the port of `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80`, and of no other
+/// form: an IPv6 address keeps its brackets, and the port is not 0.
 #[must_use]
 pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':').filter(|(host, _)| is_host(host))?;

@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// Letters of which `a` never ends, and what was handled.
+    /// Letters, of which `a` never ends, and the handled ones.
     #[derive(Default)]
     struct Driver {
         b: usize,
@@ -62,7 +62,7 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // Handling a letter gives rise to more.
+            // Handling a letter causes more.
             self.c += usize::from(letter == 'b');
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn when_nothing_is_there_it_ends() {
+    fn empty_input_ends_the_batch() {
         let mut driver = Driver { b: 1, ..Driver::default() };
         let take = |driver: &mut Driver, kind| driver.take(kind + 1);
         assert!(!handle_fairly(&mut driver, 64, 2, take, Driver::on, || false));

@@ -1,4 +1,4 @@
-//! The side of a running loop that its node and handles hold on to.
+//! The side of a running loop that its node and handles hold.
 
 use std::fmt;
 use std::io;
@@ -17,17 +17,16 @@ use crate::error::SystemError;
 use crate::request::{DriverHandle, Request, Timing};
 use crate::safety::SafetyClass;
 
-/// How many notices a slow listener may miss before it is told so.
+/// Notices that a slow listener may miss before it learns of the gap.
 const NOTICES: usize = 256;
 
-/// Calls that reach the loop.
 pub(super) enum Call<C: SafetyClass, A> {
     Handle(Request<C>),
     Node(A),
     Close(oneshot::Sender<()>),
 }
 
-/// 128 random bits: the only randomness of a node, drawn when it starts.
+/// 128 random bits: the only randomness of a node, drawn at its start.
 pub fn random() -> Result<u128, SystemError> {
     let refused =
         |error| SystemError { doing: "drawing random numbers", source: io::Error::other(error) };
@@ -39,8 +38,8 @@ pub fn seed() -> Result<u64, SystemError> {
     Ok(u64::try_from(random()? >> 64).unwrap_or(0))
 }
 
-/// The way to a loop that runs, for its node and all handles. When the last one is dropped, the
-/// loop gives up what it holds and ends.
+/// The way to a running loop, for its node and all handles. When the last one is dropped, the loop
+/// gives everything up and ends.
 pub struct Hold<C: SafetyClass, A> {
     asked: mpsc::UnboundedSender<Call<C, A>>,
     timing: Box<dyn Fn() -> Timing + Send + Sync>,
@@ -59,11 +58,11 @@ impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
 /// Parts of a loop: the backend, its core, and the input with which the core starts.
 pub type LoopParts<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
 
-/// The hold of a node on the loop that carries `B`.
+/// The hold of a node on the loop that drives `B`.
 pub type HoldOf<B> = Arc<Hold<<B as Backend>::Class, <B as Backend>::Ask>>;
 
 /// Starts the loop on a thread of its own, so that an application that blocks cannot starve a
-/// renewal. `begin` makes the backend, in the runtime in which it runs; `timing` answers for
+/// renewal. `begin` makes the backend, in the runtime of the loop; `timing` answers for
 /// [`DriverHandle::timing`].
 pub fn spawn<B: Backend>(
     begin: impl FnOnce() -> LoopParts<B>,
@@ -90,7 +89,7 @@ pub fn spawn<B: Backend>(
         })
     };
     match begun {
-        // The thread waits for it.
+        // The thread waits for this.
         Ok(work) => drop(give.send((runtime, work))),
         Err(error) => {
             // The caller may be in a runtime of its own, where dropping this one would panic.
@@ -120,8 +119,8 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
         answer.await.ok()
     }
 
-    /// Gives everything up, and waits until others know or [`Backend::farewell`] has passed. The
-    /// loop goes on closing if the future is dropped.
+    /// Gives everything up, and waits until others know or [`Backend::farewell`] has passed.
+    /// Dropping the future does not stop the closing.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         let _ = self.asked.send(Call::Close(done));
@@ -141,7 +140,7 @@ impl<C: SafetyClass, A: Send + 'static> fmt::Debug for Hold<C, A> {
     }
 }
 
-/// Notices for an operator. The first listener hears all notices since the start.
+/// Notices for an operator. The first listener receives all notices since the start.
 #[derive(Debug)]
 pub struct Notices<N> {
     said: broadcast::Sender<N>,
@@ -156,7 +155,7 @@ impl<N: Clone> Notices<N> {
         (Self { said: said.clone(), first: Mutex::new(Some(first)) }, said)
     }
 
-    /// The first listener hears all notices since the start, later ones those from now on. Slow
+    /// The first listener receives all notices since the start, later ones those from now on. Slow
     /// listeners miss the oldest.
     #[must_use]
     pub fn listen(&self) -> broadcast::Receiver<N> {

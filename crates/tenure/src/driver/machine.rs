@@ -15,14 +15,11 @@ use crate::safety::SafetyClass;
 /// The core, with the campaigns and observers of its handles. A [`Backend`] hands inputs for the
 /// core in; the loop handles them in their order, all with the same sample of the clock.
 pub struct Machine<B: Backend> {
-    /// The protocol's state machine.
     pub core: B::Core,
-    /// Open campaigns and leaderships.
     pub campaigns: Campaigns<B::Class>,
-    /// Subscriptions of observers.
     pub subscriptions: Subscriptions,
     inputs: VecDeque<Input<WordsOf<B>>>,
-    /// Commands that follow from the effects at hand: they come before all other inputs.
+    /// Commands that follow from the present effects, before all other inputs.
     owed: Vec<Input<WordsOf<B>>>,
 }
 
@@ -37,12 +34,12 @@ impl<B: Backend> Machine<B> {
         }
     }
 
-    /// Queues an input for the core, behind the inputs that were handed in before.
+    /// Queues an input for the core, behind earlier ones.
     pub fn input(&mut self, input: Input<WordsOf<B>>) {
         self.inputs.push_back(input);
     }
 
-    /// Queues a command for the core, behind the inputs that were handed in before.
+    /// Queues a command for the core, behind earlier inputs.
     pub fn command(&mut self, election: ElectionName, command: Command<B::Extra>) {
         self.input(Input::Command { election, command });
     }
@@ -109,7 +106,6 @@ impl<B: Backend> Machine<B> {
         self.owed.extend(owed.map(resign));
     }
 
-    /// Takes the next input for the core.
     pub(super) fn next_input(&mut self) -> Option<Input<WordsOf<B>>> {
         self.owed.pop().or_else(|| self.inputs.pop_front())
     }

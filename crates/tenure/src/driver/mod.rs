@@ -3,29 +3,28 @@
 //! Authors of drivers need this module, such as those of the crates `tenure-*`; applications do
 //! not.
 //!
-//! A driver feeds one core from one outside system, in a loop on a thread of its own
-//! ([`tenure_core::contract`] says how). The loop is here, once for all protocols; a protocol
-//! brings:
+//! A driver feeds one core from one outside system, in a loop on a thread of its own (see
+//! [`tenure_core::contract`]). The loop is here, once for all protocols; a protocol brings:
 //!
-//! 1. A [`Backend`]: input from outside, questions of its node, how messages are sent and records
-//!    written, and the meaning of its core's events for the [`Campaigns`] and [`Subscriptions`] of
-//!    the [`Machine`]. The life of a campaign:
+//! 1. A [`Backend`]: input from outside, questions of its node, the sending of messages and writing
+//!    of records, and the meaning of its core's events for the [`Campaigns`] and [`Subscriptions`]
+//!    of the [`Machine`]. The life of a campaign:
 //!
 //!    ```text
 //!    open ──raise──▶ elected ──▶ settled ──▶ raise … ──▶ lower ──▶ ended ──▶ released
 //!      └────────────────── ended or refused ──────────────────────────────────▲
 //!    ```
 //!
-//!    The loop opens, raises and lowers; the backend says the rest. While a campaign is open,
-//!    [`waits`](Campaigns::waits) says what it waits for, each time that changes.
-//! 2. A node: something that keeps the [`Hold`] that [`spawn`] gives; [`Hold::election`] makes
+//!    The loop opens, raises and lowers; the backend reports the rest. While a campaign is open,
+//!    [`waits`](Campaigns::waits) reports why it waits, each time that the reason changes.
+//! 2. A node: a type that keeps the [`Hold`] that [`spawn`] returns; [`Hold::election`] makes
 //!    handles.
 //!
-//! When the last `Hold` is gone nobody holds a handle: the loop gives everything up, waits until
-//! others know, [`Backend::farewell`] at the longest, and ends.
+//! Without a `Hold` there are no handles either: the loop gives everything up, waits until others
+//! know, [`Backend::farewell`] at the longest, and ends.
 //!
-//! Leases are timed on [`crate::clock`], and waited for with a [`Timer`]; a descriptor is waited
-//! for with [`Watched`].
+//! Leases are timed on [`crate::clock`]; a [`Timer`] waits for instants, and [`Watched`] for
+//! descriptors.
 
 mod backend;
 mod campaigns;
@@ -68,7 +67,7 @@ pub fn election<C: SafetyClass>(
     Election::new(driver, name)
 }
 
-/// Returns the driver's [`Elected::extra`] if it is a `T`: what a protocol offers its leaders
+/// Returns the driver's [`Elected::extra`] if it is a `T`: the protocol's offer to its leaders
 /// beyond the handle.
 #[must_use]
 pub fn extra<T: Any + Send + Sync, C: SafetyClass>(leader: &Leader<C>) -> Option<Arc<T>> {

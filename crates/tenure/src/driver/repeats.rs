@@ -10,32 +10,30 @@ use tenure_core::Time;
 const KNOWN_MAX: usize = 128;
 /// The most lines about one subject in ten minutes, however often its text changes.
 const LINES_MAX: u32 = 4;
-/// A condition that lasts is logged again after this time.
+/// Time after which a lasting condition is logged again.
 const AGAIN: Duration = Duration::from_secs(600);
 
-/// Remembers the last line about each subject. A log has at most 640 lines of one kind in ten
-/// minutes: four about each of 128 subjects, and one that more is left out. Each kind and each
-/// subject has room of its own: forged senders silence only their like.
+/// The last line about each subject. A log has at most 640 lines of one kind in ten minutes: four
+/// about each of 128 subjects, and one that more is left out. Each kind and each subject has room
+/// of its own: forged senders silence only their like.
 #[derive(Debug, Default)]
 pub struct Repeats {
     known: BTreeMap<&'static str, BTreeMap<String, LastLine>>,
 }
 
-/// The last line about a subject.
 #[derive(Debug)]
 struct LastLine {
     /// `None` when the condition is over.
     text: Option<String>,
     at: Time,
-    /// The lines since the first of the ten minutes that run.
     lines: u32,
     since: Time,
 }
 
 impl Repeats {
     /// Returns whether to log `text` about the subject `about` of this `kind` at `now`: the text
-    /// differs from the last line, or that line is ten minutes old. Logs itself that more is left
-    /// out.
+    /// differs from the last line, or that line is ten minutes old. Logs by itself that more lines
+    /// are left out.
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let lines = self.lines(now, kind, about, text);

@@ -1,4 +1,4 @@
-//! The loop that carries a core: one thread, one clock sample for each thing that happens.
+//! The loop of a core: one thread, one clock sample for each input.
 
 use std::io;
 use std::time::Duration;
@@ -17,20 +17,18 @@ use crate::clock;
 use crate::error::{CampaignError, TransferError};
 use crate::request::Request;
 
-/// How many things of each kind are handled before all that they gave rise to is sent.
+/// Inputs of each kind that are handled before their messages are sent.
 const BATCH: usize = 64;
 
-/// How long a batch takes at most, but for its last thing. A renewal goes through the tasks of this
-/// thread several times, and behind a batch each time.
+/// Longest time of a batch, but for its last input. A renewal goes through the tasks of this thread
+/// several times, and behind a batch each time.
 const SPAN: Duration = Duration::from_millis(1);
 
-/// The loop's state.
 pub(super) struct Loop<B: Backend> {
     backend: B,
     machine: Machine<B>,
     asked: mpsc::UnboundedReceiver<Call<B::Class, B::Ask>>,
     timer: Timer,
-    /// Room for the effects of one input.
     effects: Vec<Effect<WordsOf<B>>>,
     closing: Option<Closing>,
 }
@@ -40,7 +38,6 @@ struct Closing {
     done: Option<oneshot::Sender<()>>,
 }
 
-/// The clocks of this process.
 struct Real<'a, B>(&'a B);
 
 impl<B: Backend> Clocks for Real<'_, B> {
@@ -53,7 +50,6 @@ impl<B: Backend> Clocks for Real<'_, B> {
     }
 }
 
-/// Reasons for which the loop wakes up.
 enum Wake<B: Backend> {
     Incoming(B::Incoming),
     Alarm,
@@ -63,7 +59,7 @@ enum Wake<B: Backend> {
 }
 
 impl<B: Backend> Loop<B> {
-    /// Must be called in the runtime in which it runs.
+    /// Must be called in the runtime of the loop.
     pub(super) fn new(
         backend: B,
         core: B::Core,
@@ -79,12 +75,12 @@ impl<B: Backend> Loop<B> {
         Ok(this)
     }
 
-    /// Runs until nobody holds the node any more, or until it is closed.
+    /// Runs until no handle holds the node any more, or until it is closed.
     pub(super) async fn run(mut self) {
         self.carry().await;
         let closing = self.closing.take();
-        // No handle says that it leads, and what the loop held is free, before anybody who waits
-        // for the end goes on.
+        // Callers that wait for the end go on only when no handle leads and everything that the
+        // loop held is free.
         drop(self);
         if let Some(done) = closing.and_then(|closing| closing.done) {
             let _ = done.send(());
@@ -106,7 +102,7 @@ impl<B: Backend> Loop<B> {
             let begin = clock::now();
             let is_late = || clock::now().since(begin) >= SPAN;
             if handle_fairly(self, BATCH, 1 + B::KINDS, Self::take, Self::on, is_late) {
-                // Nor the tasks of the same thread that carry what is sent, and what comes in.
+                // The tasks of the same thread that send and receive must not wait either.
                 tokio::task::yield_now().await;
             }
         }
@@ -124,7 +120,7 @@ impl<B: Backend> Loop<B> {
         }
     }
 
-    /// Cancel safe: whatever is ready is returned by the poll that found it.
+    /// Cancel safe: the poll that finds an event returns it.
     async fn next(&mut self) -> Wake<B> {
         let Self { backend, timer, asked, closing, .. } = self;
         tokio::select! {
@@ -138,12 +134,12 @@ impl<B: Backend> Loop<B> {
         }
     }
 
-    /// The clock is read here, after whatever happened has happened.
+    /// Reads the clock here, after the event.
     fn on(&mut self, happened: Wake<B>) {
         let sampled = self.sample();
         let now = sampled.since_boot();
-        // The alarm is heard only where there is a pause, and under a flood there is none; and it
-        // may ring for a deadline that has moved away.
+        // The alarm is heard only in a pause, and a flood leaves none; and the alarm may ring for a
+        // deadline that has moved away.
         if self.machine.core.due().is_some_and(|due| due <= now) {
             self.machine.input(Input::Timeout);
             self.feed_core(sampled);
@@ -207,7 +203,7 @@ impl<B: Backend> Loop<B> {
         machine.command(election, command);
     }
 
-    /// Gives everything up, and ends once that has arrived or enough time has passed.
+    /// Gives everything up, and ends once others know or enough time has passed.
     fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
         if self.closing.is_some() {
             return;
@@ -223,19 +219,18 @@ impl<B: Backend> Loop<B> {
         self.closing.as_ref().is_some_and(|closing| quiet || clock::now() >= closing.until)
     }
 
-    /// Samples the clocks that the core takes.
     fn sample(&self) -> NowOf<B> {
         NowOf::<B>::sample(&Real(&self.backend))
     }
 
-    /// Hands the core all that it must hear, and carries out what follows from each.
+    /// Hands the core its inputs, and carries out the effects of each.
     fn feed_core(&mut self, now: NowOf<B>) {
         while let Some(input) = self.machine.next_input() {
             self.handle(now, input);
         }
     }
 
-    /// Carries out the effects strictly in their order. A failed write stops what follows it.
+    /// Carries out the effects strictly in their order. A failed write drops the effects after it.
     fn handle(&mut self, now: NowOf<B>, input: Input<WordsOf<B>>) {
         let mut effects = std::mem::take(&mut self.effects);
         self.machine.core.handle(now, input, &mut effects);
@@ -260,14 +255,14 @@ impl<B: Backend> Loop<B> {
                 Effect::Emit { election: None, event: Event::Own(own) } => {
                     backend.on_event(None, own, machine);
                 }
-                // No common event concerns no election.
+                // Every common event concerns an election.
                 Effect::Emit { election: None, event: _ } => {}
             }
         }
         self.effects = effects;
     }
 
-    /// Has the alarm ring when the core or the end of closing is due, or before.
+    /// Sets the alarm to the deadline of the core or of closing, or earlier.
     fn arm(&mut self) {
         let closing = self.closing.as_ref().map(|closing| closing.until);
         self.timer.arm(self.machine.core.due().into_iter().chain(closing).min());

@@ -19,16 +19,14 @@ struct Subscription {
     latest: watch::Sender<VersionedView>,
     every: Duration,
     newcomers: Newcomers,
-    /// The next view comes after a gap.
     missed: bool,
 }
 
-/// Observers that must not see a view from before they came.
+/// Observers that must not see an older view than their own.
 #[derive(Debug, Default)]
 struct Newcomers {
-    /// Observers for which the core looks now.
     looked_for: Option<Vec<ObserveReply>>,
-    /// Observers that came after that look had begun.
+    /// Observers that came after the begin of that look.
     later: Vec<ObserveReply>,
 }
 
@@ -56,8 +54,8 @@ impl Subscription {
 }
 
 impl Subscriptions {
-    /// Adds an observer of an election. Returns how often to ask if the core must begin to observe
-    /// or ask more often; the most impatient observer decides.
+    /// Adds an observer of an election. Returns the interval of questions if the core must begin to
+    /// observe or ask more often; the most impatient observer decides.
     #[must_use]
     pub fn observe(
         &mut self,
@@ -77,9 +75,9 @@ impl Subscriptions {
         (new || faster).then_some(every)
     }
 
-    /// Adds an observer that must not see an older view. Returns how often to ask if the core must
-    /// look, as [`observe`](Self::observe) does: the core's next view is the first that this
-    /// observer sees.
+    /// Adds an observer that must not see an older view. Returns the interval of questions if the
+    /// core must look, as [`observe`](Self::observe) does: the core's next view is the first that
+    /// this observer sees.
     #[must_use]
     pub fn observe_afresh(
         &mut self,
@@ -99,8 +97,8 @@ impl Subscriptions {
         Some(subscription.every)
     }
 
-    /// Returns how often to ask if observers came while the core was looking for others, so that
-    /// the core must look again.
+    /// Returns the interval of questions if observers came while the core was looking for others,
+    /// so that the core must look again.
     #[must_use]
     pub fn look_again(&mut self, election: &ElectionName) -> Option<Duration> {
         let subscription = self.subscriptions.get_mut(election)?;
@@ -112,13 +110,12 @@ impl Subscriptions {
         owed.then_some(subscription.every)
     }
 
-    /// The core does not observe an election: its observers are told that nothing follows.
+    /// The core does not observe an election: its observers learn that no view follows.
     pub fn close(&mut self, election: &ElectionName) {
         self.subscriptions.remove(election);
     }
 
-    /// An observer has left. Says whether it was the last, so that the core must be told to
-    /// observe no longer.
+    /// An observer has left; true if it was the last, so that the core must stop observing.
     #[must_use]
     pub fn unobserve(&mut self, election: &ElectionName) -> bool {
         let alone = self.subscriptions.get_mut(election).is_some_and(Subscription::is_deserted);
@@ -128,8 +125,8 @@ impl Subscriptions {
         alone
     }
 
-    /// The core may have missed anything since what it saw last: observers are told
-    /// [`Change::Reset`](crate::Change::Reset) before what it sees next.
+    /// The core may have missed states since its last view: observers get
+    /// [`Change::Reset`](crate::Change::Reset) before its next one.
     pub fn missed(&mut self, election: &ElectionName) {
         if let Some(subscription) = self.subscriptions.get_mut(election) {
             subscription.missed = true;
@@ -142,7 +139,7 @@ impl Subscriptions {
         let missed = std::mem::take(&mut subscription.missed);
         subscription.latest.send_if_modified(|latest| {
             let changed = missed || !latest.view.as_ref().is_some_and(|known| known.is_same(&view));
-            // A gap is as if they had been too slow for a change in between.
+            // A gap counts as a change that observers were too slow to see.
             latest.version += u64::from(changed) + u64::from(missed);
             latest.view = Some(view);
             changed

@@ -9,8 +9,8 @@ use crate::alarm::Alarm;
 use crate::clock;
 use crate::watched::Watched;
 
-/// A deadline that moves away sets an alarm anew if the alarm would ring within this time. A later
-/// alarm stays, and rings once too early.
+/// Distance within which an alarm is set anew when its deadline moves away. A later alarm stays,
+/// and rings once too early.
 const NEAR: Duration = Duration::from_millis(10);
 
 /// Wakes a loop in tokio at an instant of `CLOCK_BOOTTIME`, also when the machine was suspended
@@ -44,7 +44,7 @@ impl Timer {
 
     /// Rings at `at` at the latest, at once when `at` has passed. The timer may ring earlier: with
     /// `None`, and when it was armed for an earlier instant more than 10 ms away; look at the clock
-    /// then. Arming for the same instant is cheap, so that a loop can arm before each wait.
+    /// then. Arming for the same instant is cheap, so a loop can arm before each wait.
     pub fn arm(&mut self, at: Option<Time>) {
         let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
         if self.armed.is_some_and(|armed| armed < at && armed > clock::now().after(NEAR)) {

@@ -1,14 +1,13 @@
-//! Which boot of which machine, and which clock: where a `Time` on disk still has its meaning.
+//! A key of the boot and of its clock, within which a `Time` on disk has its meaning.
 
 use std::path::Path;
 
 use super::error::StateError;
 
-/// Differs whenever `CLOCK_BOOTTIME` may have another origin.
+/// A key that differs whenever `CLOCK_BOOTTIME` may have another origin.
 ///
-/// The boot id differs from boot to boot. Within one boot, a process in another time namespace
-/// sees the clock with another offset; numbers of namespaces are used again, hence the offset
-/// beside it.
+/// The boot id differs from boot to boot. Within one boot, a process in another time namespace sees
+/// the clock with another offset; numbers of namespaces are used again, hence the offset beside it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BootKey(String);
 
@@ -27,13 +26,13 @@ impl BootKey {
         Ok(Self(parts.collect::<Vec<_>>().join(" ")))
     }
 
-    /// As it is written down.
+    /// The key in its written form.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A key that no machine has: for tests of what a start in another boot finds.
+    /// A key that no machine has, for tests of starts in another boot.
     #[must_use]
     pub fn made_up(text: &str) -> Self {
         Self(text.to_owned())

@@ -1,4 +1,4 @@
-//! The directory itself: found or created, locked, and the files in it.
+//! The directory itself: found or created, locked, and its files.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -14,14 +14,14 @@ use rustix::io::Errno;
 use super::disk::{Disk, Linux};
 use super::error::{Found, PathLoss, StateError, WriteError};
 
-/// Holds the pid of the process that has the directory, for people and error messages.
+/// File with the pid of the process that has the directory, for people and error messages.
 const LOCK: &str = "lock";
 
-/// The file that the process locks that has the directory. People do not take this name for left
-/// over, and `rm *` does not remove it.
+/// File that the process locks that has the directory. The name does not look like a leftover to
+/// people, and `rm *` does not remove it.
 const HELD: &str = ".held";
 
-/// How often another one may take that file away while it is opened.
+/// Attempts to open that file, which another process may remove meanwhile.
 const ATTEMPTS: u32 = 100;
 
 const HELD_TEXT: &[u8] =
@@ -30,24 +30,24 @@ const HELD_TEXT: &[u8] =
 /// Files that a protocol keeps in a state directory.
 #[derive(Debug)]
 pub struct Layout {
-    /// The [`Document`](super::Document) without which there is no memory.
+    /// Name of the [`Document`](super::Document) without which there is no memory.
     pub document: &'static str,
-    /// The other files of a memory.
     pub others: &'static [&'static str],
-    /// How to start without a memory that is lost, and what that does, as the end of a sentence.
+    /// Way to start without a lost memory, and its effect, as the end of a sentence.
     pub relearn: &'static str,
-    /// How to start again when a directory was lost under a running node, as the end of a sentence.
+    /// Way to start again after the loss of a directory under a running node, as the end of a
+    /// sentence.
     pub caution: &'static str,
 }
 
 impl Layout {
-    /// Whether a name is one of a memory whose document may be lost.
+    /// Whether the name belongs to a memory whose document may be lost.
     fn remains(&self, name: &str) -> bool {
         self.others.iter().any(|other| name == *other || name == temporary(other))
     }
 
-    /// Whether a name is one of a state directory. `lost+found` comes with a file system of one's
-    /// own.
+    /// Whether the name belongs to a state directory. `lost+found` comes with a file system of
+    /// one's own.
     fn has(&self, name: &str) -> bool {
         [LOCK, HELD, "lost+found", self.document].contains(&name)
             || name == temporary(self.document)
@@ -58,36 +58,34 @@ impl Layout {
 /// An open directory that no other [`Directory`] has, in this or another process.
 ///
 /// The lock is the kernel's, on a file that only the owner can open: it ends with the process,
-/// however that ends, and nobody else can take it. Removing other files does not break it. All
-/// files are reached through the open directory, so that one put in its place later is never
-/// written to by mistake.
+/// however that ends, and no other process can take it. Removing other files does not break it. All
+/// files are reached through the open directory, so that a directory put in its place later is
+/// never written to by mistake.
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
     path: PathBuf,
     layout: &'static Layout,
-    /// Locked, from [`lock`](Self::lock) on.
+    /// Locked file, from [`lock`](Self::lock) on.
     held: Option<File>,
     own: FileId,
-    /// The file that is locked, and those that hold the memory, once each was found or written.
+    /// Locked file, and files of the memory, once each was found or written.
     in_use: Mutex<BTreeMap<String, Binding>>,
-    /// Why files were removed by this process, by their names.
+    /// Names of files that this process removed, with the reasons.
     removed: Mutex<BTreeMap<String, String>>,
     disk: Arc<dyn Disk>,
 }
 
-/// Which file it is, whatever its name: its device and its number there.
+/// Identity of a file, whatever its name: its device and its number there.
 type FileId = (u64, u64);
 
-/// Which file must be found under a name.
 #[derive(Clone, Copy, Debug)]
 struct Binding {
     own: FileSize,
-    /// The file that is about to get that name.
     next: Option<FileSize>,
 }
 
-/// A file, and how many bytes it has at least unless somebody cut it off.
+/// A file, and the least number of bytes that it has unless it was cut off.
 #[derive(Clone, Copy, Debug)]
 struct FileSize {
     id: FileId,
@@ -102,15 +100,15 @@ impl FileSize {
 
 impl Directory {
     /// Opens `path`, which is created with mode 0700 when it is missing, but not its parents, and
-    /// locks it: from now on nobody else has it. A directory that holds anything foreign and no
-    /// document is refused, and nothing is put there.
+    /// locks it: from now on no other process has it. A directory that holds anything foreign and
+    /// no document is refused, and nothing is put there.
     ///
-    /// Blocks for as long as the disk takes; the lock is never waited for.
+    /// Blocks for as long as the disk takes; the call never waits for the lock.
     pub fn open(path: &Path, layout: &'static Layout) -> Result<Self, StateError> {
         Self::open_on(path, layout, Arc::new(Linux))
     }
 
-    /// As [`open`](Self::open), on a disk of the caller's: for tests that stand between.
+    /// Opens like [`open`](Self::open), on a disk of the caller's, for tests.
     pub fn open_on(
         path: &Path,
         layout: &'static Layout,
@@ -168,7 +166,7 @@ impl Directory {
         Ok(names.into_iter().find(|name| self.layout.remains(name)))
     }
 
-    /// The files that are kept in it.
+    /// The files of the memory.
     #[must_use]
     pub const fn layout(&self) -> &'static Layout {
         self.layout
@@ -187,7 +185,7 @@ impl Directory {
                 }
                 Err(errno) => return Err(StateError::io("lock", &self.at(HELD), errno)),
             }
-            // The file may have been removed since it was opened, and another process may have made
+            // Another process may have removed the file since it was opened, and may have made
             // another one.
             let there = rustix::fs::statat(&self.fd, HELD, AtFlags::SYMLINK_NOFOLLOW);
             let same = |there: &Stat, about: &Metadata| {
@@ -203,9 +201,10 @@ impl Directory {
         Err(StateError::io("lock", &self.at(HELD), Errno::AGAIN))
     }
 
-    /// Writes down which process has the directory.
+    /// Writes down that this process has the directory.
     pub fn sign(&self) -> Result<(), StateError> {
-        // Always as long, so that nobody finds it half written or with an older one's tail.
+        // The text always has one length, so that no reader finds it half written or with an older
+        // one's tail.
         let pid = format!("{:<10}\n", std::process::id());
         self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
             .and_then(|mut file| self.disk.write(&mut file, pid.as_bytes()))
@@ -218,13 +217,12 @@ impl Directory {
         self.path.join(name)
     }
 
-    /// The path of the directory, as it was given.
+    /// The path of the directory, as the caller gave it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names of all that is in the directory, sorted.
     fn names(&self) -> Result<Vec<String>, StateError> {
         let failed = |errno| StateError::io("list", &self.path, errno);
         let mut names = Vec::new();
@@ -244,9 +242,8 @@ impl Directory {
         self.disk.open(self.fd.as_fd(), name, flags)
     }
 
-    /// Whether the next start would find this directory, and in it those of the files in use that
-    /// are `wanted`. Takes one system call for the directory and one for each file, along their
-    /// paths.
+    /// Checks whether the next start would find this directory, and those files in use that are
+    /// `wanted`. Takes one system call for the directory and one for each file, along their paths.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // A directory has no length to compare.
         let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
@@ -255,9 +252,10 @@ impl Directory {
         in_use.keys().filter(|name| wanted(name)).try_for_each(|name| self.check_file(name))
     }
 
-    /// The same of one file that is in use: one system call, in a directory that is open.
+    /// Checks one file in use: one system call, in a directory that is open.
     pub fn check_file(&self, name: &str) -> Result<(), WriteError> {
-        // No lock is held meanwhile: a disk that hangs must not keep another thread from its own.
+        // Hold no lock meanwhile: a disk that hangs must not keep another thread from its own
+        // check.
         let look = || {
             let known = self.in_use().get(name).copied();
             let there = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -265,7 +263,7 @@ impl Directory {
             let same = known.map_or(Ok(()), |known| self.same(|| self.at(name), known, there));
             same.map_err(|lost| if is_gone { self.why_removed(name).unwrap_or(lost) } else { lost })
         };
-        // Another thread may have put a new one there between the two.
+        // Another thread may have put a new file there between the two.
         look().or_else(|_| look())
     }
 
@@ -279,9 +277,9 @@ impl Directory {
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
-    /// Takes the name from what is found under it, where that is not what was written: the next
-    /// start must not believe it. Not where anything else is missing, as the lock: then another
-    /// process may have put it there for itself.
+    /// Removes the name of a file that differs from the written one: the next start must not
+    /// believe it. If anything else is missing, as the lock, the name stays: another process may
+    /// have put the file there for itself.
     pub fn distrust(&self, name: &str) {
         if self.check(|file| file != name).is_err() {
             return;
@@ -331,7 +329,7 @@ impl Directory {
         Err(WriteError::Lost { path: self.path.clone(), loss, caution: self.layout.caution })
     }
 
-    /// From now on `file` must be what is found under `name`, and no shorter than it is.
+    /// Notes that from now on `file` must be found under `name`, and no shorter than it is.
     pub fn remember(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
@@ -339,9 +337,9 @@ impl Directory {
         Ok(())
     }
 
-    /// `file` is about to take this name: until [`remember`](Self::remember) a check on another
-    /// thread may find the one before or this one. A lock over the rename would do, too, but one
-    /// that hangs in the disk must not keep the driver from its own check.
+    /// Notes that `file` is about to take this name: until [`remember`](Self::remember) a check on
+    /// another thread may find the file before or this one. A lock over the rename would do, too,
+    /// but a rename that hangs in the disk must not keep the driver from its own check.
     fn expect(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
@@ -351,7 +349,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Opens what was stored under `name`, if there is anything.
+    /// Opens the stored file `name`, if there is one.
     pub fn stored(&self, name: &str, flags: OFlags) -> Result<Option<File>, StateError> {
         let failed = |source: io::Error| StateError::io("read", &self.at(name), source);
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -395,7 +393,7 @@ impl Directory {
             .and_then(|()| self.disk.rename(at, &temporary, name))
             .and_then(|()| self.remember(name, &file));
         if written.is_err() {
-            // The room it takes may be what is missing. Left behind, it harms nobody.
+            // The room that the file takes may be needed. A file left behind does no harm.
             let _ = self.disk.remove(at, &temporary);
         }
         written.map(|()| file)
@@ -419,7 +417,7 @@ fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// Where a file is prepared before it takes its name.
+/// The name under which a file is prepared before it takes its own.
 fn temporary(name: &str) -> String {
     format!("{name}.tmp")
 }
@@ -429,7 +427,7 @@ fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, flags, Mode::empty())
 }
 
-/// The process that signed, while it lives.
+/// The living process that signed.
 fn owner(directory: &OwnedFd) -> Option<u32> {
     let file = Linux.open(directory.as_fd(), LOCK, OFlags::RDONLY).ok()?;
     let mut text = String::new();
@@ -438,7 +436,8 @@ fn owner(directory: &OwnedFd) -> Option<u32> {
     Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
 }
 
-/// A process that can write into the directory can put another memory in the place of this one.
+/// Checks the mode: a process that can write into the directory can put another memory in its
+/// place.
 fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     let stat = rustix::fs::fstat(directory)
         .map_err(|errno| StateError::io("open state directory", path, errno))?;
@@ -453,8 +452,8 @@ fn check_directory(directory: &OwnedFd, path: &Path) -> Result<(), StateError> {
     }
 }
 
-/// Opens the file that is to be locked, or makes it. A lock can be taken by every process that can
-/// open it, to read, too.
+/// Opens the file to be locked, or makes it. Every process that can open the file, even to read,
+/// can lock it.
 fn open_held(directory: &OwnedFd, path: &Path) -> Result<File, StateError> {
     let path = path.join(HELD);
     let failed = |source: io::Error| StateError::io("open", &path, source);
@@ -496,7 +495,7 @@ fn create(path: &Path, disk: &dyn Disk) -> Result<(), StateError> {
 }
 
 fn not_a_directory(path: &Path) -> StateError {
-    // Nothing exists below what is not a directory.
+    // Find the file in the way: no path exists below it.
     let found = path.ancestors().find(|part| part.exists()).unwrap_or(path).to_owned();
     StateError::NotADirectory { path: path.to_owned(), found }
 }

@@ -1,5 +1,5 @@
-//! The system calls that change a state directory, one each, so that tests can stand between:
-//! what matters is in which order they are made, and that none is left out.
+//! The system calls that change a state directory, one each, so that tests can stand in between:
+//! their order matters, and that none is left out.
 
 use std::fmt;
 use std::fs::File;
@@ -14,19 +14,19 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// Makes a directory with mode 0700.
     fn make_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Opens a file, with mode 0600 if that makes it.
+    /// Opens a file; makes it with mode 0600.
     fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File>;
 
-    /// Writes at the end of what was written before.
+    /// Writes behind the bytes written before.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when a file's content, or a directory's names, would survive the loss of power.
+    /// Returns once a file's content, or a directory's names, would survive a loss of power.
     fn flush(&self, what: BorrowedFd<'_>) -> io::Result<()>;
 
-    /// Gives `from` the name `to`, whatever had it.
+    /// Gives `from` the name `to`, and replaces a file of that name.
     fn rename(&self, at: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()>;
 
-    /// Takes a file's name away.
+    /// Removes the name of a file.
     fn remove(&self, at: BorrowedFd<'_>, name: &str) -> io::Result<()>;
 }
 
@@ -40,7 +40,7 @@ impl Disk for Linux {
     }
 
     fn open(&self, at: BorrowedFd<'_>, name: &str, flags: OFlags) -> io::Result<File> {
-        // NONBLOCK: a pipe in the place of a file must not hang us.
+        // NONBLOCK: a pipe in the place of a file must not block this process.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         Ok(rustix::fs::openat(at, name, flags, Mode::from_raw_mode(0o600))?.into())
     }
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// The kernel is asked: it refuses what cannot be flushed.
+    /// The kernel refuses a descriptor that cannot be flushed.
     #[test]
     fn a_flush_is_a_system_call() {
         let (pipe, _writer) = io::pipe().unwrap();

@@ -2,8 +2,8 @@
 //!
 //! Each write goes to another name, is flushed and renamed, and then the directory is flushed. Two
 //! slots in place would be cheaper, but a damaged newer slot would look like an interrupted write,
-//! and the older one would be believed. This way no interrupted write leaves damage, and all damage
-//! is refused.
+//! and a reader would believe the older one. This way no interrupted write leaves damage, and a
+//! reader refuses all damage.
 
 use std::io::Read;
 use std::marker::PhantomData;
@@ -19,11 +19,10 @@ use super::sealed::{Format, Refusal};
 /// A file that holds one `T`, in postcard's encoding.
 #[derive(Debug)]
 pub struct Document<T> {
-    /// The file name in the directory.
     pub name: &'static str,
-    /// How it is told from others.
+    /// Format that distinguishes the document from other files.
     pub format: Format,
-    /// No document takes more bytes: what is longer was not written by us.
+    /// Most bytes of a document: a longer file was not written by Tenure.
     pub bytes_max: u64,
     content: PhantomData<fn() -> T>,
 }
@@ -47,14 +46,14 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
         self.decode(&bytes).map(Some).map_err(|refusal| refusal.at(&path, self.format, relearn))
     }
 
-    /// Returns when `content` would survive the loss of power. After an error it is unknown which
-    /// of the two is there, the one before or this one.
+    /// Returns once `content` would survive a loss of power. After an error either content may be
+    /// on disk, the one before or this one.
     pub fn write(&self, directory: &Directory, content: &T) -> Result<(), WriteError> {
-        // This one is replaced, whether it is there or not.
+        // The document itself is replaced, whether it is there or not.
         let check = || directory.check(|file| file != self.name);
         check()?;
         if let Err(source) = directory.put_durably(self.name, &self.encode(content)) {
-            // The directory may have been removed meanwhile.
+            // Another process may have removed the directory meanwhile.
             check()?;
             return Err(WriteError::Io { path: directory.at(self.name), source });
         }

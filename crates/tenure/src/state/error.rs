@@ -1,14 +1,12 @@
-//! Errors of state directories, and what to do about them.
+//! Errors of state directories, and their remedies.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a state directory was not opened. No memory in it was changed.
+/// The reason why a state directory was not opened. No memory in it was changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StateError {
-    /// Another process, or another handle of this one, holds it.
     #[error(
         "state directory {path} is in use by {}; stop that process, or give this node a directory \
          of its own",
@@ -16,7 +14,7 @@ pub enum StateError {
     )]
     InUse {
         path: PathBuf,
-        /// Process id of the holder; `None` when it is in another pid namespace.
+        /// `None` when the holder is in another pid namespace.
         owner: Option<u32>,
     },
     #[error(
@@ -29,22 +27,19 @@ pub enum StateError {
          that directory, or correct the link"
     )]
     DanglingLink { path: PathBuf, target: PathBuf },
-    /// A file is in the place of the directory.
     #[error("state directory {path}: {found} is not a directory; name another path")]
     NotADirectory { path: PathBuf, found: PathBuf },
-    /// The directory belongs to another user, who could take its memory away.
+    /// The directory belongs to another user, who could remove its memory.
     #[error(
         "state directory {path} belongs to user {owner}, and this process runs as user {user}; run \
          the process as user {owner}, or change the owner: chown -R {user} {path}"
     )]
     Owner { path: PathBuf, owner: u32, user: u32 },
-    /// Others could put another memory in the place of this one.
     #[error(
         "other users can write to state directory {path}, whose mode is {mode:o}; run chmod go-w \
          {path}, or name a directory below it, which Tenure creates for this user alone"
     )]
     Writable { path: PathBuf, mode: u32 },
-    /// Others could hold the lock, and nobody could start.
     #[error(
         "other users can open {path}, whose mode is {mode:o}, and could keep this node from \
          starting; run chmod 600 {path}"
@@ -55,7 +50,6 @@ pub enum StateError {
          missing"
     )]
     Foreign { path: PathBuf, found: String },
-    /// A file of ours that is not what we wrote.
     #[error(
         "{path} is damaged: {damage}; Tenure left it unchanged. Its promises are lost: check the \
          disk, move the whole directory away and start{relearn}"
@@ -76,7 +70,6 @@ pub enum StateError {
          it"
     )]
     Version { path: PathBuf, found: u32, known: u32 },
-    /// The machine does not say which boot this is.
     #[error(
         "cannot read {path}: {source}; this file says whether records on disk are of this boot of \
          the machine: mount /proc"
@@ -94,10 +87,9 @@ impl StateError {
     }
 }
 
-/// A record was not written. The record on disk before still holds and can be read; a later write
-/// may succeed.
+/// The reason why a record was not written. The record on disk before still holds and can be read;
+/// a later write may succeed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum WriteError {
     #[error("cannot write {path}: {source}{}", hint(.source))]
     Io { path: PathBuf, source: io::Error },
@@ -114,18 +106,15 @@ pub enum WriteError {
     },
 }
 
-/// How a state directory in use was lost.
+/// The way in which a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PathLoss {
     #[error("{path} cannot be found any more: {source}")]
     Missing { path: PathBuf, source: io::Error },
     #[error("another file or directory is at {path} now")]
     Replaced { path: PathBuf },
-    /// A file that was not the one that was written, or not all of it, was removed.
     #[error("{why}; this node removed the file, so that no start believes it")]
     Removed { why: String },
-    /// A file is shorter than it was written.
     #[error("{path} was cut off: it has {bytes} bytes, and had {before}")]
     CutOff { path: PathBuf, bytes: u64, before: u64 },
 }
@@ -142,31 +131,25 @@ impl PathLoss {
     }
 }
 
-/// How a file of ours differs from what we wrote.
+/// The damage of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// The file has another length than it says.
+    /// The file has another length than it declares.
     Length {
-        /// The length of the file, in bytes.
         bytes: u64,
-        /// The length that the file says, in bytes.
         expected: u64,
     },
     /// Bytes of the file changed.
     Checksum {
-        /// The checksum stored with them.
         stored: u32,
-        /// The checksum of the bytes.
         computed: u32,
     },
-    /// The checksum holds, the content makes no sense.
     Content,
 }
 
-/// The kind of file in the place of one of ours.
+/// The kind of file in the place of one of Tenure's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// A file that begins otherwise than ours.
     Begins(String),
     /// A directory, a symbolic link, a pipe or a device.
     NotAFile,
@@ -180,7 +163,6 @@ fn user(owner: Option<u32>) -> String {
     }
 }
 
-/// Advice for the commonest errors of the system.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",

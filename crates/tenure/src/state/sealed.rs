@@ -1,34 +1,32 @@
-//! How every file of a state directory begins: what it is, which format, how long, and unharmed.
+//! The head of every file of a state directory: its kind, format, length and checksum.
 //!
 //! ```text
 //! magic 8 | format u32 | length u32 | body | crc32 of all before     (little endian)
 //! ```
-//! This much stays the same in every format, so that a newer one is told from a damaged one.
+//! This layout stays the same in every format, so that a newer format differs from a damaged file.
 
 use std::path::Path;
 
 use super::error::{Damage, Found, StateError};
 
-/// How one kind of file differs from others, and the only format that is read and written.
+/// The mark of one kind of file, and the only format that is read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// The first bytes of the file.
     pub magic: [u8; 8],
-    /// The number of the format. Raise it when the layout changes; let a test hold the bytes.
+    /// Number of the format. Raise it when the layout changes; let a test hold the bytes.
     pub number: u32,
 }
 
 const HEAD: usize = 16;
 const CRC: usize = 4;
 
-/// Reasons why bytes are not a sealed file.
+/// The reason why bytes are not a sealed file.
 #[derive(Debug)]
 pub enum Refusal {
     /// The bytes are of another program.
     Foreign(Found),
-    /// The format is not read by this release.
+    /// This release does not read the format.
     Format(u32),
-    /// The bytes were changed.
     Damaged(Damage),
 }
 
@@ -60,7 +58,7 @@ impl Format {
         bytes
     }
 
-    /// The body of what `bytes` begin with, and how many of them it took.
+    /// The body at the beginning of `bytes`, and the number of bytes that it took.
     pub fn open<'a>(&self, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Refusal> {
         let magic = &self.magic;
         let common = bytes.len().min(magic.len());
@@ -103,7 +101,7 @@ mod tests {
     const FORMAT: Format = Format { magic: *b"\x89TENUREt", number: 2 };
 
     #[test]
-    fn what_was_sealed_opens() {
+    fn sealed_text_opens() {
         let mut bytes = FORMAT.seal(b"body");
         assert_eq!(bytes.len(), HEAD + 4 + CRC);
         bytes.extend_from_slice(b"more");

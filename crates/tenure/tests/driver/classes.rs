@@ -10,10 +10,10 @@ use tenure_testkit::handles::Group;
 use super::toy::{All, Grant, Incoming, Outside, toy};
 use super::*;
 
-/// A lease that a machine survives which stands still for some seconds.
+/// A lease that outlasts a machine that stands still for some seconds.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Where everybody leads who wants to.
+/// A back end where every candidate leads.
 #[derive(Default)]
 struct Toys {
     all: All,
@@ -38,7 +38,7 @@ impl Group for Toys {
 tenure_testkit::handles!(Toys::default());
 
 #[tokio::test]
-async fn one_back_end_serves_both_classes() {
+async fn back_end_serves_both_classes() {
     let grant = Grant { lease: Some(LEASE), fence: Some(Fence::new(7)) };
     let (election, _outside) = toy::<AtMostOne>(grant);
     for fence in [7, 8] {
@@ -59,7 +59,7 @@ async fn one_back_end_serves_both_classes() {
     assert!(!leadership.is_current());
 }
 
-/// Whatever the core says: nobody leads who promises more or less than it.
+/// No handle leads that promises more or less than its core.
 #[tokio::test]
 async fn core_of_other_class_never_leads() {
     let fence = Some(Fence::new(7));
@@ -85,7 +85,7 @@ async fn endless_leadership_lasts_until_ended() {
     let mut expiring = Box::pin(leader.expiring());
     let mut renewed = Box::pin(leader.renewed(leader.until()));
     let mut work = Box::pin(leadership.run(pending::<()>()));
-    // Longer than grace and margin.
+    // The wait is longer than grace and margin.
     let mut timer = Timer::new().unwrap();
     timer.arm(Some(clock::now().after(Duration::from_millis(20))));
     tokio::select! {

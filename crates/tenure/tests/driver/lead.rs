@@ -1,4 +1,4 @@
-//! Leading again and again: what is asked of the driver, in which order.
+//! Leading again and again: the requests to the driver, and their order.
 
 use std::future::{pending, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,6 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// How many works are under way.
 #[derive(Clone, Default)]
 struct Works(Arc<AtomicUsize>);
 
@@ -42,7 +41,7 @@ impl Drop for Working {
 
 type Leading = JoinHandle<Result<(), CampaignError>>;
 
-/// Leads with work that never ends, until it is told to.
+/// Leads with work that never ends, until the shutdown.
 fn led(election: &Election<AtMostOne>) -> (Leading, oneshot::Sender<()>, Works) {
     let (shut, down) = oneshot::channel();
     let election = election.clone();
@@ -62,14 +61,14 @@ fn led(election: &Election<AtMostOne>) -> (Leading, oneshot::Sender<()>, Works) 
 }
 
 impl Driver<AtMostOne> {
-    /// A campaign comes and is won; the lease has full length.
+    /// Takes a campaign and lets it win; the lease has full length.
     async fn elect(&mut self, fence: u64) {
         assert!(self.open().await);
         assert_eq!(self.win(Fence::new(fence)), None);
         self.campaigns.settled(&self.name);
     }
 
-    /// A resignation comes, and others know of it.
+    /// Takes a resignation, and reports that others know.
     async fn release(&mut self) {
         assert_eq!(self.resignation().await, Some(Resign));
         self.campaigns.ended(&self.name, Loss::Resigned);
@@ -109,7 +108,7 @@ async fn shutdown_drops_work_then_resigns() {
     assert_eq!(soon(leading).await.unwrap(), Ok(()));
 }
 
-/// The first lease is shorter than the margin, and nothing is to be ended by it yet.
+/// The first lease is shorter than the margin, and must end no work yet.
 #[tokio::test]
 async fn work_begins_with_full_lease() {
     let (election, mut driver) = start_with::<AtMostOne>(NEVER / 2);

@@ -10,7 +10,7 @@ async fn resignation_ends_every_clone() {
     let mut resigned = Box::pin(leadership.resign());
     assert!(is_pending(resigned.as_mut()).await);
     assert!(!leader.is_current() && !leadership.is_current());
-    // A renewal that is under way brings nothing back.
+    // A renewal under way brings nothing back.
     let owed = driver.campaigns.raise(&driver.name, later());
     assert_eq!(owed, Some(Resign));
     assert!(!leader.is_current());
@@ -28,7 +28,7 @@ async fn clone_keeps_no_driver() {
     drop(leadership);
     assert_eq!(driver.resignation().await, Some(Resign));
     assert!(soon(driver.requests.recv()).await.is_none(), "somebody holds the office");
-    // The node is gone, and its thread is still at it.
+    // The node is gone, but its thread still runs.
     let to = || "two".parse().unwrap();
     assert_eq!(soon(leader.transfer_to(to())).await, Err(TransferError::NotLeading));
     assert_eq!(soon(leader.can_transfer_to(to())).await, Err(TransferError::NotLeading));
@@ -39,7 +39,7 @@ async fn clone_keeps_no_driver() {
     assert_eq!(soon(leader.renewed(leader.until())).await, Err(Loss::Closed));
 }
 
-/// The work itself hands over: `run` ends with it.
+/// The work itself hands over, and `run` ends with it.
 #[tokio::test]
 async fn work_may_hand_over() {
     let (election, mut driver) = start::<AtMostOne>();

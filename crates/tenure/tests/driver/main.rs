@@ -22,7 +22,7 @@ use tenure::{
 use tenure_testkit::handles::soon;
 use tokio::sync::mpsc;
 
-/// Nothing here waits for a time to pass, so a handle that waits for this never ends.
+/// No test here waits for time to pass, so a handle that waits for this long never ends.
 const NEVER: Duration = Duration::from_secs(1_000_000);
 
 struct Shared<C: SafetyClass> {
@@ -74,7 +74,7 @@ impl<C: SafetyClass> Driver<C> {
         soon(self.requests.recv()).await.expect("nobody holds the office any more")
     }
 
-    /// Takes up the campaign that comes next.
+    /// Takes the next campaign.
     async fn open(&mut self) -> bool {
         match self.request().await {
             Request::Campaign { election, campaign, value, priority: 100, reply } => {
@@ -108,7 +108,7 @@ impl<C: SafetyClass> Driver<C> {
         }
     }
 
-    /// Whether the core must look for whoever comes.
+    /// Whether the core must look for a newcomer.
     async fn newcomer(&mut self) -> bool {
         match self.request().await {
             Request::Observe { election, every, reply } => {
@@ -207,7 +207,7 @@ async fn lapsed_claim_is_resigned() {
 }
 
 #[tokio::test]
-async fn a_campaign_that_ends_says_why() {
+async fn ended_campaign_has_a_reason() {
     let (election, mut driver) = start::<AtMostOne>();
     let refused = campaign(&election, &mut driver).await;
     driver.campaigns.refused(&driver.name, "permission denied on /e/".to_owned());
@@ -229,7 +229,7 @@ async fn a_campaign_that_ends_says_why() {
 }
 
 #[tokio::test]
-async fn a_leadership_that_ends_says_why() {
+async fn ended_leadership_has_a_reason() {
     let (election, mut driver) = start::<AtMostOne>();
     let losses = [Loss::Revoked, Loss::Reset, Loss::Expired, Loss::Superseded, Loss::Reassigned];
     for loss in losses {
@@ -245,7 +245,7 @@ async fn a_leadership_that_ends_says_why() {
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
 }
 
-/// The claim is lowered before anybody is told why, and a handle may ask in between.
+/// The claim is lowered before others learn the reason, and a handle may ask in between.
 #[tokio::test]
 async fn revoked_leadership_has_not_expired() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -260,7 +260,7 @@ async fn revoked_leadership_has_not_expired() {
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
     drop(leadership);
     assert_eq!(driver.resignation().await, None);
-    // The same of work that was to run under it.
+    // Work under the leadership gets the same answer.
     let leadership = lead(&election, &mut driver, Fence::new(2)).await;
     driver.campaigns.lower(&driver.name);
     let mut work = Box::pin(leadership.run(std::future::pending::<()>()));
@@ -269,7 +269,7 @@ async fn revoked_leadership_has_not_expired() {
     assert_eq!(soon(work).await, Err(Loss::Revoked));
 }
 
-/// Whether it is, after one more look.
+/// Whether the future is pending, after one more poll.
 async fn is_pending<F: Future>(mut future: Pin<&mut F>) -> bool {
     std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_pending())).await
 }
@@ -307,7 +307,7 @@ async fn hand_over_has_three_outcomes() {
     assert_eq!(leadership.loss(), Some(Loss::Transferred));
 }
 
-/// The key of the first is not gone yet when the next campaign is over already.
+/// The key of the first candidate is still there when the next campaign is over already.
 #[tokio::test]
 async fn leavers_learn_of_release() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -338,14 +338,14 @@ async fn observers_share_subscription() {
     driver.subscriptions.see(&driver.name, here.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(here.clone())));
     assert_eq!(soon(second.next()).await, Some(Change::View(here)));
-    // A lease that goes on is no change, but known.
+    // A renewed lease is no change, but is known.
     let renewed = leader(b"\xff, any bytes", later());
     driver.subscriptions.see(&driver.name, renewed.clone());
     assert_eq!(first.latest(), Some(renewed));
     let proclaimed = leader(b"another value", later());
     driver.subscriptions.see(&driver.name, proclaimed.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(proclaimed.clone())));
-    // After a gap the same leader may be there again: it is told all the same.
+    // After a gap the same leader may be back: observers learn of it all the same.
     driver.subscriptions.missed(&driver.name);
     driver.subscriptions.see(&driver.name, proclaimed.clone());
     assert_eq!(soon(first.next()).await, Some(Change::Reset));
@@ -369,7 +369,7 @@ async fn newcomers_see_later_views_only() {
     assert_eq!(driver.subscriptions.look_again(&name), None);
     let mut second = election.observe();
     assert!(driver.newcomer().await);
-    // While the core looks for that one.
+    // A third observer comes while the core looks for the second.
     let mut third = election.observe();
     let fourth = election.observe();
     assert!(!driver.newcomer().await && !driver.newcomer().await);

@@ -1,4 +1,4 @@
-//! A protocol of which one process always wins, carried by the common loop.
+//! A protocol in which one process always wins, driven by the common loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,12 +14,12 @@ use tenure_core::{
 use tenure_testkit::handles::PATIENCE;
 use tokio::sync::{mpsc, oneshot};
 
-/// The end of its claims.
+/// The end of claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Grant {
-    /// How long its leaders lead; for ever if they have no end.
+    /// Length of leaderships; `None` for leaders without an end.
     pub(crate) lease: Option<Duration>,
-    /// The fence of its first leader.
+    /// Fence of the first leader.
     pub(crate) fence: Option<Fence>,
 }
 
@@ -30,7 +30,7 @@ impl Words for Plain {
     type Start = ();
     type Sender = &'static str;
     type Address = &'static str;
-    type Message = Told;
+    type Message = LeaderNews;
     type Record = &'static str;
     type Command = Command<Loss>;
     type Event = Event<&'static str>;
@@ -38,13 +38,13 @@ impl Words for Plain {
 
 /// A leader, or the end of a leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Told {
+pub(crate) struct LeaderNews {
     election: ElectionName,
     id: &'static str,
     value: Option<Value>,
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for LeaderNews {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.value.is_some() { "leads" } else { "leads no more" };
         write!(f, "{}: {} {what}", self.election, self.id)
@@ -55,7 +55,6 @@ impl fmt::Display for Told {
 pub(crate) struct Core {
     id: &'static str,
     grant: Grant,
-    /// Leaders, as far as they were reported.
     leaders: BTreeMap<(ElectionName, &'static str), Value>,
     observed: BTreeSet<ElectionName>,
 }
@@ -70,17 +69,17 @@ impl Core {
             out.push(Effect::Lower { election: election.clone() });
             Self::emit(election, Event::Ended(End::Lost(loss)), out);
             Self::emit(election, Event::Released, out);
-            self.tell(Told { election: election.clone(), id: self.id, value: None }, out);
+            self.tell(LeaderNews { election: election.clone(), id: self.id, value: None }, out);
         }
     }
 
-    /// All others hear it, too.
-    fn tell(&mut self, told: Told, out: &mut Effects<Plain>) {
+    /// Tells this node and all others.
+    fn tell(&mut self, told: LeaderNews, out: &mut Effects<Plain>) {
         out.push(Effect::Send { to: "all", message: told.clone() });
         self.hear(told, out);
     }
 
-    fn hear(&mut self, Told { election, id, value }: Told, out: &mut Effects<Plain>) {
+    fn hear(&mut self, LeaderNews { election, id, value }: LeaderNews, out: &mut Effects<Plain>) {
         match value {
             Some(value) => self.leaders.insert((election.clone(), id), value),
             None => self.leaders.remove(&(election.clone(), id)),
@@ -119,7 +118,7 @@ impl Protocol for Core {
                 out.push(Effect::Raise { election: election.clone(), until, fence });
                 Self::emit(&election, Event::Elected { id: self.id.into(), fence }, out);
                 Self::emit(&election, Event::Settled, out);
-                self.tell(Told { election, id: self.id, value: Some(value) }, out);
+                self.tell(LeaderNews { election, id: self.id, value: Some(value) }, out);
             }
             Input::Command { election, command: Command::Resign } => {
                 self.end(&election, Loss::Resigned, out);
@@ -148,21 +147,20 @@ impl Protocol for Core {
     }
 }
 
-/// Input from outside.
 pub(crate) enum Incoming {
     Loss(Loss),
-    Told(Told),
+    News(LeaderNews),
 }
 
-/// How all of a group are reached.
+/// The ways to all nodes of a group.
 pub(crate) type All = Arc<Mutex<BTreeMap<&'static str, mpsc::UnboundedSender<Incoming>>>>;
 
-/// The same for both classes of safety.
+/// The back end for both classes of safety.
 pub(crate) struct Toy<C: SafetyClass> {
     id: &'static str,
     all: All,
     incoming: mpsc::UnboundedReceiver<Incoming>,
-    /// Dropped with the thread.
+    /// The thread drops this.
     _ends: oneshot::Sender<()>,
     kind: PhantomData<fn() -> C>,
 }
@@ -193,16 +191,16 @@ impl<C: SafetyClass> Backend for Toy<C> {
     fn on_incoming(&mut self, _: Time, incoming: Incoming, machine: &mut Machine<Self>) {
         match incoming {
             Incoming::Loss(loss) => machine.command("x".parse().unwrap(), Command::Extra(loss)),
-            Incoming::Told(message) => machine.input(Input::Message { from: message.id, message }),
+            Incoming::News(message) => machine.input(Input::Message { from: message.id, message }),
         }
     }
 
     fn on_ask(&mut self, _: Time, (): (), _: &mut Machine<Self>) {}
 
-    fn send(&mut self, _: &'static str, told: Told) {
+    fn send(&mut self, _: &'static str, told: LeaderNews) {
         for (id, one) in &*self.all.lock().unwrap() {
             if *id != self.id {
-                let _ = one.send(Incoming::Told(told.clone()));
+                let _ = one.send(Incoming::News(told.clone()));
             }
         }
     }
@@ -229,7 +227,7 @@ pub(crate) struct Outside<C: SafetyClass> {
 }
 
 impl<C: SafetyClass> Outside<C> {
-    /// Starts one of a group.
+    /// Starts a node of a group.
     pub(crate) fn start(id: &'static str, grant: Grant, all: &All) -> Self {
         let (incoming, taken) = mpsc::unbounded_channel();
         let (ended, ends) = oneshot::channel();

@@ -19,21 +19,20 @@ use crate::invocation::ask::{Runner, TellSettings};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// How long an answer may take: CMD has its grace to end, and others must know of it.
+/// The longest wait for an answer: CMD has its grace to end, and others must confirm.
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// After so long the user should know what is waited for.
+/// The client reports the reason of a longer wait.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// How long the status that is asked for may take.
+/// The longest wait for the status of one named process.
 const STATUS_MAX: Duration = Duration::from_secs(5);
 
-/// How long a status may take in a search: one runner that is stopped must not hide the one that
-/// leads.
+/// The longest wait for each status in a search: a stopped runner must not hide the leader.
 const STATUS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Sends one request to the socket at `path`; `None` when `patience` is over.
+/// Sends one request to the socket at `path`; returns `None` after `patience`.
 pub(super) async fn ask_for(
     path: &Path,
     request: &Request,
@@ -42,14 +41,13 @@ pub(super) async fn ask_for(
     exchange(path, request, patience).await.transpose()
 }
 
-/// Sends one request to the socket at `path`.
 pub(super) async fn ask(path: &Path, request: &Request) -> Result<Value, Failure> {
     socket_file::check_length(path)?;
     ask_within(path, request, PATIENCE).await
 }
 
-/// Asks the process at the socket at `path` for its status, if the process is the one that the
-/// settings name. Such a process answers at once.
+/// Reads the status of the process at `path`, if the settings name that process. Such a process
+/// answers at once.
 pub(super) async fn status(
     path: &Path,
     origins: &Origins,
@@ -81,8 +79,8 @@ async fn patient_status(
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     exchange(path, request, patience).await.unwrap_or_else(|| {
         let what = format!("no answer at the control socket {} in {patience:?}", path.display());
-        let fix = "look at its log: what was asked for still goes on; CMD may need long to end, or \
-                   nobody confirms that it has stepped down";
+        let fix = "look at its log: the request is still being carried out; CMD may need long to \
+                   end, or the other nodes have not confirmed the resignation";
         Err(Failure::new(Exit::Unreachable, what, fix))
     })
 }
@@ -102,7 +100,7 @@ async fn exchange(
         if let Some(killed) = killed(path, &error) {
             return killed;
         }
-        let what = format!("nobody answers at the control socket {}: {error}", path.display());
+        let what = format!("no process answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
                 format!("each role of a process has a socket of its own: {}", one.display())
@@ -123,8 +121,8 @@ async fn exchange(
     })
 }
 
-/// The failure for a runner that was killed at `path` while it led: no process listens there, and
-/// the deadline of its CMD is still to come.
+/// The failure for a runner that was killed while it led: its socket has no listener, and the
+/// deadline of its CMD is still to come.
 fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
     let is_refused = error.kind() == io::ErrorKind::ConnectionRefused;
     let until = socket_file::deadline(&until_file(path)).filter(|_| is_refused)?;
@@ -137,7 +135,7 @@ fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
     Some(Failure::new(Exit::Unreachable, what, "wait for that; tenure leader says who leads"))
 }
 
-/// The first socket `PATH.0`, `PATH.1`, … that is there: those of a process with several roles.
+/// The first existing socket `PATH.0`, `PATH.1`, … of a process with several roles.
 fn a_role_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let role = |file: PathBuf| {
@@ -162,26 +160,26 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     let mut answer = String::new();
     BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer).await?;
     if answer.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without a word"));
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it ended without an answer"));
     }
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
 
-/// Names the election of the process at `path`: a stopped process takes the request and stays
-/// silent.
+/// Words for the reason that delays the process at `path`: a stopped process accepts a request and
+/// stays silent.
 pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
-        return "that process says nothing: it is stopped, hangs, or ends".to_owned();
+        return "the process does not answer: it is stopped, hangs, or ends".to_owned();
     };
     match (status["waiting"]["text"].as_str(), status["pid"].as_u64()) {
         (Some(waiting), _) => waiting.to_owned(),
         (None, Some(pid)) => format!("CMD, process {pid}, has not ended"),
-        (None, None) => "others have not confirmed it".to_owned(),
+        (None, None) => "the other nodes have not confirmed the resignation".to_owned(),
     }
 }
 
-/// Says for what it waits, and for how long at most, if the answer does not come soon.
+/// Awaits `exchange`, and reports the reason and the longest remaining wait once it lasts.
 async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
     tokio::pin!(exchange);
     tokio::select! {
@@ -206,8 +204,8 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
     exchange.await
 }
 
-/// The socket of the runner that leads. Several candidates of one election may run on this machine;
-/// at most one of them leads. A given socket is that of the named runner, or refused.
+/// The socket of the leading runner. Several candidates of one election may run on this machine,
+/// and at most one of them leads. A socket given by the user must belong to the named runner.
 pub(super) async fn find_leader(
     settings: &TellSettings,
     origins: &Origins,
@@ -225,7 +223,7 @@ pub(super) async fn find_leader(
     }
 }
 
-/// Finds the one that leads, and that `is_meant`: two clusters may have one name.
+/// Finds the leading runner that satisfies `is_meant`: two clusters may have one name.
 async fn search(
     directory: &Path,
     prefix: &str,
@@ -238,7 +236,7 @@ async fn search(
     let mut asked = 0;
     let mut found = Vec::new();
     let mut leaving = None;
-    let mut mute = Mute::default();
+    let mut mute = SilentCandidates::default();
     let mut other = None;
     for socket in sockets(directory, prefix) {
         let status = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
@@ -283,12 +281,12 @@ async fn search(
     })
 }
 
-/// A process that answers for the election, by one of its sockets: the one of a role that it leads,
-/// if it leads any.
+/// The status of a process that answers for the election, by the socket of a role that it leads, if
+/// it leads any.
 #[derive(Debug)]
 struct RunnerStatus {
     socket: PathBuf,
-    /// Its id, where it may have a socket for each role.
+    /// Id of a process that may have a socket for each role.
     id: Option<Value>,
     leads: bool,
 }
@@ -305,8 +303,8 @@ impl RunnerStatus {
     }
 }
 
-/// Chooses the runner that leads. `--all` means a runner that stands alone as well: it may hold a
-/// role that it does not lead yet.
+/// Chooses the leading runner. `--all` also accepts a single runner that leads nothing: it may hold
+/// a role that it does not lead yet.
 fn chosen(
     settings: &TellSettings,
     mut found: Vec<RunnerStatus>,
@@ -321,21 +319,19 @@ fn chosen(
 
 /// Candidates that gave no status.
 #[derive(Default)]
-struct Mute {
-    /// The sockets of processes that are there.
+struct SilentCandidates {
     silent: Vec<String>,
-    /// The failure for a runner that was killed while it led.
     killed: Option<Failure>,
 }
 
-impl Mute {
+impl SilentCandidates {
     async fn add(&mut self, path: &Path) {
         match socket_file::connect(path).await {
             Ok(Err(error)) if socket_file::is_gone(&error) => {
                 self.killed = killed(path, &error).or(self.killed.take());
             }
             Ok(_) => self.silent.push(path.display().to_string()),
-            // Its directory is not safe.
+            // Sockets in an unsafe directory are ignored.
             Err(_) => {}
         }
     }
@@ -343,7 +339,7 @@ impl Mute {
     fn failure(self, election: &str) -> Option<Failure> {
         let stopped = || {
             let what = format!(
-                "no candidate for {election} that answers here leads, and {} does not answer",
+                "no candidate that answers here leads {election}, and {} does not answer",
                 self.silent.join(", ")
             );
             let fix = "its process may be stopped: let it continue (kill -CONT), or end it";
@@ -353,15 +349,15 @@ impl Mute {
     }
 }
 
-/// Whether a runner is of the election that is meant, or of one of its roles.
+/// Whether the runner stands for the given election, or for one of its roles.
 fn is_of(settings: &TellSettings, status: &Value) -> bool {
     let election = settings.election.as_str();
     let role = settings.role.is_none_or(|role| status["role"] == role);
     status["election"] == election || (status["of"] == election && role)
 }
 
-/// Several processes of a group lead a part of it each. Where there is one leader, one has lost it
-/// since it answered, or they take part in two clusters.
+/// The failure for several leaders. Processes of a group lead a part of the roles each. Without
+/// roles, a leader lost its leadership since it answered, or the processes belong to two clusters.
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, .. } = settings;
     let lead = match leading {
@@ -374,16 +370,19 @@ fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> F
         found.len()
     );
     let fix = match (*all, leading) {
-        (true, 0) => "ask again when one leads, or name one that is to join again, by --control",
-        (true, _) => "name each that is to give back what it leads, by --control",
-        (false, _) => "ask again, or name the one that is meant, by --control",
+        (true, 0) => {
+            "ask again when one of them leads, or name the process that is to join again, by \
+             --control"
+        }
+        (true, _) => "name each process that is to give back its roles, by --control",
+        (false, _) => "ask again, or name the right process, by --control",
     };
     let meant = found.iter().filter(|one| one.leads || leading == 0);
     let paths: Vec<_> = meant.map(|one| one.socket.display().to_string()).collect();
     Failure::new(Exit::Refused, what, format!("{fix}: {}", paths.join(", ")))
 }
 
-/// The control sockets whose names begin so, of processes that run or have ended.
+/// The control sockets with this prefix, of running and of dead processes.
 fn sockets(directory: &Path, prefix: &str) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter(move |entry| {
@@ -406,8 +405,8 @@ fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
         running => {
             let what = format!("{what}; what runs here: {}", running.join("; "));
             let fix = format!(
-                "name the one that is meant, by --protocol and by --cluster, --namespace or \
-                 --group; or {ELSEWHERE}"
+                "name the right process, by --protocol and by --cluster, --namespace or --group; \
+                 or {ELSEWHERE}"
             );
             Failure::new(Exit::Unreachable, what, fix)
         }
@@ -419,15 +418,15 @@ fn nobody_leads(election: &str, asked: usize) -> Failure {
     Failure::new(Exit::Refused, what, ELSEWHERE)
 }
 
-/// Largest number of runners that an error names.
+/// The largest number of runners that an error names.
 const NAMED_MAX: usize = 4;
-/// Largest number of runners that are asked.
+/// The largest number of runners that are asked.
 const ASKED_MAX: usize = 64;
 
-/// The runners of this user that answer, in words, those of this election first.
+/// Descriptions of this user's answering runners, those of the same election first.
 async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
-    // A process that has ended has left a socket without a listener, which costs no time.
+    // A dead process left a socket without a listener, which costs no time.
     for socket in sockets(directory, "run-").take(ASKED_MAX) {
         let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let named = asked.ok().and_then(|it| Some((!is_of(settings, &it), named::runner(&it)?)));
@@ -445,7 +444,7 @@ mod tests {
 
     use super::*;
 
-    /// The socket that is chosen of processes with these ids, roles and leaderships.
+    /// The socket that a search chooses among these ids, roles and leaderships.
     fn among(all: bool, roles: &[(&str, u32, bool)]) -> Result<Option<PathBuf>, Failure> {
         let settings = TellSettings {
             election: "r".parse().unwrap(),

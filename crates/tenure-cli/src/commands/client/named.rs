@@ -9,14 +9,14 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// The settings that name a runner or a node, and where its status has the same. With them those
-/// of the [`Realms`], which are called the same in both.
+/// The settings that name a runner or a node, each with its field in the status. The [`Realms`] add
+/// theirs, which have one name in both.
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
-/// Refuses a `status` that differs from the settings given in `origins`. A setting that the user
-/// did not give may have any value, and so may a list of members of a process without such a list.
-/// `found` is the socket where no setting names it.
+/// Refuses a `status` that differs from the settings in `origins`. A setting that the user left out
+/// matches any value, and a members list matches a process without a list. `found` is the socket if
+/// no setting names it.
 pub(super) fn check(
     found: Option<&Path>,
     status: &Value,
@@ -32,7 +32,7 @@ pub(super) fn check(
         let field = names.iter().find(|(name, _)| *name == setting).map_or("", |(_, field)| field);
         status[field].as_str()
     };
-    // The name of the whole election also means each of its roles.
+    // The name of a whole election also matches each of its roles.
     let is_whole = |name: &str, value: &str| name == "election" && status["of"] == *value;
     let others = given(&names)
         .into_iter()
@@ -55,8 +55,9 @@ pub(super) fn check(
         who(status, realms.names.iter().copied().chain(rosters.clone())),
         told.join(", ")
     );
-    let mut fix =
-        "give the --control of the one that is meant, or name the one that answers".to_owned();
+    let mut fix = "give the --control of the right process, or the names of the process that \
+                   answers"
+        .to_owned();
     if rosters.count() > 0 {
         let names = realms.names.iter().filter(|name| status[**name].is_string());
         for name in names {
@@ -69,12 +70,12 @@ pub(super) fn check(
     Err(origins.usage(what, fix, &names))
 }
 
-/// The entries of a list, whatever their order.
+/// The entries of a list, in any order.
 fn parts(list: &str) -> BTreeSet<&str> {
     list.split(',').collect()
 }
 
-/// In words: which candidate it is, for what, and by which protocol.
+/// Words for a candidate: its id, election and protocol.
 pub(super) fn runner(status: &Value) -> Option<String> {
     let text = |field: &str| status[field].as_str().map(clipped);
     let realm = ["cluster", "namespace", "group"].iter().find_map(|field| {
@@ -88,13 +89,13 @@ pub(super) fn runner(status: &Value) -> Option<String> {
     Some(format!("{id} for {election} (protocol {protocol}{realm})"))
 }
 
-/// In words: what it is, and all that names it.
+/// Words for a process: its kind, and all its names.
 fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let text = |field: &str| status[field].as_str().map(clipped);
     let kind = match (text("node"), text("id")) {
         (Some(node), _) => format!("node {node}"),
         (None, Some(id)) => format!("runner {id}"),
-        (None, None) => "somebody without a name".to_owned(),
+        (None, None) => "a process without a name".to_owned(),
     };
     let names = ["election", "protocol"].into_iter().chain(names);
     let names = names.filter_map(|field| {

@@ -1,4 +1,4 @@
-//! `tenure node status --remote`: how the members do, asked over the network.
+//! `tenure node status --remote`: asks the members over the network for their state.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::output::{self, millis};
 use crate::protocol::nerio::health::{self, Health, MemberHealth};
 use crate::settings::Context;
 
-/// Asks all members, and prints what they say; of one alone if it is named.
+/// Asks all members, or the named one, and prints their answers.
 pub(in crate::commands) async fn run(
     settings: HealthSettings,
     context: Context,

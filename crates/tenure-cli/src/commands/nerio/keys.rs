@@ -18,7 +18,6 @@ use crate::invocation::nerio::node::StatusSettings;
 use crate::output;
 use crate::settings::Context;
 
-/// Makes the key of a cluster.
 pub(in crate::commands) fn new(
     settings: &NewKeySettings,
     context: &Context,
@@ -66,8 +65,7 @@ fn give(
     Ok(Exit::Done)
 }
 
-/// Writes a new file that only this user has ever been able to read. An existing file is never
-/// lost.
+/// Writes a new file that only this user can ever read. Never overwrites a file.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let file = File::options().write(true).create_new(true).mode(0o600).open(path);
     let written = file.and_then(|mut file| {
@@ -91,7 +89,6 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Asks a node, and prints its answer.
 pub(in crate::commands) async fn status(
     settings: StatusSettings,
     context: Context,
@@ -157,14 +154,14 @@ fn lines(answer: &Value) -> String {
     text
 }
 
-/// All of one name with the same key: each call of a command has an address of its own.
+/// The users of one name with one key: each call of a command has an address of its own.
 struct UserRow {
-    /// Key, name, and whose key that is.
+    /// Key and name of the user, and the owner of the key.
     who: (String, String, String),
-    /// Where the one was that was heard of last.
+    /// Latest address.
     address: String,
     heard: Duration,
-    /// How many more addresses there are.
+    /// Number of further addresses.
     more: usize,
 }
 

@@ -1,5 +1,5 @@
-//! `tenure elections` and `tenure candidates`: lists elections, and their candidates with the time
-//! of their wait.
+//! `tenure elections` and `tenure candidates`: lists elections, and their candidates with waiting
+//! times.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::protocol::nerio::Grantors;
 use crate::protocol::nerio::lists::{self, Listing};
 use crate::settings::Context;
 
-/// Lists all elections that the key allows to ask about.
+/// Lists the elections that the key may ask about.
 pub(in crate::commands) async fn elections(
     grantors: Grantors,
     context: Context,
@@ -33,12 +33,11 @@ pub(in crate::commands) async fn elections(
     end(
         listing,
         &text,
-        "no member that answered names an election that somebody holds or waits for",
+        "no member that answered names an election with a leader or a candidate",
         &context,
     )
 }
 
-/// Lists the candidates of an election.
 pub(in crate::commands) async fn candidates(
     settings: CandidatesSettings,
     context: Context,
@@ -54,11 +53,11 @@ pub(in crate::commands) async fn candidates(
         listing.all.iter().map(|one| candidate_line(one, leader, &listing) + "\n").collect()
     };
     let nothing =
-        format!("no member that answered names a holder of {election} or anybody who waits for it");
+        format!("no member that answered names a leader of {election} or a waiting candidate");
     end(listing, &text, &nothing, &context)
 }
 
-/// Adds the facts about the whole list.
+/// Adds the facts about the whole list to `told`.
 fn object<T>(mut told: Value, listing: &Listing<T>) -> String {
     told["age_ms"] = millis(listing.at.since(listing.asked)).into();
     told["members"] = objects(&listing.members).into();
@@ -66,7 +65,7 @@ fn object<T>(mut told: Value, listing: &Listing<T>) -> String {
     format!("{told}\n")
 }
 
-/// Prints it, and says what may be missing.
+/// Prints the list, and warns of missing entries.
 fn end<T>(
     listing: Listing<T>,
     text: &str,
@@ -82,7 +81,10 @@ fn end<T>(
         return Err(failure);
     }
     if !missing.is_empty() && !context.json {
-        failure::warn(&format!("what only they know may be missing: {}", missing.join("; ")));
+        failure::warn(&format!(
+            "entries that only they know may be missing: {}",
+            missing.join("; ")
+        ));
     }
     Ok(Exit::Done)
 }
@@ -187,7 +189,7 @@ fn candidate_line(
 ) -> String {
     let CandidateSeen { who: Who { name, inc }, priority, granted, ended, waits_at, .. } = one;
     let at = listing.at;
-    // Two starts of one name would be two lines that nothing tells apart.
+    // Two processes of one name need the suffix of their ids to be told apart.
     let id = match listing.all.iter().filter(|other| other.who.name == *name).count() {
         0 | 1 => name.to_string(),
         _ => format!("{name} ({inc})"),
@@ -215,7 +217,7 @@ fn list(names: &[NodeName]) -> String {
     names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// A span as people write it, rounded down.
+/// A span for people, rounded down.
 fn tenths(span: Duration) -> String {
     let tenths = span.as_millis() / 100;
     format!("{}.{}s", tenths / 10, tenths % 10)
@@ -244,7 +246,7 @@ mod tests {
         Leads { who: who(0x1a), fence: Fence::new(7), until: at(2_560), leaving }
     }
 
-    /// However late it is printed: of the time when all had answered.
+    /// The line holds at the time of the last answer, however late it is printed.
     #[test]
     fn line_holds_at_the_last_answer() {
         let vote = |member: &str, until| {

@@ -1,4 +1,4 @@
-//! `tenure node`: a member that grants leases, and no more.
+//! `tenure node`: a member that grants leases.
 
 use std::io;
 use std::time::Duration;
@@ -16,10 +16,9 @@ use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::stderr::Aside;
 
-/// How long its end takes at most: what it was asked last is answered.
+/// The longest time that an end takes: the last requests are answered.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Grants leases until a signal ends it.
 pub(in crate::commands) async fn run(
     settings: NodeSettings,
     context: Context,
@@ -70,7 +69,7 @@ pub(in crate::commands) async fn run(
     Ok(Exit::Signal(signal))
 }
 
-/// Standard output: whether it is read, or can be written, is nothing to a member.
+/// Standard output of a node, which never waits for its reader.
 fn out() -> Result<Aside, Failure> {
     let lost = |lost: u64| {
         failure::warn(&format!("{lost} lines were not printed: standard output was not read"));

@@ -10,7 +10,6 @@ use crate::output::{self, millis};
 use crate::protocol::nerio::orders::{EndedLeadership, Wish, end};
 use crate::settings::Context;
 
-/// Ends a leadership, and prints the next leader.
 pub(in crate::commands) async fn run(
     settings: OrderSettings,
     context: Context,
@@ -23,7 +22,7 @@ pub(in crate::commands) async fn run(
     Ok(exit)
 }
 
-/// The names are those that a runner answers with.
+/// The object has the field names of a runner's answer.
 fn object(wish: &Wish, ended: &EndedLeadership) -> serde_json::Value {
     let (leader, fence) = ended.leader.clone().unzip();
     let seen = leader.is_some() && (wish.to.is_none() || leader == wish.to);
@@ -48,7 +47,7 @@ fn said(wish: &Wish, ended: &EndedLeadership) -> (String, Exit) {
     }
     let now = match &ended.leader {
         Some((leader, fence)) => format!("{leader} leads now, fence {fence}"),
-        None => "nobody has been seen to lead since".to_owned(),
+        None => "no leader has been seen since".to_owned(),
     };
     let over = format!("{id} leads {election} no more (fence {fence})");
     match (&wish.to, &ended.leader, ended.held) {
@@ -97,7 +96,7 @@ mod tests {
             (
                 wish(Some("b"), Some(1)),
                 ended(None, None),
-                "; nobody has been seen to lead since",
+                "; no leader has been seen since",
                 Exit::Unknown,
             ),
             (
@@ -113,7 +112,7 @@ mod tests {
         }
         let to = wish(Some("b"), None);
         let done = ended(Some(("b", 9)), None);
-        // The candidate b may have won as any other after a stop.
+        // The candidate b may have won after an ordinary resignation.
         assert_eq!(said(&to, &done), (format!("{over}; b leads now, fence 9"), Exit::Done));
         assert_eq!(object(&to, &done)["seen"], true);
         let unchanged = EndedLeadership { unchanged: true, ..done };

@@ -1,4 +1,4 @@
-//! `tenure node recover`: edits the state directory of a member that is stopped.
+//! `tenure node recover`: edits the state directory of a stopped member.
 
 use serde_json::json;
 use tenure::clock;
@@ -12,7 +12,7 @@ use crate::output;
 use crate::protocol::nerio::{CLUSTER_SETTINGS, unrecovered};
 use crate::settings::{Context, Spec, table};
 
-/// Edits it, and says what is lost, what holds since, and what is to be done elsewhere.
+/// Edits the directory, and prints the losses, the promises from now on, and the next steps.
 pub(in crate::commands) fn run(
     settings: &RecoverSettings,
     context: &Context,
@@ -20,8 +20,8 @@ pub(in crate::commands) fn run(
     let config = &settings.cluster.config;
     if settings.all_lost() {
         failure::warn(
-            "all members are named as lost: where all of them come back, starting them is enough, \
-             as they found the cluster by themselves; this is for where one never does",
+            "all members are named as lost: if all of them come back, only start them, and they \
+             found the cluster by themselves; use this command if a member never comes back",
         );
     }
     let grantor = Grantor { cluster: config.cluster.clone(), node: settings.name.clone() };
@@ -45,16 +45,16 @@ pub(in crate::commands) fn run(
     Ok(Exit::Done)
 }
 
-/// A warning about a floor that a cluster may have been above from its first day on; `now` is in
-/// milliseconds since 1970.
+/// A warning about a floor below the first fences of some clusters; `now` is in milliseconds since
+/// 1970.
 fn low(floor: Fence, now: u64) -> Option<String> {
     const DAY: u64 = 86_400_000;
     (floor.number().saturating_add(DAY) < now).then(|| {
         format!(
             "the fence floor {floor} is more than a day below this machine's clock, {now} \
-             milliseconds since 1970, where the fences of a cluster begin that was started without \
-             --new: if a higher fence may have been handed out, take that floor on all members, \
-             before any of them starts"
+             milliseconds since 1970. A cluster that was started without --new takes its first \
+             fence from such a clock: if a member may have issued a higher fence than the floor, \
+             give all members that clock as their floor, before any of them starts"
         )
     })
 }
@@ -66,14 +66,14 @@ fn high(floor: Fence, now: u64) -> Option<String> {
         format!(
             "the fence floor {floor} is far above this machine's clock, {now} milliseconds since \
              1970: fences never go back, and {} is the highest that JSON has exact numbers for. If \
-             it is a slip, delete these directories before any member starts, and run this again \
-             with all of them in --lost, and a lower floor that is above all fences of before",
+             the floor is a slip, delete these directories before any member starts, and run this \
+             again with all of them in --lost and a lower floor, above all earlier fences",
             (1_u64 << 53) - 1
         )
     })
 }
 
-/// The command line for another member: with what stood on this one, and the same floor.
+/// The command line for another member, with the same word and floor.
 fn again(
     other: &NodeName,
     settings: &RecoverSettings,
@@ -130,8 +130,8 @@ fn text<'a>(
     let state = settings.state.display();
     let done = match edited.before {
         None => format!(
-            "{name}: {state} holds a new memory; when {name} starts it waits for {:?} and a little \
-             more, the longest lease, and then grants with fences above {floor}",
+            "{name}: {state} holds a new memory; after its start {name} waits for {:?} and a \
+             little more, the longest lease, and then grants with fences above {floor}",
             settings.cluster.config.delta_max,
         ),
         Some(before) => format!(
@@ -141,20 +141,20 @@ fn text<'a>(
     };
     let commands: String = others.map(|(_, command)| format!("  {command}\n")).collect();
     let next = if commands.is_empty() {
-        format!("Now start {name} with the command line of always.\n")
+        format!("Now start {name} with its usual command line.\n")
     } else {
         format!(
-            "Now do the same for each other member that is there, before you start any of them \
-             (DIR is its state directory):\n{commands}Then start them all with the command \
-             lines of always.\n"
+            "Now do the same for each other member that still exists, before you start any of them \
+             (DIR is its state directory):\n{commands}Then start all of them with their usual \
+             command lines.\n"
         )
     };
     format!(
         "{done}\n\
-         Lost with {lost}: whom they granted a lease, and which fences they handed out.\n\
-         One leader at a time, and fences that grow, are promised from now on if what you said is \
-         so: no leader and no process of {lost} from before is left, and none of them handed out a \
-         fence above {floor}. Nothing can check that.\n\
+         Lost with {lost}: the leases that they granted, and the fences that they issued.\n\
+         From now on there is one leader at a time, and fences grow, if your word is true: no old \
+         leader and no old process of {lost} is left, and none of them issued a fence above \
+         {floor}. Tenure cannot check that.\n\
          {next}"
     )
 }
@@ -163,7 +163,7 @@ fn text<'a>(
 mod tests {
     use super::*;
 
-    /// The other members are given the floor of the first one, some minutes later.
+    /// The other members get the floor of the first member some minutes later.
     #[test]
     fn old_floor_is_warned_about() {
         let now = 2_000_000_000_000;

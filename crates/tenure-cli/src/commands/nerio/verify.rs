@@ -1,4 +1,4 @@
-//! `tenure verify`: a promise of the leader itself.
+//! `tenure verify`: asks the leader itself for a promise.
 
 use serde_json::json;
 use tenure::{View, clock};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::invocation::nerio::ask::VerifySettings;
 use crate::output::{self, millis};
 use crate::protocol::nerio::PROTOCOL;
-use crate::protocol::{Asks, Backend, Participant};
+use crate::protocol::{AskMode, Backend, Participant};
 use crate::settings::Context;
 
 /// Asks the members for the leader, and the leader for its promise.
@@ -18,7 +18,7 @@ pub(in crate::commands) async fn run(
     context: Context,
 ) -> Result<Exit, Failure> {
     let VerifySettings { grantors, election, wait } = settings;
-    let asker = grantors.ask(Asks::Once, &context.origins)?;
+    let asker = grantors.ask(AskMode::Once, &context.origins)?;
     let handle = asker.election(&election);
     let failure = asker.permanent_failure();
     let patience = wait.unwrap_or_else(|| grantors.patience());

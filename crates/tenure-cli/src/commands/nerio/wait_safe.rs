@@ -1,4 +1,4 @@
-//! `tenure node wait-safe`: when the next grantor may be restarted.
+//! `tenure node wait-safe`: waits until the next grantor may be restarted.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::output;
 use crate::protocol::nerio::{ask_all, ends_for};
 use crate::settings::Context;
 
-/// How long to wait between two looks.
+/// The pause between two surveys.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// For how long no quorum can have this configuration before that ends it, where it is to.
+/// Time for which members must differ before that ends the command, if the settings say so.
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
-/// Waits until every grantor serves and every leader has its latest lease from all of them. Ends
-/// when a setting, or memory that was lost, keeps that from ever being so. When `--wait` is over,
-/// or the reader has left, it says what the last look has shown, and does not wait for another.
+/// Waits until every grantor serves and has granted every leader its latest lease. Fails when a
+/// setting or a lost memory makes that impossible. Ends with the result of the last survey when
+/// `--wait` is over or the reader has left.
 pub(in crate::commands) async fn run(
     settings: WaitSafeSettings,
     context: Context,
@@ -55,7 +55,7 @@ pub(in crate::commands) async fn run(
     Err(Failure::new(Exit::Unknown, what, fix))
 }
 
-/// Keeps in `told` what the latest survey has shown.
+/// Repeats the survey, and keeps its latest result in `told`.
 async fn watch(
     settings: &WaitSafeSettings,
     context: &Context,
@@ -63,7 +63,7 @@ async fn watch(
 ) -> Result<Exit, Failure> {
     let mut before: Option<Survey> = None;
     let mut differ_since = None;
-    // The first look says soon what is missing.
+    // The first survey reports soon what is missing.
     let mut name_servers = NameServers::Briefly;
     loop {
         let seen = ask_all(&settings.cluster, name_servers, &context.origins).await?;
@@ -105,7 +105,7 @@ async fn watch(
     Ok(Exit::Done)
 }
 
-/// For programs; `never` if waiting does not help.
+/// The reason as a JSON object; `never` if no wait helps.
 async fn say(why: &Unsafe, never: bool) -> Result<(), Failure> {
     let text = why.to_string();
     let line = json!({"safe": false, "never": never, "why": text, "fix": why.fix()});

@@ -11,19 +11,19 @@ use super::stepping_down::{End, SOON, tell};
 use crate::control::Answer;
 use crate::protocol::{Class, Later};
 
-/// The candidate to hand over to, and the end of the client's wait for a new leader.
+/// The next leader, and the end of the client's wait for it.
 pub(super) struct Hand {
     pub(super) to: NodeName,
     pub(super) wait: Option<Time>,
 }
 
-/// A hand-over that was asked for, while it is not known yet whether the one that was named waits.
-/// Kept over the turns of a loop: asking again and again would never be answered.
+/// A requested hand-over whose candidate is not known to wait yet. Loops keep this value over their
+/// turns, because a repeated question would never be answered.
 #[derive(Default)]
-pub(super) struct Probe<'a>(Option<Probing<'a>>);
+pub(super) struct Probe<'a>(Option<PendingProbe<'a>>);
 
 type Waits = Result<(), TransferError>;
-type Probing<'a> = (Hand, oneshot::Sender<Answer>, Later<'a, Waits>);
+type PendingProbe<'a> = (Hand, oneshot::Sender<Answer>, Later<'a, Waits>);
 
 impl<'a> Probe<'a> {
     pub(super) fn runs(&self) -> bool {
@@ -40,7 +40,7 @@ impl<'a> Probe<'a> {
         self.0 = Some((hand, reply, waits));
     }
 
-    /// Resolves when the answer is known, with its client. Cancel safe.
+    /// Resolves with the answer and its client. Cancel safe.
     pub(super) async fn over(&mut self) -> (Waits, Hand, oneshot::Sender<Answer>) {
         if let Some((_, _, waits)) = &mut self.0 {
             let waits = waits.await;
@@ -52,24 +52,19 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// The leader after a hand-over, as far as it was seen.
+/// The next leader, as far as this runner saw it.
 pub(super) enum Next {
     /// The named candidate leads.
     Named,
-    /// Another candidate, which may be this runner itself.
-    Other {
-        /// Name of the leader.
-        id: Arc<str>,
-        /// The fence of its leadership.
-        fence: Option<Fence>,
-    },
+    /// Another candidate leads, perhaps this runner itself.
+    Other { id: Arc<str>, fence: Option<Fence> },
     /// No leader was seen.
     Nobody,
 }
 
-/// Hands `leadership` over, now that CMD is gone, and answers with the result. A client that waits
-/// for the next leader gets the answer later, while this runner campaigns again: the named
-/// candidate may be gone, and this runner the only candidate that is left.
+/// Hands `leadership` over after the end of CMD, and answers with the result. A client that waits
+/// for the next leader gets its answer later, while this runner campaigns again: the named
+/// candidate may be gone, and this runner the only candidate left.
 pub(super) async fn hand_over<K: Class>(
     runner: &mut Runner<K>,
     end: &mut End,
@@ -94,7 +89,7 @@ pub(super) async fn hand_over<K: Class>(
     };
     let seen = async {
         if wait.is_some() {
-            // Given up already: this waits until others know.
+            // The lease is already released; wait until others know.
             leadership.resign().await;
         }
         match leadership.held_until().filter(|_| wait.is_none()) {
@@ -109,7 +104,7 @@ pub(super) async fn hand_over<K: Class>(
         return tell(reply, None);
     };
     match wait.filter(|_| matches!(next, Next::Nobody) && end.signal.is_none()) {
-        // This runner ends after it.
+        // The runner ends after this hand-over.
         Some(until) if runner.settings.once => {
             let next = succession.next(until.since(clock::now()));
             let next = end.within(runner, leadership, next).await;
@@ -126,19 +121,18 @@ pub(super) async fn hand_over<K: Class>(
     }
 }
 
-/// The wait for the next leader.
+/// A wait for the next leader.
 struct Succession<K: Class> {
     election: Election<K>,
-    /// The fence of the leadership that was handed over, if there are fences.
     before: Option<Fence>,
-    /// The candidate that led.
+    /// The old leader.
     from: Arc<str>,
-    /// The candidate that was named.
+    /// The named next leader.
     to: NodeName,
 }
 
 impl<K: Class> Succession<K> {
-    /// The next leader that is seen before `patience` is over.
+    /// The next leader that is seen within `patience`.
     async fn next(&self, patience: Duration) -> Next {
         let next = async {
             let mut observer = self.election.observe();
@@ -150,7 +144,7 @@ impl<K: Class> Succession<K> {
                     _ => false,
                 };
                 if before {
-                    // Not all grantors know yet that it has stepped down.
+                    // Some grantors do not know of the release yet.
                     continue;
                 }
                 return if *leader.id == *self.to.as_str() {
@@ -165,7 +159,7 @@ impl<K: Class> Succession<K> {
     }
 }
 
-/// Why it cannot be handed over to the one that was named.
+/// The refusal of a hand-over to the named candidate.
 pub(super) fn no_transfer(error: &TransferError) -> Answer {
     let fix = match error {
         TransferError::Unsupported { .. } => "tell it to resign: tenure resign",

@@ -1,5 +1,5 @@
-//! A runner keeps its leadership for a while after CMD has done its work, so that no other
-//! candidate runs CMD.
+//! A runner keeps its leadership for a while after CMD has succeeded, so that no other candidate
+//! runs CMD.
 
 use tenure::Leadership;
 use tenure_supervise::{Outcome, Why};
@@ -9,9 +9,8 @@ use super::restarting::lead_for;
 use super::runner::Runner;
 use crate::protocol::Class;
 
-/// Keeps the leadership, if the user wants that and CMD ended well by itself. A loss, a request or
-/// a signal may end that earlier; after a signal, too, the runner ends with the code of CMD, whose
-/// work is done.
+/// Keeps the leadership if `--hold` is given and CMD succeeded by itself. A loss, a request or a
+/// signal ends the hold early; the runner still ends with the code of CMD.
 pub(super) async fn hold_after_cmd<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,

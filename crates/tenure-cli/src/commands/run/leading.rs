@@ -22,22 +22,22 @@ use crate::service_manager;
 use crate::settings::Spec;
 use crate::settings::hidden::HIDDEN;
 
-/// How a leadership of a runner ended. CMD and all its processes are gone.
+/// The end of a leadership. All processes of CMD have ended.
 pub(super) enum LeadershipEnd {
-    /// CMD ended by itself: so does the runner.
+    /// CMD ended by itself, and the runner ends too.
     Command(Exit),
     /// The lease ran out, or the guard was lost.
     Lost,
     /// The lease ran out before CMD ran.
     Late,
-    /// A request ended the leadership: to resign or to hand over.
+    /// A request to resign or to hand over ended the leadership.
     GivenUp,
-    /// The runner was asked to end.
+    /// A signal asked the runner to end.
     Signal(u8),
 }
 
-/// Why CMD is being stopped.
-pub(super) enum Stopping {
+/// The reason for which CMD is being stopped.
+pub(super) enum StopCause {
     Resign(oneshot::Sender<Answer>),
     Transfer(Hand, oneshot::Sender<Answer>),
     /// All runners of this process step down.
@@ -48,32 +48,32 @@ pub(super) enum Stopping {
 /// The events while CMD ran.
 #[derive(Default)]
 pub(super) struct Course {
-    pub(super) stopping: Option<Stopping>,
-    /// The runner is to end. May come at any time, also while CMD is being stopped already.
+    pub(super) stopping: Option<StopCause>,
+    /// The runner must end; the signal may also come while CMD is being stopped.
     pub(super) signal: Option<u8>,
-    /// CMD runs on until another one leads, or the lease is over.
+    /// CMD runs on until another process leads, or the lease is over.
     leads_on: bool,
 }
 
 impl Course {
-    /// The leadership is over: a warning, unless it was asked for.
+    /// Records the end of the leadership, and warns unless a user asked for it.
     pub(super) fn lose<K: Class>(&mut self, runner: &Runner<K>, loss: Loss) {
         if self.stopping.is_none() && !self.leads_on {
             runner.reporter.lost(loss);
-            self.stopping = Some(Stopping::Lost);
+            self.stopping = Some(StopCause::Lost);
         }
     }
 
-    /// CMD is to stop by order of the process.
+    /// Stops CMD by order of the process.
     pub(super) fn obey(&mut self, order: Order) {
         if let Some(signal) = order.ends() {
             self.signal.get_or_insert(signal);
         } else if self.stopping.is_none() {
-            self.stopping = Some(Stopping::StepDown);
+            self.stopping = Some(StopCause::StepDown);
         }
     }
 
-    /// Whether CMD is to stop, now that it is known whether the one that was named waits.
+    /// Whether CMD must stop, now that the named candidate is known to wait or not.
     pub(super) fn hands_over(
         &mut self,
         waits: Result<(), TransferError>,
@@ -82,7 +82,7 @@ impl Course {
     ) -> bool {
         match waits {
             Ok(()) if !self.ends() => {
-                self.stopping = Some(Stopping::Transfer(hand, reply));
+                self.stopping = Some(StopCause::Transfer(hand, reply));
                 return true;
             }
             Ok(()) => drop(reply),
@@ -91,13 +91,13 @@ impl Course {
         false
     }
 
-    /// CMD runs on although the runner is to end.
+    /// CMD runs on, although the runner must end.
     fn lead_on(&mut self, signal: u8) {
         self.signal.get_or_insert(signal);
         self.leads_on = true;
     }
 
-    /// Whether CMD is being stopped, or is to be.
+    /// Whether CMD is being stopped, or will be.
     pub(super) fn ends(&self) -> bool {
         self.stopping.is_some() || self.signal.is_some()
     }
@@ -108,7 +108,7 @@ pub(super) async fn lead<K: Class>(
     runner: &mut Runner<K>,
     leadership: Leadership<K>,
 ) -> Result<LeadershipEnd, Failure> {
-    // The first lease is short: CMD begins with a full one.
+    // The first lease is short: CMD starts with a full lease.
     let settled = tokio::select! {
         biased;
         order = runner.orders.stop() => {
@@ -144,7 +144,6 @@ pub(super) async fn lead<K: Class>(
     }
 }
 
-/// Runs CMD once.
 async fn once<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -160,7 +159,7 @@ async fn once<K: Class>(
     };
     let until = leadership.until();
     let started = Supervised::start(&plan, until);
-    // With it the ends of pipes that are CMD's alone.
+    // The plan holds CMD's ends of the pipes.
     drop(plan);
     let came = match started {
         Ok(mut command) => watch(runner, leadership, &mut command, until).await,
@@ -177,7 +176,7 @@ fn no_output(error: &std::io::Error) -> Failure {
     Failure::new(Exit::System, what, "look at the limits of this process")
 }
 
-/// CMD is gone, and does not run again.
+/// Handles the end of a CMD that does not run again.
 async fn after<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -207,7 +206,7 @@ async fn after<K: Class>(
             end.within(runner, leadership, leadership.resign()).await;
             return Ok(end.signal.map_or(LeadershipEnd::Late, LeadershipEnd::Signal));
         }
-        // Dropping it resigns.
+        // Dropping the leadership resigns.
         Err(error) => return Err(not_started(&error)),
     };
     match finish(runner, leadership, course, outcome).await? {
@@ -216,18 +215,18 @@ async fn after<K: Class>(
     }
 }
 
-/// A start that fails faster than this says nothing of the file system of CMD: the lease was short,
-/// or most of it was over already.
+/// A start that fails faster says nothing about the file system of CMD: the lease was short, or
+/// almost over.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// How long a guard may take on a busy machine until it begins CMD.
+/// The longest time for a guard to start CMD on a busy machine.
 const GUARD_MAX: Duration = Duration::from_secs(5);
 
-/// Whether CMD did not come to run because the lease was too short for that.
+/// Whether the lease was too short for a start of CMD.
 fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     match error {
         SuperviseError::TooLate { .. } => true,
-        // A guard that does nothing is given up when the lease is nearly over.
+        // A guard that hangs is given up when the lease is nearly over.
         SuperviseError::GuardLost => waited < GUARD_MAX,
         SuperviseError::Hung { .. } => waited < AT_ONCE,
         _ => false,
@@ -268,8 +267,8 @@ fn plan<K: Class>(runner: &Runner<K>, leadership: &Leadership<K>) -> Plan {
     }
 }
 
-/// The variables that CMD is not given: those that may hold a secret, of any protocol, also of a
-/// protocol of another crate; and those by which this process reports to the service manager.
+/// The variables that CMD does not inherit: possible secrets of any protocol, also of protocols in
+/// other crates, and the variables of the service manager.
 fn withheld(used: &Protocol) -> impl Iterator<Item = String> {
     let hidden = HIDDEN.into_iter().map(|hidden| hidden.variable.to_owned());
     let secrets = protocol::ALL.iter().flat_map(|protocol| protocol.secrets);
@@ -278,8 +277,8 @@ fn withheld(used: &Protocol) -> impl Iterator<Item = String> {
     hidden.chain(secrets.copied().filter_map(Spec::variable)).chain(ours)
 }
 
-/// Keeps the guard's deadline current until no process of CMD is left. CMD may take long to come
-/// to run, so everything else is looked after from the beginning.
+/// Renews the guard's deadline until no process of CMD is left. CMD may start slowly, so all other
+/// events are handled from the beginning.
 async fn watch<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -321,7 +320,7 @@ async fn watch<K: Class>(
                     command.stop();
                 }
             }
-            // This failure ends the next campaign, and is known before that.
+            // The failure ends the next campaign, and is reported before that.
             permanent_failure = &mut runner.permanent_failure, if !warned => {
                 warned = true;
                 let what = &permanent_failure.what;
@@ -332,7 +331,7 @@ async fn watch<K: Class>(
                 let pid = command.pid();
                 let busy = course.ends() || probe.runs();
                 match on_request(runner, leadership, asked, pid, busy) {
-                    Some(Stopping::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
+                    Some(StopCause::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
                     Some(other) => {
                         command.stop();
                         course.stopping = Some(other);
@@ -344,7 +343,7 @@ async fn watch<K: Class>(
     }
 }
 
-/// Stops CMD by order of the process; or says until when it runs on.
+/// Stops CMD by order of the process, or reports until when CMD runs on.
 fn on_order<K: Class>(
     runner: &Runner<K>,
     command: &mut Supervised,
@@ -366,20 +365,20 @@ fn on_order<K: Class>(
 
 fn hand_on(command: &mut Supervised, until: Option<Time>) {
     match command.extend(until) {
-        // CMD has ended or its guard is lost: that is reported next.
+        // The end of CMD or of its guard is reported next.
         Ok(()) | Err(SuperviseError::GuardGone) => {}
         Err(error) => tracing::warn!(%error, "the guard keeps the deadline it has"),
     }
 }
 
-/// Answers a request, or says what it wants to be done.
+/// Answers a request, or returns the step that it asks for.
 pub(super) fn on_request<K: Class>(
     runner: &Runner<K>,
     leadership: &Leadership<K>,
     asked: Call,
     pid: Option<u32>,
     busy: bool,
-) -> Option<Stopping> {
+) -> Option<StopCause> {
     let Call { request, only, reply } = asked;
     let refuse = |what: &str, fix: &str| Answer::Refused { what: what.into(), fix: fix.into() };
     let fence = K::fence_of(leadership).map(Fence::number);
@@ -404,14 +403,14 @@ pub(super) fn on_request<K: Class>(
             }
             runner.reporter.part_of_all()
         }
-        Request::Resign => return Some(Stopping::Resign(reply)),
+        Request::Resign => return Some(StopCause::Resign(reply)),
         Request::Transfer { to, .. } if to == runner.settings.id.as_str() => {
             runner.reporter.leads_already()
         }
         Request::Transfer { to, wait_ms } => match NodeName::new(&to) {
             Ok(to) => {
                 let wait = wait_ms.map(|wait| clock::now().after(Duration::from_millis(wait)));
-                return Some(Stopping::Transfer(Hand { to, wait }, reply));
+                return Some(StopCause::Transfer(Hand { to, wait }, reply));
             }
             Err(error) => refuse(&error.to_string(), "give the --id of a waiting candidate"),
         },
@@ -421,7 +420,7 @@ pub(super) fn on_request<K: Class>(
     None
 }
 
-/// CMD is gone: now the leadership may end.
+/// Ends the leadership after the end of CMD.
 async fn finish<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -430,31 +429,32 @@ async fn finish<K: Class>(
 ) -> Result<LeadershipEnd, Failure> {
     let mut end = End { signal: course.signal };
     let given_up = match course.stopping {
-        Some(Stopping::Transfer(hand, reply)) => {
+        Some(StopCause::Transfer(hand, reply)) => {
             hand_over(runner, &mut end, leadership, hand, reply).await;
             Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::Resign(reply)) => {
+        Some(StopCause::Resign(reply)) => {
             let resigned = end.within(runner, leadership, leadership.resign()).await;
             tell(reply, resigned.map(|()| runner.reporter.status(None)));
             Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::StepDown) => {
+        Some(StopCause::StepDown) => {
             end.within(runner, leadership, leadership.resign()).await;
             Some(LeadershipEnd::GivenUp)
         }
-        Some(Stopping::Lost) => Some(LeadershipEnd::Lost),
+        Some(StopCause::Lost) => Some(LeadershipEnd::Lost),
         None => None,
     };
-    // A runner that is to end does not campaign again, whatever else ended the leadership. With
-    // a signal alone dropping it resigns; the participant waits for that as it closes.
+    // A runner that must end does not campaign again, whatever else ended the leadership. After a
+    // signal, dropping the leadership resigns, and the participant waits for the release when it
+    // closes.
     if let Some(ended) = end.signal.map(LeadershipEnd::Signal).or(given_up) {
         return Ok(ended);
     }
     match outcome.why {
         Why::Itself => Ok(LeadershipEnd::Command(Exit::Command(outcome.exit_code()))),
         Why::Deadline | Why::GuardLost | Why::Stopped => {
-            // The reason was reported when it was stopped.
+            // The reason was reported when CMD was stopped.
             if outcome.why != Why::Stopped {
                 runner.reporter.warn(&format!("CMD was ended: {}", outcome.why));
             }

@@ -1,4 +1,4 @@
-//! Leading on while the process is to end, until another one leads.
+//! A process that must end leads on until another process leads.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use tenure::{Time, clock};
 use super::runner::Runner;
 use crate::protocol::{Class, Later};
 
-/// How often it is looked whether another one leads.
+/// Interval of the looks for another leader.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the other one's CMD may take to begin its work after it was said that it leads.
+/// The time for the new leader's CMD to begin its work, after the leader was seen.
 const BEGINS: Duration = Duration::from_secs(2);
 
 impl<K: Class> Runner<K> {
-    /// Waits until a process leads that did not lead before, and a moment more: a process that did
-    /// may only lead on, as this one does. Ends when no other process is left that could lead.
+    /// Waits until a process leads that did not lead before, and a moment more: an old leader may
+    /// only lead on, like this process. Ends when no other process is left that could lead.
     pub(super) fn follower(&self) -> Later<'static, ()> {
         let participant = Rc::clone(&self.participant);
         let since = clock::now();
@@ -25,7 +25,7 @@ impl<K: Class> Runner<K> {
         let reporter = self.reporter.clone();
         Box::pin(async move {
             let Some(roles) = participant.roles() else { return };
-            // The observation makes all leaders known.
+            // An active observation keeps all leaders known.
             let _observed = election.observe();
             let before = roles.others_that_lead(&name, Time::ZERO).await;
             if !roles.could_be_followed(&name).await {
@@ -34,7 +34,7 @@ impl<K: Class> Runner<K> {
             reporter.leads_on();
             while roles.others_that_lead(&name, since).await.is_subset(&before) {
                 tokio::time::sleep(LOOK).await;
-                // The process that was to follow may have been told to end, too.
+                // The next process may have been told to end, too.
                 if !roles.could_be_followed(&name).await {
                     return;
                 }

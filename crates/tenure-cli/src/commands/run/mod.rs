@@ -1,7 +1,7 @@
-//! `tenure run`: campaign, run CMD while leading, and end it before the lease does.
+//! `tenure run`: campaigns, runs CMD while leading, and ends it before the lease ends.
 //!
-//! [`process`] is what a process has once, and [`runner`] what each election has in which it
-//! campaigns: one, or as many as there are roles.
+//! [`process`] has the parts of a process. [`runner`] has the parts of one election, of which a
+//! process with roles has several.
 
 mod hand_over;
 mod hold_after_cmd;

@@ -1,4 +1,4 @@
-//! The output of CMD, with a prefix where several run.
+//! The output of CMD, with a prefix if several CMDs run.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,22 +10,22 @@ use std::time::Duration;
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::mpsc;
 
-/// The most of a line that is written in one piece.
+/// The largest part of a line that is written in one piece.
 const LINE_MAX: u64 = 64 << 10;
 
-/// How long what was printed last may take to be written once CMD is gone. Processes that ran as
-/// another user may keep a pipe for longer.
+/// The time to write the last output once CMD is gone. Processes that ran as another user may keep
+/// the pipe open for longer.
 const REST: Duration = Duration::from_secs(1);
 
-/// The output of a CMD. A thread copies each of its two streams: a slow reader stops the printing
-/// of CMD, and nothing else.
+/// The output of a CMD. A thread copies each of its two streams, so that a slow reader stops only
+/// the printing of CMD.
 pub(super) struct Output {
-    /// Ends when both streams have.
+    /// Ends with both streams.
     ended: mpsc::Receiver<()>,
 }
 
 impl Output {
-    /// Begins to copy. The writing ends are CMD's: no other process may keep them.
+    /// Begins to copy. Only CMD may keep the writing ends.
     pub(super) fn begin(prefix: &str) -> io::Result<(Self, tenure_supervise::Output)> {
         let (running, ended) = mpsc::channel(1);
         let out = copy(prefix, io::stdout, &running)?;
@@ -34,9 +34,9 @@ impl Output {
         Ok((Self { ended }, output))
     }
 
-    /// Waits until all is written that CMD has printed, which is gone.
+    /// Waits until the last output of the ended CMD is written.
     pub(super) async fn rest(mut self) {
-        // Nothing is ever sent.
+        // The channel only closes; no value is sent.
         let _ = tokio::time::timeout(REST, self.ended.recv()).await;
     }
 }
@@ -51,7 +51,7 @@ fn copy<W: Write>(
     let running = running.clone();
     thread::Builder::new().name("tenure-output".into()).spawn(move || {
         let _running = running;
-        // CMD sees an error as it prints when the reader of our output has left.
+        // CMD gets a write error when the reader of this process's output has left.
         let _ = lines(File::from(from), &prefix, to);
     })?;
     Ok(theirs)
@@ -67,7 +67,7 @@ fn lines<W: Write>(from: impl Read, prefix: &str, to: impl Fn() -> W) -> io::Res
         if line.last() != Some(&b'\n') {
             line.push(b'\n');
         }
-        // In one piece, so that lines of several are not mixed.
+        // Writes each line in one piece, so that lines of several CMDs never mix.
         let mut to = to();
         to.write_all(&line)?;
         to.flush()?;

@@ -1,5 +1,4 @@
-//! The parts that a process has once: signals, the participant, and its runners, one for each
-//! election.
+//! The parts of a process: signals, the participant, and a runner for each election.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -23,13 +22,13 @@ use crate::protocol::{AnyElection, Class, Participant, Rank};
 use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 
-/// How long a driver may take to hear that this process leaves.
+/// Bound on the time in which a driver receives a message.
 const HEARS: Duration = Duration::from_secs(1);
 
-/// How a process whose first runner has ended ends the others.
+/// The signal that ends the other runners after the end of the first runner.
 const TERM: u8 = 15;
 
-/// Campaigns again and again, and runs CMD whenever that is won, for each role.
+/// Campaigns again and again, and runs CMD after each win, for each role.
 pub(in crate::commands) async fn run(
     settings: RunSettings,
     context: Context,
@@ -41,7 +40,7 @@ pub(in crate::commands) async fn run(
         sockets.push(Server::bind(&role.control).await.map_err(explain)?);
         control::check_room(&role.control).map_err(explain)?;
     }
-    // Before this a file system may hang, and a signal ends this process as it ends any other.
+    // Before this line a file system may hang, and a signal ends this process directly.
     let mut signals = Signals::new()?;
     let begun = tokio::select! {
         biased;
@@ -59,20 +58,19 @@ pub(in crate::commands) async fn run(
         }
         begun => begun?,
     };
-    // Signals are awaited by one, and all runners end.
+    // A single task awaits signals, and all runners end.
     let local = LocalSet::new();
     local.run_until(serve(settings, begun, sockets, signals, context.json)).await
 }
 
-/// A participant that has begun, the time at which it gives up, and its rank.
+/// A participant that has started, the time at which it gives up, and its rank.
 struct Campaigner {
     participant: Box<dyn Participant>,
     until: Option<Time>,
     rank: Option<Rank>,
 }
 
-/// Begins to take part. A service that does not answer may come `until` the time to be elected is
-/// over.
+/// Starts to take part. A silent service may answer `until` the time to be elected is over.
 async fn begin(
     settings: &RunSettings,
     until: Option<Time>,
@@ -131,7 +129,7 @@ async fn serve(
         exit = process.serve(&**participant) => exit,
         never = service.hear_that(async || participant.alive().await) => match never {},
     };
-    // The participant releases the rest, and waits for that no longer than it must.
+    // The participant releases its claims, and waits for that within limits.
     if let Some(participant) = Rc::into_inner(participant) {
         tokio::select! {
             () = participant.close() => {}
@@ -156,16 +154,16 @@ struct Process {
     settings: Rc<RunSettings>,
     signals: Signals,
     orders: watch::Sender<Order>,
-    /// Clients that want everything to be given back.
+    /// Clients that ask the process to give back all roles.
     to_give_back: mpsc::Receiver<oneshot::Sender<Answer>>,
-    /// Runners that have stepped down.
+    /// Confirmations of runners that have stepped down.
     to_park: mpsc::Receiver<ParkRequest>,
     runners: JoinSet<Result<Exit, Failure>>,
     manager: ServiceManager,
 }
 
 impl Process {
-    /// Ends when all runners have, as the first of them that ended.
+    /// Ends after all runners, with the result of the first that ended.
     async fn serve(mut self, participant: &dyn Participant) -> Result<Exit, Failure> {
         let mut first = None;
         let mut parked = Vec::new();
@@ -210,23 +208,23 @@ impl Process {
         }
     }
 
-    /// The first leads on where that can be done, and the next one does not.
+    /// The first signal makes the process lead on where possible; the next signal ends it.
     async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.borrow().ends().is_none();
         self.manager.stopping(self.settings.backend.ends_within());
         let leaves = participant.roles().and_then(|roles| roles.leave_and_lead_on());
         match leaves.filter(|_| first) {
             Some(leaves) => {
-                // This first: no campaign is left that could be refused.
+                // Send this order first, so that no campaign is left that could be refused.
                 let _ = self.orders.send(Order::LeadOn(signal));
-                // A driver that does not hear of it keeps no second signal waiting.
+                // A driver that does not answer must not delay a second signal.
                 let _ = tokio::time::timeout(HEARS, leaves).await;
             }
             None => drop(self.orders.send(Order::End(signal))),
         }
     }
 
-    /// A process of which one runner has ended has nothing to do for the others.
+    /// Ends the other runners after the end of one.
     fn end_others(&self) {
         let is_ending = self.orders.borrow().ends().is_some();
         if !is_ending {

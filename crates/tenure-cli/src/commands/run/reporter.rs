@@ -1,4 +1,4 @@
-//! The reports of a runner. Standard output is CMD's; these go to standard error.
+//! The reports of a runner on standard error. Standard output belongs to CMD.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -17,19 +17,19 @@ use crate::protocol::{Class, Rank};
 use crate::service_manager::ServiceManager;
 use crate::stderr;
 
-/// Reports what one runner does, for people or for programs.
+/// Reports the steps of one runner, for people or for programs.
 #[derive(Clone)]
 pub(super) struct Reporter {
     election: String,
-    /// The election that has roles, and which of them this is.
+    /// The election with roles, and the role of this runner.
     role: Option<(String, u32)>,
-    /// Begin of each line where a process has several runners.
+    /// Prefix of each line in a process with several runners.
     prefix: String,
     id: String,
     realm: Realm,
-    /// Whether several may lead at once.
+    /// Whether several candidates may lead at once.
     several_leaders: bool,
-    /// Which candidate leads, where that is by rank.
+    /// The rank of this candidate, if ranks decide who leads.
     rank: Option<Rank>,
     json: bool,
     manager: ServiceManager,
@@ -55,12 +55,12 @@ impl Reporter {
         Self { election, role, prefix, id, realm, several_leaders, rank, json, manager }
     }
 
-    /// The begin of each line of CMD.
+    /// The prefix of each line of CMD.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Warns of what is about this runner alone.
+    /// Warns about this runner alone.
     pub(super) fn warn(&self, text: &str) {
         warn(&format!("{}{text}", self.prefix));
     }
@@ -83,7 +83,8 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// Reports that the runner waits for this, and names another cause, `may_be`.
+    /// Reports the reason `waiting` for which the runner waits, and another possible cause,
+    /// `may_be`.
     pub(super) fn waits(&self, waiting: &Waiting, may_be: Option<&str>) {
         let now = tenure::clock::now();
         let text = format!("{} waits: {}{}", self.id, waiting.told(now), may_be.unwrap_or(""));
@@ -100,14 +101,14 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// Reports that the runner has led, and waits until others know that it does no more.
+    /// Reports that the runner has led, and waits until others know of the end.
     pub(super) fn gives_up(&self) {
         let text =
             format!("{} steps down from {}, and waits until others know", self.id, self.election);
         self.say("giving-up", &text, json!({}));
     }
 
-    /// Reports that the runner is to end, and leads on until another process could lead.
+    /// Reports that the runner must end, and leads on until another process can lead.
     pub(super) fn leads_on(&self) {
         let text = format!("{} leads {} on until another one does", self.id, self.election);
         self.say("leading-on", &text, json!({}));
@@ -117,7 +118,7 @@ impl Reporter {
         let id = &self.id;
         let election = &self.election;
         let fence = K::fence_of(leadership);
-        // How others see it, where that is not its id.
+        // The name that others see, if it is not the id.
         let seen = leadership.id();
         let lease = if seen == id { String::new() } else { format!(", lease {seen}") };
         let fenced = fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
@@ -140,13 +141,13 @@ impl Reporter {
         self.say("not-elected", &text, json!({}));
     }
 
-    /// Reports that the runner leads on for so long, and CMD has done its work.
+    /// Reports that the runner keeps its leadership for `hold` after CMD has succeeded.
     pub(super) fn holds(&self, hold: Duration) {
         let text = format!("{} keeps {} for {hold:?}, as CMD ended well", self.id, self.election);
         self.say("holding", &text, json!({"hold_ms": millis(hold)}));
     }
 
-    /// The leadership ends before that is over.
+    /// Reports that the leadership ended before the hold was over.
     pub(super) fn held_too_short(&self, why: impl Display) {
         let id = &self.id;
         let election = &self.election;
@@ -183,7 +184,7 @@ impl Reporter {
         stderr::write(line + "\n");
     }
 
-    /// The names of the runner among others.
+    /// The names that identify the runner.
     fn names(&self) -> Value {
         let mut names = json!({"id": self.id, "election": self.election});
         names["protocol"] = self.realm.protocol.into();
@@ -204,7 +205,7 @@ impl Reporter {
         names
     }
 
-    /// The status of one that campaigns.
+    /// The status of a campaigning runner.
     pub(super) fn waiting(&self, waiting: Option<&Waiting>) -> Answer {
         let now = tenure::clock::now();
         let mut object = self.names();
@@ -222,8 +223,8 @@ impl Reporter {
         Answer::Done(object)
     }
 
-    /// Reports that the runner handed over; until `held` a promise keeps others from leading.
-    /// `next` was seen to lead.
+    /// Reports the hand-over; until `held` a promise keeps others from leading. `next` is the
+    /// leader that was seen.
     pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);
@@ -235,13 +236,13 @@ impl Reporter {
             }
         }
         if let (Some(left), Answer::Done(object)) = (left, &mut answer) {
-            // Rounded up: no sooner than this.
+            // Rounded up, so that the promise is over after this span.
             object["held_ms"] = (millis(left) + 1).into();
         }
         answer
     }
 
-    /// Why it has nothing to say of keys.
+    /// Refuses to report keys.
     pub(super) fn no_keys(&self) -> Answer {
         Answer::Refused {
             what: format!("{} runs a command, and nodes know who uses which key", self.id),
@@ -266,12 +267,12 @@ impl Reporter {
         }
     }
 
-    /// Refuses to give back a single role of several: the role would have no leader.
+    /// Refuses to give back one role of several: it would have no leader.
     pub(super) fn part_of_all(&self) -> Answer {
         Answer::Refused {
             what: format!(
-                "{} cannot be given back alone: what decides on it would stay with this process, \
-                 and nobody would lead it",
+                "{} cannot be given back alone: this process would keep its partition, and nobody \
+                 would lead it",
                 self.election
             ),
             fix: format!(
@@ -282,7 +283,7 @@ impl Reporter {
         }
     }
 
-    /// There is only this one.
+    /// Refuses `--all` in a process with one election.
     pub(super) fn one_alone(&self) -> Answer {
         Answer::Refused {
             what: format!("{} is the only election of this process", self.election),
@@ -290,7 +291,7 @@ impl Reporter {
         }
     }
 
-    /// Answers that the named next leader leads already.
+    /// Answers that the named candidate leads already.
     pub(super) fn leads_already(&self) -> Answer {
         self.status(Some(json!({"unchanged": true})))
     }

@@ -1,4 +1,4 @@
-//! CMD that has ended by itself runs again, while its runner leads.
+//! A CMD that ended by itself runs again while its runner leads.
 
 use std::time::Duration;
 
@@ -6,20 +6,19 @@ use tenure::{Leadership, Loss};
 use tenure_supervise::Outcome;
 
 use super::hand_over::Probe;
-use super::leading::{Course, Stopping, on_request};
+use super::leading::{Course, StopCause, on_request};
 use super::runner::{Runner, rest};
 use crate::protocol::Class;
 
-/// A CMD that ran for so long is run again soon.
+/// A CMD that ran for this long is restarted soon.
 const LONG: Duration = Duration::from_secs(60);
 
-/// How often in a row it ran for a short time only, now that it ran once more.
+/// The number of short runs in a row, including the last run.
 pub(super) fn short(before: u32, ran: Duration) -> u32 {
     if ran < LONG { before.saturating_add(1) } else { 1 }
 }
 
-/// Waits before CMD runs again: longer each time. A loss, a request or a signal may end that
-/// earlier.
+/// Waits before CMD runs again, longer each time. A loss, a request or a signal ends the wait.
 pub(super) async fn pause<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -36,7 +35,7 @@ pub(super) async fn pause<K: Class>(
     })
 }
 
-/// Leads for so long without a CMD. A loss, a request or a signal may end that earlier.
+/// Leads for this span without a CMD. A loss, a request or a signal ends it.
 pub(super) async fn lead_for<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
@@ -56,7 +55,7 @@ pub(super) async fn lead_for<K: Class>(
             }
             asked = runner.control.next() => {
                 match on_request(runner, leadership, asked, None, probe.runs()) {
-                    Some(Stopping::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
+                    Some(StopCause::Transfer(hand, reply)) => probe.begin(leadership, hand, reply),
                     other => course.stopping = other,
                 }
             }

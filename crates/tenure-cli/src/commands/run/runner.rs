@@ -1,4 +1,4 @@
-//! A runner: it campaigns in one election, with a CMD, a control socket and a guard of its own.
+//! A runner: it campaigns in one election, with its own CMD, control socket and guard.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -20,18 +20,18 @@ use crate::invocation::run::{RunRole, RunSettings};
 use crate::output::millis;
 use crate::protocol::{Class, Later, Participant};
 
-/// The parts of a runner that its process gives it.
+/// The parts of a runner that its process provides.
 pub(super) struct RunnerKit {
     pub(super) settings: Rc<RunSettings>,
     pub(super) participant: Rc<Box<dyn Participant>>,
     pub(super) role: RunRole,
-    /// When it gives up, unless it was elected.
+    /// The time at which the runner gives up unless it was elected.
     pub(super) until: Option<Time>,
     pub(super) reporter: Reporter,
     pub(super) orders: Orders,
-    /// Takes clients that want everything to be given back.
+    /// Takes clients that ask the process to give back all roles.
     pub(super) give_back: mpsc::Sender<oneshot::Sender<Answer>>,
-    /// Told when this one has stepped down.
+    /// Takes the confirmation that this runner has stepped down.
     pub(super) parked: mpsc::Sender<ParkRequest>,
 }
 
@@ -74,17 +74,17 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Serves, and ends when the last answers are written, as far as the socket waits for that.
+    /// Serves until the runner ends and the control socket has written its last answers.
     pub(super) async fn run(mut self) -> Result<Exit, Failure> {
         let mut elsewhere = JoinSet::new();
         let orders = self.participant.orders(&self.role.part.election, self.control.sender());
         if let Some(orders) = orders {
-            // Ends when it is dropped.
+            // Dropping `elsewhere` ends this task.
             elsewhere.spawn_local(orders);
         }
         let exit = self.serve().await;
         let Self { control, handing, .. } = self;
-        // Clients that wait for the next leader hear that this process ends.
+        // Waiting clients see that this process ends.
         drop(handing);
         control.close().await;
         exit
@@ -140,10 +140,10 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Campaigns for nothing as long as this order holds, by which it `gave` up what it led.
+    /// Runs no campaign while the order holds; `gave` says whether it ended a leadership.
     async fn park(&mut self, order: Order, time: u64, gave: bool) {
         let gave = self.role.part.role.filter(|_| gave);
-        // The process waits for all of them.
+        // The process waits for the confirmation of every runner.
         let _ = self.parked.send(ParkRequest { time, gave }).await;
         while self.orders.now() == order {
             tokio::select! {
@@ -155,7 +155,8 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Answers for so long, and campaigns for nothing. Ends early with a signal, or to step down.
+    /// Answers requests for this span without a campaign. A signal or an order to step down ends
+    /// it.
     async fn pause(&mut self, pause: Duration) -> Option<u8> {
         let over = tokio::time::sleep(pause);
         tokio::pin!(over);
@@ -215,7 +216,7 @@ impl<K: Class> Runner<K> {
                         connecting.clear();
                     }
                     if connects && !connecting.insert(waiting.told(clock::now()).to_string()) {
-                        // The reasons change from one attempt to the next and back again.
+                        // The reasons may change with each attempt, and change back.
                         continue;
                     }
                     worth_reporting = self.participant.worth_reporting(&waiting);
@@ -239,18 +240,18 @@ enum CampaignEnd<K: Class> {
     Over,
 }
 
-/// How many reasons are remembered for which no store is reached.
+/// The number of remembered reasons for an unreachable service.
 const REASONS_MAX: usize = 32;
 
-/// How long to wait after a candidacy was lost.
+/// The pause after a lost candidacy.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How long at most not to campaign after CMD did not come to run again and again.
+/// The longest pause after repeated leaderships without a run of CMD.
 const REST_MAX: Duration = Duration::from_secs(32);
 
-/// The span without a campaign after so many leaderships in a row that were over before CMD ran. On
-/// any machine a start may be late once. After more the lease is too short for this machine, and
-/// each such leadership keeps other candidates from leading.
+/// The pause after so many leaderships in a row that were over before CMD ran. Any machine may be
+/// late once. After more, the lease is too short for this machine, and each such leadership keeps
+/// other candidates from leading.
 pub(super) fn rest(late: u32) -> Option<Duration> {
     let doubled = late.checked_sub(2)?.min(8);
     Some((AGAIN * 2_u32.pow(doubled)).min(REST_MAX))
@@ -261,7 +262,7 @@ fn ended(error: &CampaignError) -> Failure {
 }
 
 impl<K: Class> Runner<K> {
-    /// Answers while it does not lead.
+    /// Answers a request while another process leads, or none.
     pub(super) fn answer(&self, Call { request, reply, .. }: Call, waiting: Option<&Waiting>) {
         let answer = match request {
             Request::Status => return self.tell(self.reporter.waiting(waiting), reply),
@@ -273,7 +274,7 @@ impl<K: Class> Runner<K> {
         let _ = reply.send(answer);
     }
 
-    /// The process gives everything back, if it can, and answers then.
+    /// Forwards the request to give back all roles to the process, which answers.
     pub(super) fn give_back(&self, reply: oneshot::Sender<Answer>) {
         let Some(roles) = self.participant.roles() else {
             let _ = reply.send(self.reporter.one_alone());
@@ -283,12 +284,12 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
-        // Another request waits already, or the process ends: the client hears so by the missing
-        // answer.
+        // Another request waits already, or the process ends: without an answer the client sees
+        // that.
         let _ = self.give_back.try_send(reply);
     }
 
-    /// Tells the status while leading.
+    /// Answers with the status of the leadership.
     pub(super) fn leading(
         &self,
         leadership: &Leadership<K>,
@@ -299,14 +300,14 @@ impl<K: Class> Runner<K> {
             "fence": K::fence_of(leadership).map(Fence::number),
             "pid": pid,
         });
-        // Not where it has no end.
+        // Some leaderships have no end.
         if let Some(remaining) = leadership.remaining() {
             leading["remaining_ms"] = millis(remaining).into();
         }
         self.tell(self.reporter.status(Some(leading)), reply);
     }
 
-    /// Answers with this status as soon as is known what is worth a look.
+    /// Answers with this status and the warnings of the participant.
     fn tell(&self, status: Answer, reply: oneshot::Sender<Answer>) {
         let warning = self.participant.worth_a_look();
         tokio::task::spawn_local(async move {

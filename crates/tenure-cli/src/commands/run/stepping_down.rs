@@ -1,4 +1,4 @@
-//! The end of a leadership: what is waited for until others know, and how long.
+//! The end of a leadership: the wait until others know.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,31 +10,31 @@ use super::runner::Runner;
 use crate::control::Answer;
 use crate::protocol::Class;
 
-/// The client may have left. Without an answer it hears that this is ending.
+/// Sends the answer. The client may have left; without an answer it sees that the runner ends.
 pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     if let Some(answer) = answer {
         let _ = reply.send(answer);
     }
 }
 
-/// How long others may still take to know that it has stepped down when the runner is to end. On a
-/// service that is silent they take as long as the lease.
+/// The time for others to confirm the release when the runner must end. With a silent service they
+/// need the whole lease.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
-/// How often to look what keeps others from knowing that it has stepped down.
+/// The interval of looks for the reason of a slow release.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Giving up takes about a round trip. A longer wait than this is worth a word.
+/// A release takes about a round trip; a longer wait is reported.
 pub(super) const SOON: Duration = Duration::from_secs(1);
 
-/// Whether the runner is to end.
+/// The signal that ends the runner, if any.
 pub(super) struct End {
     pub(super) signal: Option<u8>,
 }
 
 impl End {
-    /// Waits until it is done, but not for long when the runner is to end. Says what that takes if
-    /// it is not done soon, and answers requests meanwhile.
+    /// Awaits `done`, with a short limit if the runner must end. Reports the reason of a slow
+    /// release, and answers requests meanwhile.
     pub(super) async fn within<K: Class, T>(
         &mut self,
         runner: &mut Runner<K>,

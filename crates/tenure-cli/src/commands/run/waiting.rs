@@ -1,4 +1,4 @@
-//! The reason for which a campaign waits, for programs.
+//! The waiting reason of a campaign as JSON.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::output::millis;
 use serde_json::{Value, json};
 use tenure::{Obstacle, Time, Waiting};
 
-/// An object: `waiting` names the kind, `text` says all, and the rest depends on the kind.
+/// An object: `waiting` names the kind, `text` says all, and the other fields depend on the kind.
 pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
     let mut object = json!({
         "waiting": waiting.label(),
@@ -51,7 +51,7 @@ pub(super) fn object(waiting: &Waiting, now: Time) -> Value {
             object["by"] = names(by);
             object["other"] = other.to_string().into();
         }
-        // A kind of a later version of the library: its text says it.
+        // A later version of the library may have other kinds; `text` says all.
         _ => {}
     }
     object

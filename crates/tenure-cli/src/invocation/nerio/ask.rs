@@ -13,9 +13,7 @@ use crate::settings::table;
 /// The checked settings of `tenure candidates`.
 #[derive(Debug)]
 pub struct CandidatesSettings {
-    /// The members to ask.
     pub(crate) grantors: Grantors,
-    /// The election of the candidates.
     pub election: ElectionName,
 }
 
@@ -24,13 +22,11 @@ pub struct CandidatesSettings {
 pub struct VerifySettings {
     /// The members that name the leader.
     pub(crate) grantors: Grantors,
-    /// The election of the leader.
     pub election: ElectionName,
-    /// How long to wait for a leader; `None` takes the first answer.
+    /// The longest wait for a leader; `None` takes the first answer.
     pub wait: Option<Duration>,
 }
 
-/// Reads and checks the settings of `tenure elections`.
 pub(crate) fn elections(layers: &mut Layers<'_>) -> Result<Grantors, Failure> {
     let protocol = layers.protocol()?;
     let fix = "ask tenure leader about each election";
@@ -39,7 +35,6 @@ pub(crate) fn elections(layers: &mut Layers<'_>) -> Result<Grantors, Failure> {
 }
 
 impl CandidatesSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;
@@ -57,7 +52,6 @@ impl CandidatesSettings {
 }
 
 impl VerifySettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         let protocol = layers.protocol()?;

@@ -1,5 +1,4 @@
-//! `tenure demo`: its own flags and nothing else, so that no variable or file of a real
-//! cluster reaches it.
+//! `tenure demo` has only its own flags, so that no variable or file of a real cluster affects it.
 
 use std::time::Duration;
 
@@ -14,14 +13,14 @@ const DEMO: &str = "Demo";
 crate::settings! {
     FOR: Duration = "for" "DURATION" Text, ONE_CALL, Nothing, DEMO,
         parse::positive_duration, span,
-        "End with a summary after so long; without it, at Ctrl-C";
+        "End with a summary after this time; without it, at Ctrl-C";
     LEASE: Duration = "lease" "DURATION" Text, ONE_CALL, Text("2s"), DEMO, lease, span,
         "How long a leadership lasts without renewal: 1s to 1m";
     KEEP: bool = "keep" "" Switch, ONE_CALL, Text("false"), DEMO, parse::switch, plain,
-        "Keep the directory with the states, the logs and the file that was checked";
+        "Keep the directory with the states, the logs and the file of the leaders' work";
 }
 
-/// A lease short enough to watch, and long enough for a busy machine.
+/// A lease that is short enough to watch, and long enough for a busy machine.
 fn lease(text: &str) -> Result<Duration, parse::Refusal> {
     let lease = parse::duration(text)?;
     if (Duration::from_secs(1)..=Duration::from_secs(60)).contains(&lease) {
@@ -34,18 +33,15 @@ fn lease(text: &str) -> Result<Duration, parse::Refusal> {
 /// The checked settings of `tenure demo`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DemoSettings {
-    /// How long it runs; `None` is until it is interrupted.
+    /// Duration of the demo; `None` runs until it is interrupted.
     pub run_for: Option<Duration>,
-    /// The lease of its cluster.
     pub lease: Duration,
-    /// The grace that goes with the lease: a fifth of it.
+    /// Grace: a fifth of the lease.
     pub grace: Duration,
-    /// Whether to leave its files behind.
     pub keep: bool,
 }
 
 impl DemoSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let run_for = layers.optional(&FOR)?;
         let lease = layers.required(&LEASE)?;

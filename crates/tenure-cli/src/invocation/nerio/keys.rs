@@ -13,14 +13,12 @@ use crate::settings::table;
 /// The checked settings of `tenure keys new`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewKeySettings {
-    /// The cluster of the key.
     pub cluster: ClusterName,
-    /// The file to make; `None` is to print.
+    /// The new file; `None` prints the key.
     pub out: Option<PathBuf>,
 }
 
 impl NewKeySettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let cluster = layers.required(&table::CLUSTER)?;
         let out = layers.optional(&table::OUT)?;
@@ -28,17 +26,16 @@ impl NewKeySettings {
     }
 }
 
-/// The checked settings of `tenure keys issue`: the key is made.
+/// The checked settings of `tenure keys issue`, with the key already made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IssueKeySettings {
-    /// The key.
     pub key: ApplicationKey,
-    /// The file to make; `None` is to print.
+    /// The new file; `None` prints the key.
     pub out: Option<PathBuf>,
 }
 
 impl IssueKeySettings {
-    /// Reads and checks them. The first of two keys of the cluster counts.
+    /// Reads the settings. The first of two cluster keys is used.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let application = layers.required(&table::APP)?;
         let elections = layers.required(&table::ELECTIONS)?;

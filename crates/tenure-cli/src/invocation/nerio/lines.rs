@@ -1,4 +1,4 @@
-//! The lines of the commands that only Nerio has.
+//! The command lines of Nerio's own commands.
 
 use clap::Command;
 
@@ -19,7 +19,7 @@ static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
     let own = [&NAME.spec, &STATE.spec, &NEW.spec, &MEMORY.spec, &CONTROL.spec];
-    // A node ends for no member that differs.
+    // A node never ends because members differ.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
         of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();
@@ -33,15 +33,16 @@ pub(in crate::invocation) fn node() -> Command {
         with_settings(
             NERIO,
             Command::new("status").about(
-                "Print what a node of this machine is doing, or a runner by its --control, or \
-                        with --remote how all nodes do",
+                "Print the status of a node of this machine, or of a runner by its --control, or \
+                 with --remote of all nodes",
             ),
             &[&[&NAME.spec, &CONTROL.spec, &REMOTE.spec], CLUSTER_SETTINGS],
         )
         .after_help(
-            "With --remote every node is asked over the network: what it does, the longest lease \
-             that it gives, of how many elections it has granted the lease; ends with 4 when fewer \
-             serve than a quorum, with --name with 69 when that one does not answer.\n\n\
+            "With --remote this asks every node over the network for its state, the longest lease \
+             that it grants, and the number of elections whose lease it has granted. Ends with 4 \
+             when fewer nodes serve than a quorum, and under --name with 69 when that node does \
+             not answer.\n\n\
              Examples:\n  tenure node status --name a\n  \
              tenure node status --control /run/billing.sock\n  \
              tenure node status --remote --config tenure.toml",
@@ -49,8 +50,8 @@ pub(in crate::invocation) fn node() -> Command {
         with_settings(
             NERIO,
             Command::new("recover").about(
-                "Edit the state directory of a stopped node, when more directories are lost than \
-                 the others make up for",
+                "Edit the state directory of a stopped node, when so many directories are lost \
+                 that the other nodes cannot replace them",
             ),
             &[
                 &[&NAME.spec, &STATE.spec, &LOST.spec, &ALL_LEADERS_STOPPED.spec],
@@ -66,9 +67,10 @@ pub(in crate::invocation) fn node() -> Command {
             &[&[&NAME.spec, &WAIT.spec], CLUSTER_SETTINGS],
         )
         .after_help(
-            "Safe is when all nodes grant, and every leader has its latest lease from all of \
-             them. Without --wait it waits for ever; with it, 4 when the time is over. Ends \
-             with 1 when it never will be safe, and says what to do.\n\n\
+            "A restart is safe when all nodes grant, and every leader has its latest lease from \
+             all of them. Without --wait the command waits for ever; with --wait it ends with 4 \
+             when the time is over. It ends with 1 when a restart will never be safe, and says \
+             what to do.\n\n\
              Example:\n  tenure node wait-safe --config tenure.toml --wait 1m",
         ),
     ])
@@ -79,14 +81,14 @@ pub(in crate::invocation) fn node() -> Command {
 }
 
 const RECOVER: &str = "\
-Where the lost ones are a quorum among themselves, nobody knows what they granted, and to whom; \
-every election stops. Run this for each member that is there, first for those whose directories \
-are whole: a lost directory begins a memory that knows the floor, a whole one keeps all that it \
-holds. It prints the command line for the others, with the floor that all are to have.
+If the lost members form a quorum, the other members do not know which leases they granted, and \
+every election stops. Run this for each member that still exists, first for those with whole \
+directories: a whole directory keeps its content, a lost one gets a new memory that starts at the \
+floor. This prints the command line for the other members, with the floor that all need.
 
-Refused where starting the nodes is enough, for a directory that a node holds, for one that is \
-not as --lost says, and for a floor below what a directory holds. The whole way is in \
-docs/operations.md under \"Too many lost directories\".
+Refused if starting the nodes is enough, if a node uses the directory, if the directory is not as \
+--lost says, and for a floor below what a directory holds. All steps are in docs/operations.md \
+under \"Too many lost directories\".
 
 Example:
   tenure node recover --name c --state /var/lib/tenure/c --config tenure.toml \\
@@ -98,7 +100,7 @@ pub(in crate::invocation) fn keys() -> Command {
     };
     let made = "The key is a secret. Without --out it is printed.";
     Command::new("keys")
-        .about("Make keys, and see who uses which")
+        .about("Make keys, and see which process uses which key")
         .subcommand_required(true)
         .subcommands([
             below(
@@ -115,8 +117,8 @@ pub(in crate::invocation) fn keys() -> Command {
                 &[&KEY_FILE.spec, &APP.spec, &ELECTIONS.spec, &RIGHTS.spec, &OUT.spec],
             )
             .after_help(format!(
-                "{made} The same command makes the same key again. Versions of tenure before \
-                 rights do not read keys with others than contend,ask: upgrade first.\n\n\
+                "{made} The same command makes the same key again. Older versions of tenure \
+                 read only keys with contend,ask: upgrade before you give other rights.\n\n\
                  Examples:\n  tenure keys issue --key-file prod.key --app billing \\\n      \
                  --elections 'billing/*' --out billing.key\n  \
                  tenure keys issue --key-file prod.key --app operator --elections '*' \\\n      \
@@ -124,15 +126,15 @@ pub(in crate::invocation) fn keys() -> Command {
             )),
             below(
                 "status",
-                "Print which keys a node of this machine uses and accepts, and who uses which",
+                "Print the keys that a node of this machine uses and accepts, and who uses each",
                 &[&NAME.spec, &CONTROL.spec, &CLUSTER.spec, &MEMBERS.spec],
             )
             .after_help("Example:\n  tenure keys status --name a"),
         ])
         .after_help(
-            "To change a key without a stop, put the new one below the old one in the key files of \
-             all nodes, then the new one alone in those of all applications, then the new one \
-             first in those of the nodes, and take the old one out when keys status says so.\n\n\
+            "To change a key without a stop: put the new key below the old one in the key files of \
+             all nodes, then the new key alone in the files of all applications, then the new key \
+             first in the files of the nodes. Take the old key out when keys status says so.\n\n\
              Examples:\n  tenure keys new --cluster prod --out prod.key\n  \
              tenure keys status --name a",
         )
@@ -144,9 +146,9 @@ pub(in crate::invocation) fn demo_command() -> Command {
         .args([&demo::FOR.spec, &demo::LEASE.spec, &demo::KEEP.spec].map(|spec| flag(NERIO, spec)))
         .args(output())
         .after_help(
-            "Reads no settings file, and of the variables only TENURE_LOG; a misspelt one is \
-             refused all the same. Ends with 1 when two \
-             leaders overlapped, a fence went back or a failover did not happen in time.\n\n\
+            "Reads no settings file, and of the variables only TENURE_LOG, but still refuses a \
+             misspelt variable. Ends with 1 when two leaders overlapped, a fence went back or a \
+             failover did not happen in time.\n\n\
              Example:\n  tenure demo --for 30s",
         )
 }
@@ -167,19 +169,18 @@ pub(in crate::invocation) fn simulate_command() -> Command {
     let command = Command::new("simulate").about(about);
     with_settings(NERIO, command, &[&timing, simulate::ALL]).after_help(
         "Runs the real state machines of a cluster in a made-up network, kills its leader again \
-         and again, and tries other leases. What is run and what is not is in \
-         docs/operations.md.\n\n\
+         and again, and tries other leases. docs/operations.md says what is simulated and what is \
+         not.\n\n\
          Examples:\n  tenure simulate --config tenure.toml --html forecast.html\n  \
          ping -c 1000 -i 0.2 other > trips && tenure simulate --rtt @trips --loss 0.5%",
     )
 }
 
-/// The remedy for a flag `name` of another protocol at the command `path`, if it is one of a node.
+/// The remedy for a flag `name` of another protocol, if the command at `path` is one of nodes.
 pub(in crate::invocation) fn foreign(path: &str, name: &str) -> Option<&'static str> {
     let all = Registry(ALL);
     let owners = all.setting(name).map(|spec| all.owners(spec)).unwrap_or_default();
     let has_others = !owners.is_empty() && owners.iter().all(|owner| owner.name != PROTOCOL.name);
     let is_foreign = has_others || name == table::PROTOCOL.spec.name;
-    (path.starts_with("tenure node") && is_foreign)
-        .then_some("leave it out: a node is one of Nerio's always, and other protocols need none")
+    (path.starts_with("tenure node") && is_foreign).then_some("leave it out: only Nerio has nodes")
 }

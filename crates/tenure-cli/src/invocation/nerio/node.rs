@@ -1,4 +1,4 @@
-//! `tenure node`, and what is asked of one.
+//! `tenure node`, and questions to nodes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,12 +19,11 @@ use crate::settings::table;
 pub struct NodeSettings {
     /// The cluster, and the address to bind.
     pub cluster: Cluster,
-    /// The member.
+    /// The place of the member.
     pub seat: Seat,
 }
 
 impl NodeSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.required(&table::NAME)?;
         let (cluster, mut seat) = Seat::read(layers, name)?;
@@ -34,17 +33,15 @@ impl NodeSettings {
     }
 }
 
-/// Which members are asked how they do, checked.
+/// The members to ask for their state, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HealthSettings {
-    /// The members.
     pub cluster: Cluster,
-    /// The member that is shown alone.
+    /// The only member to show.
     pub name: Option<NodeName>,
 }
 
 impl HealthSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         no_control(layers)?;
         let name = layers.optional(&table::NAME)?;
@@ -56,17 +53,16 @@ impl HealthSettings {
     }
 }
 
-/// Where the one is asked that tells on this machine how it does, checked.
+/// The process on this machine to ask for its status, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StatusSettings {
-    /// The control socket: of the node that is named, or any that is given, of a runner, too.
+    /// The control socket of the named node, or any given socket, also of a runner.
     pub control: PathBuf,
-    /// The settings that may name it beside its name.
+    /// Settings that may name the process, beside its name.
     pub realms: Realms,
 }
 
 impl StatusSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.optional(&table::NAME)?;
         let cluster = layers.required(&table::CLUSTER)?;
@@ -86,19 +82,18 @@ impl StatusSettings {
 /// The checked settings of `tenure node wait-safe`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitSafeSettings {
-    /// The nodes that must serve, and have heard from the leaders.
+    /// The nodes that must serve and have heard from the leaders.
     pub cluster: Cluster,
-    /// How long to wait; `None` is for ever.
+    /// The longest wait; `None` waits forever.
     pub wait: Option<Duration>,
 }
 
 impl WaitSafeSettings {
-    /// Reads and checks them. The address to bind is any free port: the node has its own.
+    /// Reads the settings. The process binds any free port: the node has its own.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.optional(&table::NAME)?;
         let cluster = Cluster::read(layers, None)?;
-        // All members are asked. A member that is named, as in a node's own settings, must be among
-        // them.
+        // All members are asked. A named member, as in a node's own settings, must be in the list.
         if let Some(name) = &name {
             cluster.member(name, &layers.origins)?;
         }

@@ -1,4 +1,4 @@
-//! `tenure resign` and `tenure transfer`: of a runner here, or over the network.
+//! `tenure resign` and `tenure transfer`, for a runner of this machine or over the network.
 
 use tenure_core::{ElectionName, NodeName};
 
@@ -12,7 +12,7 @@ use crate::settings::{Origin, table};
 /// An order over the network, checked.
 #[derive(Debug)]
 pub struct OrderSettings {
-    /// The members that pass it on.
+    /// The members that pass the order on.
     pub(crate) grantors: Grantors,
     /// The leadership to end, and the next leader.
     pub(crate) wish: Wish,
@@ -42,13 +42,13 @@ pub(super) fn no_control(layers: &Layers<'_>) -> Result<(), Failure> {
 }
 
 impl OrderSettings {
-    /// Reads and checks those of `tenure resign`.
+    /// Reads the settings of `tenure resign`.
     pub fn resign(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let election = layers.required(&table::ELECTION)?;
         Self::read(layers, election, None)
     }
 
-    /// Reads and checks those of `tenure transfer`.
+    /// Reads the settings of `tenure transfer`.
     pub fn transfer(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let to = layers.required(&table::TO)?;
         let election = layers.required(&table::ELECTION)?;

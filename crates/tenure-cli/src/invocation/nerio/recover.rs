@@ -1,5 +1,4 @@
-//! `tenure node recover`: what an operator must say, and what is checked of it before the directory
-//! is looked at.
+//! `tenure node recover`: checks the operator's statements before the directory is opened.
 
 use std::path::PathBuf;
 
@@ -14,20 +13,16 @@ use crate::settings::table;
 /// The checked settings of `tenure node recover`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RecoverSettings {
-    /// The cluster of the member.
     pub cluster: Cluster,
-    /// The member.
     pub name: NodeName,
-    /// Its state directory.
     pub state: PathBuf,
-    /// The members whose directories are lost, in the order of the list of members.
+    /// The members with lost directories, in the order of the members list.
     pub lost: Vec<NodeName>,
     /// The floor of fences, if the operator gives it.
     pub floor: Option<Fence>,
 }
 
 impl RecoverSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let name = layers.required(&table::NAME)?;
         let state = layers.required(&table::STATE)?;
@@ -45,7 +40,7 @@ impl RecoverSettings {
         Ok(Self { cluster, name, state, lost, floor })
     }
 
-    /// Whether the directory of this member is one of the lost.
+    /// Whether the directory of this member is lost.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.lost.contains(&self.name)
@@ -77,7 +72,7 @@ fn positions(
     names.iter().map(position).collect()
 }
 
-/// The others make up for what these have lost.
+/// The failure if the other members can replace the lost directories.
 fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     let config = &cluster.config;
     let list = |set: MemberSet| {
@@ -86,27 +81,27 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     };
     let rest = config.quorums.everyone().minus(lost);
     let what = format!(
-        "nothing is to be recovered: no quorum goes without one of {}, so that {} can learn from \
-         them what was lost",
+        "no recovery is needed: every quorum has a member of {}, from which {} can learn what was \
+         lost",
         list(rest),
         list(lost),
     );
     let fix = format!(
-        "start {} with the same command line as always, and see that {} run; or name all that are \
-         lost, with those that never come back",
+        "start {} with the usual command line, and see that {} run; or name all lost members, also \
+         those that never come back",
         list(lost),
         list(rest),
     );
     layers.origins.usage(what, fix, &["lost", "members", "quorums"])
 }
 
-/// The failure without the operator's word, which replaces knowledge.
+/// The failure without the operator's statement, which replaces knowledge.
 fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
-    let what = "--all-leaders-stopped is required and not given: it is your word that every tenure \
-                run and every node of this cluster is stopped, those that are only cut off as \
-                well. A leader that lives on, by old processes of the lost members, would lead \
-                beside the next one";
+    let what = "--all-leaders-stopped is required and not given: with it you confirm that every \
+                tenure run and every node of this cluster is stopped, also those that are only cut \
+                off. An old leader, with old processes of the lost members, would lead beside the \
+                next leader";
     let fix = "stop them all, and look on each machine; then give --all-leaders-stopped";
     (failure.what, failure.fix) = (what.to_owned(), fix.to_owned());
     failure

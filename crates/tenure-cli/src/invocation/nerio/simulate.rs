@@ -1,5 +1,5 @@
-//! `tenure simulate`: the timing of a cluster, as every command reads it, and a made-up world,
-//! which only flags describe.
+//! `tenure simulate`: the timing of a cluster, read as by every command, and a made-up world, given
+//! by flags only.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,57 +21,59 @@ use crate::settings::table::{ONE_CALL, path, plain, span};
 use crate::settings::{Origin, Origins, parse};
 
 const WORLD: &str = "World (durations: 500ms, 10s, 30d, or never)";
-/// How many nodes there are if nothing says so.
+/// The number of nodes without a members list.
 const NODES_ALONE: usize = 3;
 const RUN: &str = "Simulation";
-/// Failures of each kind that are drilled.
+/// The number of simulated failures of each kind.
 const DRILLS: u32 = 500;
 /// More than any file of round trips needs.
 const FILE_MAX: u64 = 16 << 20;
-/// The least loss that is simulated.
+/// The smallest simulated loss.
 const LOSS_LEAST: f64 = 1e-5;
 
 crate::settings! {
     NODES: usize = "nodes" "N" Text, ONE_CALL, Follows("as many as members has, else 3"), WORLD,
         nodes, plain,
-        "How many nodes there are, 1 to 9; each grants and contends";
+        "The number of nodes, 1 to 9; each grants and contends";
     RTT: Rtt = "rtt" "TRIPS" Text, ONE_CALL, Text("p50=1ms,p99=5ms"), WORLD, rtt, Rtt::show,
         "Round trips between two nodes: 2ms, or percentiles such as \
-         min=0.2ms,p50=1ms,p99=20ms,p99.9=80ms,max=200ms, or @FILE with one in each line or what \
-         ping printed";
+         min=0.2ms,p50=1ms,p99=20ms,p99.9=80ms,max=200ms, or @FILE with one duration in each line, \
+         or with the output of ping";
     LOSS: f64 = "loss" "PERCENT" Text, ONE_CALL, Text("0.1%"), WORLD, loss, show_loss,
-        "How many datagrams are lost, one way: 0, or 0.001% to 50%";
+        "The share of datagrams that are lost, one way: 0, or 0.001% to 50%";
     CRASH_EVERY: Every = "crash-every" "DURATION" Text, ONE_CALL, Text("30d"), WORLD, every,
         show_every, "Mean time between two crashes of one process";
     DOWN: Duration = "down" "DURATION" Text, ONE_CALL, Text("10s"), WORLD,
-        parse::positive_duration, span, "How long a process that crashed or is restarted is away";
+        parse::positive_duration, span,
+        "How long a process is away after a crash or a restart";
     REBOOT_EVERY: Every = "reboot-every" "DURATION" Text, ONE_CALL, Text("90d"), WORLD, every,
         show_every, "Mean time between two restarts of one machine, a minute each";
     RESTART_EVERY: Every = "restart-every" "DURATION" Text, ONE_CALL, Text("7d"), WORLD, every,
         show_every, "Mean time between two restarts of one process on purpose; a leader resigns";
     PAUSE_EVERY: Every = "pause-every" "DURATION" Text, ONE_CALL, Text("never"), WORLD, every,
-        show_every, "Mean time between two moments in which one process stands still";
+        show_every,
+        "Mean time between two pauses of one process, in which it stands still";
     PAUSE: Duration = "pause" "DURATION" Text, ONE_CALL, Text("1s"), WORLD,
         parse::positive_duration, span,
-        "How long it stands still, in the mean; exponentially distributed";
+        "The mean length of such a pause; exponentially distributed";
     HOURS: u32 = "hours" "N" Text, ONE_CALL, Text("1000"), RUN, hours, plain,
-        "How many hours are run, 1 to 100000";
+        "The number of simulated hours, 1 to 100000";
     TARGET: f64 = "target-needless" "N" Text, ONE_CALL, Text("1"), RUN, target, plain,
-        "How many needless changes of leader in 30 days are acceptable";
+        "The acceptable number of needless changes of leader in 30 days";
     SEED: u64 = "seed" "N" Text, ONE_CALL, Follows("a new one each time"), RUN, seed, plain,
-        "Repeats a simulation: the same seed gives the same answer on any number of processors";
+        "The seed of the simulation: the same seed gives the same answer on any number of \
+         processors";
     HTML: PathBuf = "html" "FILE" Text, ONE_CALL, Nothing, RUN, parse::path, path,
-        "Also write a page with plots, which needs nothing beside it";
+        "Also write an HTML page with plots, complete in one file";
 }
 
-/// How often something happens; `None` is never.
+/// Interval of an event; `None` is never.
 pub type Every = Option<Duration>;
 
-/// The setting of round trips.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rtt {
     text: String,
-    /// `None` stands in a file.
+    /// Round trips; `None` if the text names a file.
     trips: Option<RoundTrips>,
 }
 
@@ -84,14 +86,11 @@ impl Rtt {
 /// The checked settings of `tenure simulate`.
 #[derive(Clone, Debug)]
 pub struct SimulateSettings {
-    /// The question.
     pub question: Question,
-    /// Where the page goes.
     pub html: Option<PathBuf>,
 }
 
 impl SimulateSettings {
-    /// Reads and checks them.
     pub fn read(layers: &mut Layers<'_>) -> Result<Self, Failure> {
         let config = config(layers)?;
         let rtt = layers.required(&RTT)?;
@@ -147,7 +146,7 @@ fn too_many(nodes: usize) -> Failure {
 }
 
 /// The failure for a refusal of the simulator, with the origins of the numbers. Some refusals come
-/// only when it runs.
+/// only during the simulation.
 pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
     let (fix, names): (String, &[&str]) = match error {
         Unanswerable::Loss { .. } => ("give --loss 0% to 50%".into(), &["loss"]),
@@ -172,7 +171,7 @@ pub fn unanswerable(error: &Unanswerable, origins: &Origins) -> Failure {
     origins.usage(error.to_string(), fix, names)
 }
 
-/// Short enough to be typed again.
+/// A seed that is short enough to type.
 fn new_seed() -> u64 {
     let now = tenure::clock::now().as_nanos();
     (now ^ now >> 32 ^ u64::from(std::process::id()) << 16) & 0xffff_ffff
@@ -313,7 +312,7 @@ fn from_file(text: &str, origins: &Origins) -> Result<RoundTrips, Failure> {
     RoundTrips::measured(&trips).map_err(|error| unusable(format!("is of no use: {error}"), fix))
 }
 
-/// A duration in each line; or the `time=` of each line that has one, as ping prints it.
+/// Reads a duration from each line, or the `time=` of each line that has one, as ping prints it.
 fn measured(text: &str) -> Result<Vec<Duration>, (usize, String)> {
     let time = |line: &str| Some(line.split_once("time=")?.1.trim().to_owned());
     let printed: Vec<String> = text.lines().filter_map(time).collect();

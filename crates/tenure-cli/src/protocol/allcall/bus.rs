@@ -1,4 +1,4 @@
-//! A bus, and how elections are held on it.
+//! The settings of a bus and of its elections.
 
 use std::path::PathBuf;
 
@@ -18,39 +18,35 @@ use crate::protocol::{Layers, Purpose, pem};
 use crate::settings::hidden::{TOKEN, TOKEN_ENTRY};
 use crate::settings::{Origins, table};
 
-/// The name of an asker, and of a candidate that has no name yet, while settings are checked.
+/// The name of an asker, and of a candidate while its settings are checked.
 const UNNAMED: &str = "asker";
 
-/// A bus, and how elections are held on it.
+/// A bus, and the settings of its elections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Settings {
-    /// The settings that the core takes, which work together; the name is the candidate's later.
+    /// The core's settings, checked together; the candidate's name comes later.
     pub(super) config: Config,
-    /// The servers: one at least, all with TLS or all without.
+    /// Servers: at least one, all with TLS or all without.
     pub(super) servers: Vec<ServerUrl>,
-    /// The begin of subjects.
     pub(super) prefix: SubjectPrefix,
-    /// The authority that signed the servers' certificates, and the certificate of this client.
+    /// Authority of the servers' certificates, and the certificate of this client.
     pub(super) tls: Option<Tls>,
-    /// The login.
+    /// Login.
     pub(super) proof: Option<Proof>,
 }
 
 /// The proof of this client's identity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Proof {
-    /// A user and its password.
     User(Login),
-    /// A token, and the file that it is from, which may hold another one later.
+    /// A token, and its file, which may change later.
     Token(Secret, Option<PathBuf>),
-    /// A file of credentials.
     Credentials(PathBuf),
     /// A file with the seed of a key.
     NKey(PathBuf),
 }
 
 impl Settings {
-    /// Reads it from the layers.
     pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
         let bug =
             |error: &dyn std::fmt::Display| Failure::new(Exit::Bug, error.to_string(), "report it");
@@ -120,7 +116,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
-            // How short the one must be says nothing where the other alone is too long.
+            // The limit for the skew says nothing if the heartbeat alone is too long.
             let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
             let long_heartbeat = heartbeat.saturating_mul(6) >= *lease;
             let instead = match (long_skew, long_heartbeat) {

@@ -1,4 +1,4 @@
-//! Taking part in elections on NATS with the settings of a command.
+//! A node of NATS elections with the settings of a command.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -16,17 +16,18 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Participant, Rank, Started, refused, start, tls, urls,
+    AnyElection, AskMode, Backend, Later, Participant, Rank, StartedParticipant, refused, start,
+    tls, urls,
 };
 use crate::settings::Origins;
 
-/// How long a question may take beside its rounds: a connection, and a server that is slow.
+/// The extra time for a question: a connection, and a slow server.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// Longest listening of an asker without `--wait`.
+/// The longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
 
-/// How long at most what this process itself finds out is waited for.
+/// The longest wait for this process's own checks.
 const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
@@ -38,8 +39,8 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// An asker that hears of no leader knows that there is none after L + K. Only a user who asks
-    /// for it waits longer than that minute.
+    /// An asker that hears of no leader for L + K knows that there is none. Users who want to
+    /// listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {
         let listens = self.listens().min(LISTENING_MAX);
         CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
@@ -50,20 +51,25 @@ impl Backend for Settings {
         id: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move {
             let config = Config { id: id.clone(), ..self.config.clone() };
             begin(self, config, true, origins)
         })
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        _: AskMode,
+        origins: &'a Origins,
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { begin(self, self.config.clone(), false, origins) })
     }
 }
 
 impl Settings {
-    /// (1 + ρ)·(L + K): then every lease that one has not heard of is over.
+    /// (1 + ρ)·(L + K): the end of every lease that this process has not heard of.
     pub(super) fn listens(&self) -> Duration {
         let Config { lease, max_clock_skew, drift, .. } = self.config;
         drift.stretch(lease.saturating_add(max_clock_skew))
@@ -86,13 +92,12 @@ struct Client {
     began: tenure::Time,
     known: watch::Receiver<Observations>,
     node: Node,
-    /// How many there are.
     servers: usize,
     troubles: Troubles,
 }
 
-/// Connects at once. A server that cannot be reached is no error: it may come yet. A candidate
-/// warns aloud.
+/// Connects at once. An unreachable server is no failure, because it may come later. A candidate
+/// prints warnings.
 fn begin(
     settings: &Settings,
     config: Config,
@@ -125,13 +130,13 @@ fn begin(
 }
 
 impl Client {
-    /// Whether its own messages come back, and if so whether another node has sent some, too.
+    /// Whether its own messages come back, and if so whether another node has sent any.
     async fn company(node: &Node, known: &watch::Receiver<Observations>) -> Option<bool> {
         if !known.borrow().comes_back {
             return None;
         }
         let counters = node.counters().await?;
-        // An asker hears nothing of that kind from itself.
+        // An asker hears no such messages from itself.
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
@@ -149,7 +154,7 @@ impl Client {
         self.settings.config.cluster.as_str()
     }
 
-    /// The text for a seat without a known holder.
+    /// The text for an election without a known leader.
     fn silence(&self, company: bool) -> String {
         let left = self.settings.listens().saturating_sub(clock::now().since(self.began));
         let tenths = left.as_millis().div_ceil(100);
@@ -159,9 +164,9 @@ impl Client {
             self.nobody()
         };
         match tenths {
-            0 => format!("{who}, and one that leads may have been missed"),
+            0 => format!("{who}, and a leader may have been missed"),
             _ => format!(
-                "{who}, and one that is stopped or cut off may still lead: known in {}.{}s",
+                "{who}, and a candidate that is stopped or cut off may still lead: known in {}.{}s",
                 tenths / 10,
                 tenths % 10
             ),
@@ -182,7 +187,7 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each server that fails has a warning. The last one is reported once all have been tried.
+    /// Each failing server has a warning. The wait is reported once all have been tried.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -253,7 +258,7 @@ impl Participant for Client {
         })
     }
 
-    /// A failure that was found before says more.
+    /// An earlier failure says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let found = self.troubles.permanent();
         Box::pin(async move {
@@ -288,15 +293,15 @@ fn options(settings: &Settings) -> Options {
     options
 }
 
-/// Warns of what an operator should know.
+/// Warns of facts for the operator.
 struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,
     known: watch::Sender<Observations>,
-    /// Whether it only asks, and is no candidate.
+    /// Whether the process only asks.
     asks: bool,
     was_connected: bool,
-    /// The server has said that a right is missing.
+    /// The server has reported a missing permission.
     denied: bool,
     /// The lasting failure of each server that was tried before the first connection.
     failing: BTreeMap<String, Failure>,
@@ -314,7 +319,7 @@ impl Watcher {
         }
     }
 
-    /// Each time, even if it is as before.
+    /// Warns even if the text has not changed.
     fn warn_again(&mut self, about: &'static str, text: &str) {
         self.watch.forget(|known| *known == about);
         self.watch.warn(about, text);
@@ -376,13 +381,13 @@ impl Watcher {
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
-            // Known before its campaign ends, or before its observers hear no more.
+            // Reported before the campaign ends, or the observers stop hearing.
             OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }
             OwnEvent::OtherTimes { refuses: false, .. } => {
-                let advice = ": all must have the same; until then neither hears the other, and \
-                              both may lead";
+                let advice = ": all candidates must have the same; until then neither hears the \
+                              other, and both may lead";
                 self.watch.warn("times", &(text.to_owned() + advice));
             }
             OwnEvent::Started { rank, .. } => {
@@ -410,7 +415,7 @@ impl Watcher {
             }
             OwnEvent::Void { .. } => {
                 self.comes_back(false);
-                let advice = ": what this process says does not come back from NATS in time";
+                let advice = ": messages of this process do not come back from NATS in time";
                 self.watch.warn("void", &(text.to_owned() + advice));
             }
             _ => {}

@@ -21,7 +21,7 @@ use crate::settings::{Refusal, parse};
 
 const NATS: &str = "NATS";
 
-/// Where NATS answers.
+/// The form of NATS addresses.
 pub const FORM: UrlForm = UrlForm {
     what: "a server",
     service: "NATS",
@@ -35,43 +35,46 @@ pub const FORM: UrlForm = UrlForm {
 crate::settings! {
     SERVERS: Vec<ServerUrl> = "servers" "LIST" List, Everywhere, Nothing, NATS,
         servers, shown,
-        "The servers of NATS, nats:// or tls://, with port 4222 unless another is given: \
+        "The NATS servers, nats:// or tls://, with port 4222 unless another is given: \
          nats://10.0.0.1:4222,nats://10.0.0.2:4222";
     SUBJECT_PREFIX: String = "subject-prefix" "PREFIX" Text, Everywhere, Text("tenure"), NATS,
         prefix, plain,
-        "What all subjects begin with, before the cluster's name; the same for all";
+        "The prefix of all subjects, before the cluster's name; the same for all";
     RANK: u64 = "rank" "N" Number, Everywhere, Follows("drawn"), NATS,
         rank, plain,
-        "The candidate with the lower rank leads, and each has its own, which `tenure run` says as \
-         it starts: 0 to 4294967295. One that is drawn is higher than any that is given";
+        "The rank of this candidate, different for each: 0 to 4294967295. The candidate with the \
+         lowest rank leads. A drawn rank is higher than any that you can give; `tenure run` prints \
+         it at the start";
     HEARTBEAT: Duration = "heartbeat" "DURATION" Text, Everywhere, Text("1s"), table::TIMING,
         parse::duration, span,
-        "How often candidates call each other; the same for all. A message must take less than \
-         half of it";
+        "How often candidates call each other; the same for all. Messages must arrive within half \
+         of it";
     MAX_CLOCK_SKEW: Duration = "max-clock-skew" "DURATION" Text, Everywhere, Text("1s"),
         table::TIMING, parse::duration, span,
-        "The bound on how far any machine's wall clock is from true time; the same for all. Too \
-         small, and two lead at a change of leaders";
+        "The bound on the error of every machine's wall clock; the same for all. If it is too \
+         small, two candidates can lead when the leader changes";
     ON_CONFLICT: OnConflict = "on-conflict" "HOW" Text, Everywhere, Text("yield"), NATS,
         on_conflict, plain,
-        "What a leader does that hears of one that goes before it: yield (CMD ends at once) or \
-         serve-out (until its lease ends)";
+        "The reaction of a leader to another leader that has precedence: yield (CMD ends at once) \
+         or serve-out (it leads until its lease ends)";
     REJOIN_WAIT: bool = "rejoin-wait" "on|off" Text, Everywhere, Text("on"), NATS,
         on_or_off, shown_as_on_or_off,
-        "Whether a candidate that did not hear itself for a while waits for a lease before it \
-         stands again: off is faster, and two may lead after a moment of bad network";
+        "Whether a candidate that did not hear its own calls for a while waits for a lease before \
+         it campaigns again: off is faster, but two candidates can lead after a short network \
+         fault";
     CALLERS: Callers = "callers" "WHO" Text, Everywhere, Text("all"), NATS,
         callers, plain,
-        "Who calls each heartbeat: all, or few:K, which costs less with many candidates";
+        "The candidates that call at each heartbeat: all, or few:K, which costs less with many \
+         candidates";
     CREDS: PathBuf = "creds" "FILE" Text, Everywhere, Nothing, table::TLS,
         parse::path, table::path,
-        "A file of credentials to log in with, as nsc writes it";
+        "A file of login credentials, as nsc writes it";
     NKEY: PathBuf = "nkey" "FILE" Text, Everywhere, Nothing, table::TLS,
         parse::path, table::path,
-        "A file with the seed of the key to log in with";
+        "A file with the seed of the login key";
 }
 
-/// Other clients of NATS take a token, or a user and its password, before an `@`.
+/// Reads the servers. Other NATS clients take a token, or a user and its password, before an `@`.
 fn servers(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let what = "a server holds no user, password or token; --user and --token-file are for that";
     urls::list(&FORM, text).map_err(|refusal| {
@@ -121,7 +124,6 @@ fn shown(value: &Vec<ServerUrl>) -> String {
     urls::shown(value)
 }
 
-/// ALLCALL on NATS.
 pub static PROTOCOL: Protocol = Protocol {
     name: "allcall",
     about: "always available, over NATS: each side of a cut network has a leader",
@@ -172,9 +174,8 @@ pub static PROTOCOL: Protocol = Protocol {
     quiet: &["async_nats"],
     role: None,
     gives_way: Some(
-        "the lowest --rank leads: start the one that is to lead with a lower one, or end the \
-         runner that leads; after tenure resign it campaigns again, and leads if its rank is the \
-         lowest",
+        "the lowest --rank leads: start the next leader with a lower rank, or end the runner that \
+         leads; after tenure resign it campaigns again, and leads if its rank is the lowest",
     ),
     own_id: None,
     unknown: "nothing comes back from NATS",

@@ -1,4 +1,4 @@
-//! Taking part in elections on etcd with the settings of a command.
+//! A node of etcd elections with the settings of a command.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -16,14 +16,13 @@ use super::store::Store;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    self, AnyElection, Asks, Backend, Later, Participant, Started, start as system,
+    self, AnyElection, AskMode, Backend, Later, Participant, StartedParticipant, start as system,
 };
 use crate::settings::Origins;
 
-/// How the refusals are called that waiting does not mend.
+/// The names of refusals that waiting does not end.
 const LASTING: [&str; 2] = ["denied", "unauthenticated"];
 
-/// The purpose of a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Campaign,
@@ -39,7 +38,7 @@ impl Backend for Store {
         self.config.kill_margin
     }
 
-    /// The time limit of `etcdctl` for a command.
+    /// The time limit of an `etcdctl` command.
     fn patience(&self) -> Duration {
         Duration::from_secs(5)
     }
@@ -49,16 +48,16 @@ impl Backend for Store {
         _: &'a NodeName,
         election: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { start(self, election, Purpose::Campaign, origins) })
     }
 
     fn asker<'a>(
         &'a self,
         election: &'a ElectionName,
-        _: Asks,
+        _: AskMode,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { start(self, election, Purpose::Ask, origins) })
     }
 }
@@ -68,7 +67,6 @@ struct Client {
     options: CheckedOptions,
     config: Checked,
     of: ElectionName,
-    /// How many there are.
     endpoints: usize,
     explain: Explain,
     troubles: Troubles,
@@ -80,7 +78,7 @@ struct Reports {
     notices: Receiver<Notice>,
     /// The foreign key that is the first of the election.
     foreign: Option<Foreign>,
-    /// The last refusal of etcd that it will repeat.
+    /// The latest refusal that etcd will repeat.
     refused: Option<Refusal>,
 }
 
@@ -114,8 +112,8 @@ impl Reports {
     }
 }
 
-/// Connects at the first need. An etcd that cannot be reached is no error: it may come yet. A task
-/// beside it finds lasting faults; for a candidate also a permission that is missing.
+/// Connects at the first need. An unreachable etcd is no failure, because it may come later. A task
+/// beside the node finds lasting faults, and for a candidate also missing permissions.
 fn start(
     store: &Store,
     election: &ElectionName,
@@ -170,8 +168,8 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each endpoint that fails has a warning. The last one is reported once this is known to be
-    /// passing; a lasting refusal ends the process, which says why.
+    /// Each failing endpoint has a warning. The wait is reported once the failures are known to be
+    /// passing; a lasting refusal ends the process with its own message.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -206,8 +204,8 @@ impl Participant for Client {
         self.troubles.outage()
     }
 
-    /// The reason alone does not say which setting it is about: another check does, or, where etcd
-    /// is too busy for one, what it refused last.
+    /// The reason alone does not name the wrong setting: another check does, or, if etcd is too
+    /// busy for one, its latest refusal.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let options = self.options.clone();
         let config = self.config.clone();
@@ -231,8 +229,8 @@ impl Participant for Client {
     }
 }
 
-/// A process that only asks ends when etcd refuses to answer. This does not wait for the check, so
-/// that the refusal is known before the leader is reported as unknown.
+/// Ends a process that only asks when etcd refuses to answer. Does not wait for the check, so that
+/// the refusal is known before the leader is reported as unknown.
 async fn give_up_when_refused(
     explain: Explain,
     mut notices: Receiver<Notice>,
@@ -262,11 +260,11 @@ fn options(store: &Store) -> Options {
     options
 }
 
-/// For how long nothing more is reported after a permanent failure, which ends the process unless
-/// it leads.
+/// Time after a permanent failure in which no other trouble is reported: the failure ends the
+/// process unless it leads.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// Warns of what an operator should know.
+/// Warns of facts for the operator.
 struct Watcher {
     explain: Explain,
     lease: Duration,
@@ -289,7 +287,8 @@ enum About {
 }
 
 impl About {
-    /// Whether it is over when there is a lease to begin with: when it comes back it is new.
+    /// Whether the subject is over once the node has a lease: then it counts as new when it comes
+    /// back.
     fn is_over_with_a_lease(&self) -> bool {
         matches!(self, Self::Etcd | Self::Cluster | Self::History | Self::LateKey | Self::Doing(_))
     }
@@ -321,7 +320,7 @@ impl Watcher {
         }
     }
 
-    /// The warning names every endpoint.
+    /// Records the failures of all endpoints, which the warning names.
     fn note_endpoints(&mut self, error: &CheckError) {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {
@@ -331,7 +330,7 @@ impl Watcher {
         }
     }
 
-    /// A candidate may need all endpoints one day.
+    /// Warns of the states of all endpoints: a candidate may need any of them later.
     fn on_report(&mut self, report: &Report) {
         for (endpoint, found) in &report.endpoints {
             if let Err(error) = found {
@@ -367,7 +366,7 @@ impl Watcher {
             Notice::EarlyRevocation { endpoint, .. } => {
                 self.watch.warn(About::Version(endpoint.to_string()), &text);
             }
-            // Whatever was held of the first one is over by now.
+            // All claims on the first cluster are over by now.
             Notice::OtherCluster { lasting } if *lasting >= self.lease => {
                 self.watch.give_up(self.explain.other_cluster(*lasting));
             }

@@ -19,7 +19,7 @@ use crate::settings::table::{self, plain};
 
 const ETCD: &str = "etcd";
 
-/// Where etcd answers: port 2379 unless another is given, which `etcdctl` wants to be written.
+/// The form of etcd addresses: port 2379 unless another is given, which `etcdctl` requires.
 pub const FORM: UrlForm = UrlForm {
     what: "an endpoint",
     service: "etcd",
@@ -37,14 +37,13 @@ crate::settings! {
          http://10.0.0.1:2379,http://10.0.0.2:2379";
     NAMESPACE: String = "namespace" "PREFIX" Text, Everywhere, Text(""), ETCD,
         parse::text, plain,
-        "What all keys begin with, usually ending in a slash; the same for all candidates";
+        "The prefix of all keys, usually ending in a slash; the same for all candidates";
     FENCE_EPOCH: u16 = "fence-epoch" "N" Number, Everywhere, Text("0"), ETCD,
         |text| parse::whole(text, u16::MAX), plain,
-        "Raise it by one, for all candidates, whenever etcd was restored from a backup: 0 to \
-         65535";
+        "Raise this number by one, for all candidates, each time etcd is restored from a backup: \
+         0 to 65535";
 }
 
-/// Elections on etcd.
 pub static PROTOCOL: Protocol = Protocol {
     name: "etcd",
     about: "leases and revisions of etcd, in line with etcdctl and Go's concurrency",
@@ -88,7 +87,7 @@ pub static PROTOCOL: Protocol = Protocol {
     gives_way: None,
     own_id: None,
     unknown: "etcd does not answer, or has no quorum",
-    // The key of a candidate is the name of its lease.
+    // A candidate's key has the name of its lease.
     shows_id: true,
     example: "--endpoints http://10.0.0.1:2379,http://10.0.0.2:2379",
     #[cfg(feature = "etcd")]

@@ -1,4 +1,4 @@
-//! etcd: its endpoints, its users, and the length of its leases.
+//! The settings of etcd elections: endpoints, login, and lengths.
 
 use tenure::driver::ServerUrl;
 use tenure_core::ElectionName;
@@ -12,22 +12,20 @@ use crate::protocol::{Layers, pem};
 use crate::settings::parse::ANOTHER;
 use crate::settings::{Origins, table, timing};
 
-/// An etcd, and how to talk to it.
+/// An etcd, and its access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Store {
-    /// The settings that the core takes, checked.
+    /// The core's settings, checked.
     pub config: Checked,
-    /// Its members: one at least, all with TLS or all without.
+    /// Endpoints: at least one, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,
-    /// The authority that signed the certificates of its members, and the certificate of this
-    /// client.
+    /// Authority of the members' certificates, and the certificate of this client.
     pub tls: Option<Tls>,
-    /// The login.
     pub login: Option<Login>,
 }
 
 impl Store {
-    /// Reads it from the layers, for something that is about `election`.
+    /// Reads the settings for a command about `election`.
     pub fn read(layers: &mut Layers<'_>, election: Option<&ElectionName>) -> Result<Self, Failure> {
         if let Some(election) = election.filter(|election| election.as_str().ends_with('/')) {
             let what = format!(

@@ -1,4 +1,4 @@
-//! Where brokers answer: hosts and ports, without schemes.
+//! Addresses of brokers: hosts and ports, without schemes.
 
 use tenure::driver::host_and_port;
 
@@ -6,9 +6,9 @@ use crate::settings::Refusal;
 
 const RULE: &str = "write HOST:PORT for each, such as kafka-1:9092,kafka-2:9092";
 
-/// `kafka-1:9092,[fd00::7]:9092`
+/// Reads `kafka-1:9092,[fd00::7]:9092`.
 pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
-    // Before anything else is refused: the text would be repeated, with the password in it.
+    // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let what = "a broker holds no user and no password; --user is for that";
         return Err(Refusal::of_secret(what, RULE));
@@ -31,7 +31,7 @@ pub(super) fn list(text: &str) -> Result<Vec<String>, Refusal> {
     Ok(list)
 }
 
-/// Writes a list as [`list`] reads it.
+/// Writes a list in the form that [`list`] reads.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 pub(super) fn shown(list: &Vec<String>) -> String {
     list.join(",")

@@ -1,4 +1,4 @@
-//! Taking part in elections on Kafka with the settings of a command.
+//! A node of Kafka elections with the settings of a command.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,18 +22,18 @@ use crate::failure::Failure;
 use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
-    Started, Table, refused,
+    AnyElection, AskMode, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
+    StartedParticipant, Table, refused,
 };
 use crate::settings::Origins;
 
-/// How long a question may take beside what is read: a connection, and the end of a partition.
+/// The extra time for a question: a connection, and the end of a partition.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// Longest listening of an asker without `--wait`.
+/// The longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
 
-/// How long at most what this process itself finds out is waited for.
+/// The longest wait for this process's own checks.
 const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
@@ -45,14 +45,14 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// The leaderships may go on for T once the process has left.
+    /// Leaderships may last for T after the process has left.
     fn ends_within(&self) -> Duration {
         let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
-    /// An asker that hears of no leader knows that there is none once any leadership would have
-    /// ended. Only a user who asks for it waits longer than that minute.
+    /// An asker that hears of no leader until any leadership would have ended knows that there is
+    /// none. Users who want to listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {
         CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
     }
@@ -62,11 +62,16 @@ impl Backend for Settings {
         id: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(begin(self, id.clone(), true, origins))
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, _: Asks, origins: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        _: AskMode,
+        origins: &'a Origins,
+    ) -> StartedParticipant<'a> {
         Box::pin(begin(self, self.config.id.clone(), false, origins))
     }
 
@@ -117,17 +122,17 @@ async fn begin(
     }
 }
 
-/// The class of elections, as the command takes it.
+/// The safety class of elections, as the command takes it.
 struct Of<C: Class> {
     election: fn(Election<C>) -> AnyElection,
     leave: Option<Leave<C>>,
 }
 
-/// How a node leaves that leads on.
+/// A function by which a node leaves and leads on.
 type Leave<C> = fn(&Node<C>) -> Later<'_, ()>;
 
-/// Makes sure of the topic: a silent broker is an error, as promises about an unknown topic are
-/// impossible. A candidate warns aloud.
+/// Checks the topic: a silent broker is a failure, because nothing can be promised about an unknown
+/// topic. A candidate prints warnings.
 async fn start<C: Class>(
     settings: &Settings,
     id: NodeName,
@@ -154,7 +159,7 @@ async fn start<C: Class>(
     Ok(Box::new(Client { settings, node, class, troubles, following, views, began }))
 }
 
-/// The machine's name, if it can be one; else what is unique.
+/// The machine's name, or the unique id if that name is not allowed.
 fn host(id: &NodeName) -> NodeName {
     let name = rustix::system::uname();
     NodeName::new(&name.nodename().to_string_lossy()).unwrap_or_else(|_| id.clone())
@@ -165,13 +170,13 @@ struct Client<C: Class> {
     node: Node<C>,
     class: Of<C>,
     troubles: Troubles,
-    /// The tasks that follow each role for a table, and their observations.
+    /// Tasks that follow each role for a table, and their observations.
     following: RefCell<JoinSet<()>>,
     views: Views,
     began: Time,
 }
 
-/// The latest view of each role that is followed.
+/// The latest view of each followed role.
 type Views = Arc<Mutex<BTreeMap<u32, View>>>;
 
 async fn follow(role: u32, mut observer: Observer, views: Views) {
@@ -195,7 +200,7 @@ impl<C: Class> Participant for Client<C> {
         self.troubles.permanent()
     }
 
-    /// A failure that was found before says more.
+    /// An earlier failure says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
         let found = self.troubles.permanent();
         Box::pin(async move {
@@ -247,7 +252,8 @@ impl<C: Class> RoleHolder for Client<C> {
         })
     }
 
-    /// A static member does not say that it leaves, and is given what it had when it is back.
+    /// A static member does not announce that it leaves, and gets its old partitions when it is
+    /// back.
     fn keeps_all(&self) -> Option<Failure> {
         let id = self.settings.options.static_id()?;
         let session = self.settings.config.session_timeout;
@@ -272,7 +278,7 @@ impl<C: Class> RoleHolder for Client<C> {
 }
 
 impl<C: Class> Client<C> {
-    /// The table, once every process that is there has had time to be heard.
+    /// The table, once every running process has had time to be heard.
     async fn look(&self) -> Option<Table> {
         let seen = self.node.seen().await?;
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).clone();

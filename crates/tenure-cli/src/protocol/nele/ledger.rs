@@ -1,4 +1,4 @@
-//! A ledger, and how elections are held on it.
+//! The settings of a ledger and of its elections.
 
 use std::time::Duration;
 
@@ -20,39 +20,38 @@ use crate::failure::Failure;
 use crate::protocol::{Layers, Purpose, pem, tls, whole};
 use crate::settings::{Origin, Origins, parse, table};
 
-/// The name of an asker, and of a candidate that has no name yet, while settings are checked.
+/// The name of an asker, and of a candidate while its settings are checked.
 const UNNAMED: &str = "asker";
 
-/// How many copies of each partition a topic is made with.
+/// The number of replicas of a new topic.
 const COPIES: u16 = 3;
 
-/// The longest that a record may take to be acknowledged, and the end of a partition to be found.
+/// The longest time for the acknowledgement of a record, and for finding the end of a partition.
 const DELIVERY_MAX: Duration = Duration::from_secs(1);
-/// The longest that a broker may hold back an answer.
+/// The longest time for which a broker may hold back an answer.
 const FETCH_MAX: Duration = Duration::from_millis(100);
 
-/// A ledger, and how elections are held on it.
+/// A ledger, and the settings of its elections.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
-    /// The settings that the core takes, which work together; the name is the candidate's later.
+    /// The core's settings, checked together; the candidate's name comes later.
     pub(super) config: Config,
     pub(super) options: Options,
-    /// Properties, as they were given.
+    /// Properties as the user gave them.
     pub(super) given: Properties,
-    /// The roles of these settings.
+    /// Roles of these settings.
     pub(super) roles: Roles,
     /// Whether the user named no role.
     pub(super) any_role: bool,
-    /// CMD runs again when it has ended by itself.
+    /// Whether a CMD that ended by itself runs again.
     pub(super) runs_again: bool,
-    /// Whether a process that is told to end leaves, and leads on until another process leads.
+    /// Whether a process that must end leaves the group, and leads on until another process leads.
     pub(super) leads_on: bool,
-    /// Why no broker has answered yet.
+    /// The reason for which no broker has answered yet.
     pub(super) silence: watch::Sender<Option<Failure>>,
 }
 
 impl Settings {
-    /// Reads it from the layers.
     pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
         let Some(election) = purpose.election() else { return Err(bug(&"no election is named")) };
         let brokers = layers.required(&BROKERS)?;
@@ -114,23 +113,23 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     }
 }
 
-/// Whether one that is asked to end leads on meanwhile.
+/// Whether a process that must end leads on meanwhile.
 fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     let follows = if mode == Mode::AtLeastOne { LEAD_ON } else { AT_ONCE };
     let leads_on = layers.or_follows(&ON_STOP, || Ok(follows.to_owned()))? == LEAD_ON;
     if leads_on && mode == Mode::AtMostOne {
-        let what = "--on-stop lead-on is for at-least-one: in at-most-one nobody leads before \
-                    the work of the one before has ended";
+        let what = "--on-stop lead-on is for at-least-one: in at-most-one a new leader waits until \
+                    the work of the old leader has ended";
         return Err(layers.origins.usage(what, "leave it out", &["on-stop", "mode"]));
     }
     Ok(leads_on)
 }
 
-/// The begin of fences, where there are some.
+/// The base of fences, if there are fences.
 fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
     let base = layers.required(&FENCE_BASE)?;
     if base > 0 && mode == Mode::AtLeastOne {
-        let what = "--fence-base is for at-most-one: in at-least-one nobody has a fence";
+        let what = "--fence-base is for at-most-one: in at-least-one leaders have no fence";
         let failure = Failure::usage(what, "leave it out, or give --mode at-most-one");
         return Err(layers.origins.explain(failure, &["fence-base", "mode"]));
     }
@@ -156,7 +155,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
         session_timeout,
         heartbeat_interval: session_timeout / 4,
         max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
-        // Parts of T, as long as they need be at most.
+        // Parts of T, no longer than needed.
         delivery_timeout: DELIVERY_MAX.min(takeover / 4),
         seek: DELIVERY_MAX.min(takeover / 4),
         fetch_wait: FETCH_MAX.min(takeover / 40),
@@ -212,7 +211,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
-            // Parts of T grow with it: of a second more 725 ms can be used at least.
+            // Parts of T grow with it: of a further second at least 725 ms are usable.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));

@@ -22,7 +22,7 @@ pub use self::roles::Roles;
 use super::{About, Capabilities, Protocol, Replacement, Support};
 use crate::settings::Default::{ByProtocol, Follows, Nothing, Text};
 use crate::settings::Reach::Everywhere;
-use crate::settings::table::{self, TIMING, WHAT, plain, span};
+use crate::settings::table::{self, GENERAL, TIMING, plain, span};
 use crate::settings::{Refusal, parse};
 
 const KAFKA: &str = "Kafka";
@@ -30,74 +30,74 @@ const KAFKA: &str = "Kafka";
 crate::settings! {
     BROKERS: Vec<String> = "brokers" "LIST" List, Everywhere, Nothing, KAFKA,
         brokers::list, brokers::shown,
-        "Some of the brokers, from which the others are learned: kafka-1:9092,kafka-2:9092";
+        "Some of the brokers; the client learns the others from them: kafka-1:9092,kafka-2:9092";
     TOPIC: String = "topic" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         parse::text, plain,
-        "The topic on whose partitions leaders are decided, for nothing else; the same for all";
+        "The topic whose partitions decide who leads; use it for nothing else. The same for all";
     GROUP: ClusterName = "group" "NAME" Text, Everywhere, Follows("the election's name"), KAFKA,
         group, plain,
-        "The group over whose members partitions are spread; two groups lead the same roles \
-         twice, so that a role is led throughout while one of them changes: 1 to 32 bytes";
+        "The consumer group that shares the partitions: 1 to 32 bytes. With two groups each role \
+         has two leaders, so that it is led throughout while you change one group";
     PARTITIONS: u32 = "partitions" "M" Number, Everywhere, Nothing, KAFKA,
         |text| parse::whole(text, u32::MAX), plain,
-        "The number of the topic's partitions, which never changes; the same for all. Role j is \
-         decided on partition j mod M";
-    ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), WHAT,
+        "The number of the topic's partitions, which never changes; the same for all. Partition j \
+         mod M decides role j";
+    ROLE: u32 = "role" "J" Number, Everywhere, Follows("0"), GENERAL,
         |text| parse::whole(text, u32::MAX), plain,
-        "The role that is meant, which is the election NAME/J";
-    ROLES: Roles = "roles" "FIRST..LAST" Text, Everywhere, Nothing, WHAT,
+        "The role of the election; the election NAME/J is the same";
+    ROLES: Roles = "roles" "FIRST..LAST" Text, Everywhere, Nothing, GENERAL,
         roles::parse, plain,
-        "The roles that are meant, both ends included: 0..15 are sixteen";
-    MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, WHAT,
+        "The roles of the election, both ends included: 0..15 are sixteen";
+    MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, GENERAL,
         mode, plain,
-        "What is promised";
+        "The promise about leaders";
     PUBLISH_INTERVAL: Duration = "publish-interval" "DURATION" Text, Everywhere, Text("500ms"),
         TIMING, parse::positive_duration, span,
         "How often each process writes to each partition";
     TAKEOVER: Duration = "takeover" "T" Text, Everywhere,
         Follows("25s, and 5s in at-most-one"), TIMING,
         parse::positive_duration, span,
-        "How long a leader leads without news; in at-most-one the same for all";
+        "How long a leader leads without news of its partition; in at-most-one, the same for all";
     SESSION_TIMEOUT: Duration = "session-timeout" "DURATION" Text, Everywhere, Text("6s"), TIMING,
         parse::positive_duration, span,
-        "After it the partitions of a process that is silent go to others; at least what the \
-         brokers allow";
+        "A process that is silent for this long loses its partitions to others; at least the \
+         brokers' minimum";
     MAX_POLL_INTERVAL: Duration = "max-poll-interval" "DURATION" Text, Everywhere,
         Follows("the session timeout"), TIMING,
         parse::positive_duration, span,
-        "How long a process may take to give partitions back";
+        "How long a process may take to give up partitions";
     GROUP_PROTOCOL: String = "group-protocol" "PROTOCOL" Text, Everywhere, Text("classic"), KAFKA,
         group_protocol, plain,
-        "By which protocol members join their group: classic, or consumer, where brokers are of \
-         4.0 or newer and say the session timeout; the same for all of a group";
+        "The protocol by which members join their group: classic, or consumer, where brokers are \
+         of 4.0 or newer and set the session timeout; the same for the whole group";
     ALLOW_UNREPLICATED: bool = "allow-unreplicated" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
-        "A topic will do that loses what was acknowledged with a broker: in at-most-one two may \
-         then lead for up to T. For development";
+        "Accept a topic that can lose acknowledged records when one broker fails; in at-most-one, \
+         two processes can then lead for up to T. For development";
     FENCE_BASE: u32 = "fence-base" "N" Number, Everywhere, Text("0"), KAFKA,
         |text| parse::whole(text, Config::FENCE_BASE_MAX), plain,
-        "To raise, with all processes stopped, when the topic was made anew: more than every base \
-         and leader epoch before, so that fences go on to grow";
+        "After you create the topic anew, with all processes stopped, set this above every \
+         earlier base and leader epoch, so that fences keep growing";
     CREATE_TOPIC: bool = "create-topic" "" Switch, Everywhere, Text("false"), KAFKA,
         parse::switch, plain,
-        "Make the topic if there is none: three copies, one with --allow-unreplicated";
+        "Create the topic if it is missing: three replicas, or one with --allow-unreplicated";
     KAFKA_PROPERTY: Properties = "kafka-property" "K=V" List, Everywhere, Nothing, KAFKA,
         properties::parse, properties::shown,
-        "Further settings of the client library, librdkafka, with commas between them: \
-         client.rack=b. Those that elections rely on are refused";
+        "Further settings of the client library, librdkafka, separated by commas: client.rack=b. \
+         Properties that elections rely on are refused";
     SASL_MECHANISM: String = "sasl-mechanism" "NAME" Text, Everywhere, Text("plain"), table::TLS,
         sasl_mechanism, plain,
-        "How the password of --user is proved: plain, scram-sha-256 or scram-sha-512";
-    ON_EXIT: String = "on-exit" "HOW" Text, Everywhere, Text("stop"), WHAT,
+        "The SASL mechanism for --user and its password: plain, scram-sha-256 or scram-sha-512";
+    ON_EXIT: String = "on-exit" "HOW" Text, Everywhere, Text("stop"), GENERAL,
         on_exit, plain,
-        "What follows when CMD ends by itself: stop (this process leaves, and ends with its code) \
-         or restart (CMD runs again while its role is led)";
+        "The reaction when CMD ends by itself: stop (this process leaves, and ends with CMD's \
+         code) or restart (CMD runs again while this process leads the role)";
     ON_STOP: String = "on-stop" "HOW" Text, Everywhere,
-        Follows("lead-on, and at-once in at-most-one"), WHAT,
+        Follows("lead-on, and at-once in at-most-one"), GENERAL,
         on_stop, plain,
-        "What follows when this process is asked to end: lead-on (it leaves, and CMD runs until \
-         another process leads its role, or its time is over) or at-once. A second signal is \
-         at-once";
+        "The reaction when this process is asked to end: lead-on (it leaves the group, and CMD \
+         runs until another process leads the role, or its time is over) or at-once. A second \
+         signal always means at-once";
 }
 
 fn group(text: &str) -> Result<ClusterName, Refusal> {
@@ -108,7 +108,7 @@ fn mode(text: &str) -> Result<Mode, Refusal> {
     text.parse().map_err(|_| parse::not_one_of(text, "a mode", &["at-least-one", "at-most-one"]))
 }
 
-/// `text` if it is one of these.
+/// `text`, if it is a known word.
 fn one_of(text: &str, kind: &str, known: &[&str]) -> Result<String, Refusal> {
     if known.contains(&text) {
         Ok(text.to_owned())
@@ -125,7 +125,7 @@ fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
     one_of(text, "a SASL mechanism", &["plain", "scram-sha-256", "scram-sha-512"])
 }
 
-/// The value of [`ON_EXIT`] with which CMD runs again.
+/// The value of [`ON_EXIT`] that restarts CMD.
 const RESTART: &str = "restart";
 
 fn on_exit(text: &str) -> Result<String, Refusal> {
@@ -140,7 +140,6 @@ fn on_stop(text: &str) -> Result<String, Refusal> {
     one_of(text, "a way to end", &[LEAD_ON, AT_ONCE])
 }
 
-/// NELE on Kafka.
 pub static PROTOCOL: Protocol = Protocol {
     name: "nele",
     about: "many roles spread over the processes that are there, on the partitions of a Kafka \
@@ -180,11 +179,7 @@ pub static PROTOCOL: Protocol = Protocol {
             note: "at-least-one (never none, at times two, no fence) or at-most-one (never two, \
                    at times none)",
         },
-        About {
-            setting: "cacert",
-            default: None,
-            note: "TLS is spoken where this or --cert is given",
-        },
+        About { setting: "cacert", default: None, note: "this or --cert turns TLS on" },
     ],
     whereabouts: &BROKERS.spec,
     realm: &GROUP.spec,
@@ -200,7 +195,7 @@ pub static PROTOCOL: Protocol = Protocol {
         },
         Replacement {
             settings: &["priority", "rank"],
-            fix: "leave it out: who owns a partition leads its roles",
+            fix: "leave it out: the owner of a partition leads its roles",
         },
         Replacement { settings: &["members", "endpoints", "servers"], fix: "give --brokers" },
         Replacement { settings: &["cluster", "namespace"], fix: "give --topic and --group" },

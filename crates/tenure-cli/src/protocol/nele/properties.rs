@@ -1,8 +1,8 @@
-//! Settings of the client library, by its own names.
+//! Settings of the client library, with their names there.
 
 use crate::settings::Refusal;
 
-/// Names and values, in the order in which they were given.
+/// Names and values in the given order.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Properties(pub Vec<(String, String)>);
 
@@ -12,8 +12,8 @@ impl std::fmt::Debug for Properties {
     }
 }
 
-/// Properties whose values are no secrets, whatever they are; a name with this end stands for all
-/// that begin so.
+/// Properties that never hold secrets; a name that ends in a dot stands for all names that begin
+/// with it.
 const HARMLESS: &[&str] = &[
     "acks",
     "api.version.",
@@ -57,7 +57,7 @@ const HARMLESS: &[&str] = &[
     "topic.metadata.",
 ];
 
-/// Words that are names without a dot.
+/// Property names without a dot.
 const WORDS: &[&str] = &["acks", "debug", "log_level", "partitioner", "retries"];
 
 fn is_harmless(name: &str) -> bool {
@@ -65,7 +65,7 @@ fn is_harmless(name: &str) -> bool {
     HARMLESS.iter().any(covers)
 }
 
-/// Whether it can be a name: a part of a secret mostly cannot.
+/// Whether `text` can be a name; parts of a secret mostly cannot.
 fn is_name(text: &str) -> bool {
     let is_right = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c);
     WORDS.contains(&text)
@@ -74,8 +74,8 @@ fn is_name(text: &str) -> bool {
             && text.contains('.'))
 }
 
-/// `client.rack=b,debug=cgrp,topic`: what does not begin with a name and `=` belongs to the value
-/// before it.
+/// Reads `client.rack=b,debug=cgrp,topic`: a part that does not begin with a name and `=` belongs
+/// to the value before it.
 pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
     let mut given: Vec<(String, String)> = Vec::new();
     for part in text.split(',') {
@@ -84,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
             (Some((name, value)), _) => {
                 given.push((name.trim().to_owned(), value.trim().to_owned()));
             }
-            // A text that is no name may be a misspelt one, and the value a secret.
+            // A text that is no name may be a misspelt one, and its value a secret.
             (None, Some((name, _))) if part.contains('=') && is_harmless(name) => {
                 let fix = "write NAME=VALUE, with commas between several; names are in lower case";
                 return Err(Refusal::of_secret("a part of it is no name and value", fix));
@@ -93,7 +93,7 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
                 value.push(',');
                 value.push_str(part);
             }
-            // The whole may be a secret whose name is wrong.
+            // The whole may be a secret with a wrong name.
             (None, None) => {
                 let fix = "write NAME=VALUE, with commas between several: client.rack=b";
                 return Err(Refusal::of_secret("it is no name and value", fix));
@@ -105,8 +105,8 @@ pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
 
 const NOT_SHOWN: &str = "(not shown)";
 
-/// As [`parse`] reads it, but for what may be a secret: every value whose name is not known to be
-/// harmless, and all that comes after one, as a secret may have commas.
+/// Writes the properties without possible secrets: hides every value of a name that is not known to
+/// be harmless, and all that follows, because a secret may have commas.
 pub(super) fn shown(given: &Properties) -> String {
     let mut shown = Vec::new();
     for (name, value) in &given.0 {
@@ -123,7 +123,7 @@ pub(super) fn shown(given: &Properties) -> String {
 }
 
 impl Properties {
-    /// The property before that may be a secret: then this text may be a part of it.
+    /// The preceding property that may be a secret, so that this text may be part of it.
     #[cfg(any(feature = "kafka", test))]
     pub(super) fn may_belong_to(&self, nth: usize) -> Option<&str> {
         let mut before = self.0.iter().take(nth).map(|(name, _)| name.as_str());

@@ -5,32 +5,27 @@ use std::ops::RangeInclusive;
 
 use crate::settings::Refusal;
 
-/// So many roles are one process's at most: as many as a record has room for.
+/// The largest number of roles of one process, which a record has room for.
 const MOST: u32 = 1_024;
 
-/// Some roles in a row, both ends included.
+/// Consecutive roles, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Roles {
-    /// The first.
     pub first: u32,
-    /// The last.
     pub last: u32,
 }
 
 impl Roles {
-    /// A single role.
     #[must_use]
     pub const fn one(role: u32) -> Self {
         Self { first: role, last: role }
     }
 
-    /// How many.
     #[must_use]
     pub const fn count(self) -> u32 {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// The roles, one after the other.
     #[must_use]
     pub const fn each(self) -> RangeInclusive<u32> {
         self.first..=self.last
@@ -43,7 +38,7 @@ impl fmt::Display for Roles {
     }
 }
 
-/// `0..15`
+/// Reads `0..15`.
 pub(super) fn parse(text: &str) -> Result<Roles, Refusal> {
     let fix = "write the first and the last, such as 0..15 for sixteen";
     let refuse = |what: String| Err(Refusal::new(what, fix));
@@ -67,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_are_meant() {
+    fn both_ends_are_included() {
         let read = |text| parse(text).map(|roles| roles.each().collect::<Vec<_>>());
         assert_eq!(read("0..2"), Ok(vec![0, 1, 2]));
         assert_eq!(read("7..7"), Ok(vec![7]));

@@ -1,4 +1,4 @@
-//! Warns of what an operator should know.
+//! Warns of facts for the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,29 +13,28 @@ use super::Roles;
 use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
-/// For how long a role of an owned partition may have no leader before that is worth a warning: a
-/// process that leaves stops one CMD after the other first.
+/// Time for which a role of an owned partition may lack a leader before the process warns: a
+/// leaving process stops its CMDs in turn first.
 const STOPS: Duration = Duration::from_secs(5);
 
-/// Trouble that comes and goes is warned of no more often.
+/// The shortest interval of warnings about a recurring trouble.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// So long the partitions of one trouble are gathered for one warning.
+/// Time for which partitions with one trouble are collected into one warning.
 const GATHERS: Duration = Duration::from_secs(1);
 
-/// The subject of the warning that brokers acknowledge no records.
+/// The subject of the warning about unacknowledged records.
 const RECORDS: &str = "records";
 
 pub(super) struct Watcher {
     explain: Explain,
     watch: Watch<String>,
-    /// Warnings for later, unless the trouble is over by then: the subject, the time, and the text.
+    /// Pending warnings, dropped if the trouble ends before their time: subject, time and text.
     later: BTreeMap<String, (Time, String)>,
-    /// When it was last warned of what comes and goes.
+    /// Time of the latest warning about each recurring trouble.
     warned: BTreeMap<String, Time>,
-    /// Partitions of which brokers acknowledge no records.
+    /// Partitions whose records brokers do not acknowledge.
     unwritten: BTreeSet<Partition>,
-    /// The roles that this process stands for.
     roles: Roles,
 }
 
@@ -76,7 +75,7 @@ impl Watcher {
         }
     }
 
-    /// Warns later of trouble that comes back within a while, if it has not gone again.
+    /// Schedules a warning about a recurring trouble.
     fn on_trouble(&mut self, partition: Partition, text: &str) {
         let about = partition.to_string();
         let now = clock::now();
@@ -85,7 +84,7 @@ impl Watcher {
         self.warn_of_what_is_due();
     }
 
-    /// A broker that stands still is in the way of all partitions that it leads.
+    /// Collects partitions: a broker that stands still blocks all partitions that it leads.
     fn on_unwritten(&mut self, why: &str) {
         let Some(first) = self.unwritten.first() else { return };
         let others = match self.unwritten.len() - 1 {
@@ -99,8 +98,9 @@ impl Watcher {
         self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
     }
 
-    /// The unfilled roles have these ends. Its own are no trouble: it leaves, and does not stand
-    /// for them now. They are in a row, so if any other is unfilled, one of the ends is.
+    /// Warns of unfilled roles with these ends. Own roles are no trouble: the process leaves, and
+    /// does not stand for them now. Own roles are consecutive, so if any other role is unfilled, an
+    /// end is.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.roles.each().contains(&role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
@@ -148,11 +148,11 @@ impl Watcher {
 
     fn on_event(&mut self, event: &OwnEvent, text: &str) {
         match event {
-            // Known before its campaign ends.
+            // Reported before its campaign ends.
             OwnEvent::Halted { why } => self.watch.give_up(self.explain.halted(why)),
             OwnEvent::NoFence { .. } => {
-                let advice = ": nobody leads by it; use brokers that tell leader epochs, a lower \
-                              --fence-base, or another topic";
+                let advice = ": no process leads by it; use brokers that report leader epochs, a \
+                              lower --fence-base, or another topic";
                 self.warn("fence", &(text.to_owned() + advice));
             }
             OwnEvent::Trouble { partition, why } if why.starts_with(UNACKNOWLEDGED) => {
@@ -167,7 +167,7 @@ impl Watcher {
                     self.later.remove(RECORDS);
                 }
             }
-            // The remedy of the driver names no role.
+            // The driver's remedy names no role.
             OwnEvent::Unfilled { first, last, .. } => {
                 self.on_unfilled([*first, *last], &event.to_string());
             }
@@ -188,7 +188,7 @@ mod tests {
         Watcher::new(Explain::of_nothing(), watch, Roles { first: 0, last: 3 })
     }
 
-    /// A process that leaves stops one CMD after the other, and owns its partitions until then.
+    /// A leaving process stops its CMDs in turn, and owns its partitions until then.
     #[test]
     fn own_roles_are_no_warning() {
         let mut watcher = watcher();

@@ -16,31 +16,31 @@ use crate::failure::Failure;
 use crate::protocol::Layers;
 use crate::settings::{Origins, table};
 
-/// A cluster, and the address from which this process talks to it.
+/// A cluster, and this process's address in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cluster {
-    /// The settings that the core takes, checked.
+    /// Core settings, checked.
     pub config: Checked,
-    /// The address to bind; port 0 is any free one. Loopback, unless there are keys or the user
-    /// permitted otherwise.
+    /// Address to bind; port 0 is any free port. Loopback, unless there are keys or the user
+    /// permits other addresses.
     pub listen: SocketAddr,
-    /// The keys that seal datagrams.
+    /// Keys that seal datagrams.
     pub keys: Option<KeySetting>,
-    /// Whether what is not sealed may be read: on loopback, or as the user permits it elsewhere.
+    /// Whether unsealed datagrams are read: on loopback, or where the user permits it.
     pub permits_unsealed: bool,
     /// Whether to end when no quorum of members can have this configuration.
     pub exit_on_mismatch: bool,
 }
 
 impl Cluster {
-    /// Reads the cluster from the layers. A node binds its own address in the members list, any
-    /// other process a free port.
+    /// Reads the cluster. A node binds its own address in the members list, any other process a
+    /// free port.
     pub fn read(layers: &mut Layers<'_>, node: Option<&NodeName>) -> Result<Self, Failure> {
         let config = config(layers)?;
         let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
         let listen =
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
-        // A member goes on whatever others run, unless it contends.
+        // A member runs on whatever others run, unless it is a candidate.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;
@@ -58,13 +58,13 @@ impl Cluster {
         Ok(Self { config, listen, keys, permits_unsealed, exit_on_mismatch })
     }
 
-    /// With what datagrams are sealed, if they are.
+    /// The keys that seal datagrams, if there are any.
     #[must_use]
     pub fn key(&self) -> Option<&Keys> {
         self.keys.as_ref().map(|given| &given.keys)
     }
 
-    /// The member `name`, or the error that lists the members.
+    /// The member `name`, or a failure that lists the members.
     pub fn member(&self, name: &NodeName, origins: &Origins) -> Result<&Member, Failure> {
         member(name, &self.config.members, origins)
     }
@@ -80,7 +80,7 @@ fn config(layers: &mut Layers<'_>) -> Result<Checked, Failure> {
     combination::check(config, &quorums, &layers.origins)
 }
 
-/// Reads the spans of a cluster, real or made up. Its defaults are those of this protocol.
+/// Reads the spans of a cluster, real or made up, with the defaults of this protocol.
 pub(crate) fn timing(config: &mut Config, layers: &mut Layers<'_>) -> Result<(), Failure> {
     layers.assume(&PROTOCOL);
     config.drift = layers.required(&table::DRIFT)?;
@@ -111,7 +111,7 @@ fn member<'a>(
     Err(origins.explain(failure, &["name", "members"]))
 }
 
-/// A socket speaks one family, but for that on `[::]`. The addresses of names are found out later.
+/// Checks address families: a socket speaks one family, except on `[::]`. Names are resolved later.
 fn check_families(
     members: &[Member],
     listen: SocketAddr,
@@ -141,12 +141,12 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// The address of a name may change.
+/// Whether the member's address is a name, which may move.
 fn may_be_elsewhere(member: &Member) -> bool {
     !member.address.literal().is_some_and(is_loopback)
 }
 
-/// Why what is not sealed is read.
+/// The reason for which unsealed datagrams are read.
 #[derive(Clone, Copy)]
 enum Open {
     NoKey,
@@ -169,14 +169,15 @@ impl Open {
                  ports"
             }
             Self::AcceptsUnsealed => {
-                "take that line out, when everybody has a key; or give --insecure-any-address for \
-                 so long, where nobody else can reach these ports"
+                "take that line out when every process has a key; until then give \
+                 --insecure-any-address, if nobody else can reach these ports"
             }
         }
     }
 }
 
-/// A stranger's datagram can end a leadership where what is not sealed is read.
+/// Refuses addresses outside loopback where unsealed datagrams are read: a stranger's datagram
+/// could end a leadership.
 fn check_loopback(
     members: &[Member],
     listen: SocketAddr,

@@ -1,4 +1,4 @@
-//! Settings that are right one by one and cannot stand together.
+//! Settings that are correct alone and contradict each other.
 
 use tenure_core::nerio::{Checked, Config, ConfigError, QuorumTextError, Quorums};
 
@@ -7,7 +7,7 @@ use crate::settings::{Origins, timing};
 
 /// Checks `config` with the quorum system that `quorums` describes.
 pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<Checked, Failure> {
-    // The members first: what is said of quorums over a faulty list misleads.
+    // Check the members first: quorums over a faulty list would get a misleading error.
     let mut config = (*config.check().map_err(|error| refused(&error, origins))?).clone();
     config.quorums = Quorums::parse(quorums, &config.names())
         .map_err(|error| refused_quorums(quorums, &error, origins))?;

@@ -1,5 +1,5 @@
-//! How each member does, asked over the network: what `tenure node status` says on its machine, as
-//! far as members tell it to others.
+//! The state of each member, asked over the network: what `tenure node status` prints on its
+//! machine, as far as members tell others.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,37 +17,37 @@ use crate::failure::Failure;
 use crate::protocol::Member;
 use crate::settings::Origins;
 
-/// The report of a member about itself.
+/// A member's report about itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemberHealth {
-    /// Who, and what it does.
+    /// The member and its state.
     pub member: Member,
-    /// The longest lease that it gives, or is going to.
+    /// The longest lease that the member grants, or is going to grant.
     pub longest: Option<Duration>,
-    /// The longest lease until then, after a raise.
+    /// The present longest lease after a raise, and its end.
     pub raising: Option<Raising>,
-    /// The number of elections that it has granted, of those that the key allows to ask about.
+    /// Number of elections with a granted lease, among those that the key may ask about.
     pub granted: Option<usize>,
-    /// The remedy, where it cannot write or has another memory than before.
+    /// Remedy for a member that cannot write, or has a new memory.
     pub fix: Option<String>,
 }
 
-/// All members, or the one that was asked about.
+/// All members, or the requested one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
-    /// The members, in the order of their list.
+    /// Members in the order of their list.
     pub members: Vec<MemberHealth>,
-    /// When the first of this was asked for: nothing is older.
+    /// Time of the first question: no answer is older.
     pub asked: Time,
-    /// When all had answered.
+    /// Time of the last answer.
     pub at: Time,
     /// Whether a quorum serves.
     pub quorum: bool,
-    /// How the command ends where one that is needed does not do well.
+    /// The failure of the command if a needed member does not serve.
     pub failure: Option<Failure>,
 }
 
-/// Asks every member how it does. Takes two questions to each, and longer for one that is silent.
+/// Asks every member for its state. Takes two round trips, and longer if a member is silent.
 pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, Failure> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let asked = clock::now();
@@ -76,7 +76,7 @@ fn health(
     state: Option<&State>,
     granted: Option<usize>,
 ) -> MemberHealth {
-    // A member of an older version says how it does, and has no lists.
+    // A member of an older version reports its state, and has no lists.
     let heard = match (heard, state) {
         (Heard::ElseOnly | Heard::TooMany, Some(state)) => Heard::Said(state.service),
         (heard, _) => heard,
@@ -90,7 +90,7 @@ fn health(
     }
 }
 
-/// An election that the key allows to ask about: a member reports its state for any election.
+/// An election that the key may ask about: members report their state for any election.
 fn any_election(cluster: &Cluster) -> Result<ElectionName, Failure> {
     let grant = cluster.key().and_then(|keys| keys.application());
     let first = grant.and_then(|grant| grant.elections.as_str().split(',').next());

@@ -11,16 +11,16 @@ use tenure_nerio::{Authority, Keyring, Node, Peer, Unsealed};
 use crate::control::Answer;
 use crate::output::millis;
 
-/// A sender that was heard so lately uses a key still.
+/// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// Members have answered by then what they are asked for this.
+/// Wait for the members' answers to the question that makes them show their keys.
 const ANSWERED: Duration = Duration::from_millis(300);
 
-/// How often they are asked: the first question may be sealed for one that was started again.
+/// Number of questions: the first may be sealed for a process that has restarted.
 const ROUNDS: usize = 3;
 
-/// So many peers are named, those that were heard of last: an answer has a megabyte of room.
+/// The largest number of listed peers, the latest first: an answer has room for a megabyte.
 const SHOWN_MAX: usize = 1_000;
 
 /// The answer of a node to [`Request::Keys`](crate::control::Request::Keys).
@@ -47,7 +47,7 @@ pub(super) async fn of(node: &Node) -> Answer {
         }
         _ => None,
     };
-    // Datagrams of strangers hide nothing of an exchange that is under way.
+    // Datagrams of strangers must not hide the advice about a running exchange.
     let both = if accepts_unsealed { [open, of_keys] } else { [of_keys, open] };
     let text = both.into_iter().flatten().reduce(|first, second| format!("{first}. {second}"));
     let count = peers.len();
@@ -90,7 +90,7 @@ pub(super) async fn of(node: &Node) -> Answer {
     }))
 }
 
-/// The keys that the node has heard, once the other members have answered, or had time to.
+/// The keys that the node has heard, after the other members have answered or had time to.
 async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     let mut heard = node.keyring().await?;
     for _ in 0..ROUNDS {
@@ -103,7 +103,7 @@ async fn ask(node: &Node, asked: Time) -> Option<Keyring> {
     Some(heard)
 }
 
-/// The advice about senders without a key, and the line that accepts them.
+/// The advice about unsealed senders, and the line that accepts them.
 fn about_unsealed(
     node: &Node,
     heard: &Keyring,
@@ -119,20 +119,20 @@ fn about_unsealed(
         }
         None if unsealed == 0 => None,
         None => Some(format!(
-            "what is not sealed is refused, and {unsealed} have sent it in the last {window:?}: \
-             give them keys, or accept-unsealed must be in the key files until they have some; \
-             anybody can forge such datagrams"
+            "unsealed datagrams are refused, and {unsealed} have sent some in the last {window:?}: \
+             give them keys, or put accept-unsealed in the key files until they have keys; anybody \
+             can forge such datagrams"
         )),
     }
 }
 
-/// Span without unsealed datagrams before the next step: a leader renews its lease within that, or
-/// has lost it.
+/// Span without unsealed datagrams before the next step: within it a leader renews its lease, or
+/// loses it.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
 
-/// The senders without a key, lately.
+/// The recent unsealed senders.
 fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     let lately = |one: &&Unsealed| now.since(one.heard) <= window(node);
     let mut all: Vec<_> = all.iter().filter(lately).cloned().collect();
@@ -140,8 +140,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since they were asked: those that were started again
-/// without one have not, either.
+/// The other members that have shown no key since the question, among them those that restarted
+/// without one.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;
@@ -151,8 +151,8 @@ fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     names.filter(|name| !shown(name)).collect()
 }
 
-/// The advice about the line that accepts unsealed datagrams, when the node has listened for so
-/// long, and should for so long.
+/// The advice about the line that accepts unsealed datagrams, after listening for `listened` of the
+/// needed `window`.
 fn when_to_seal(
     unsealed: usize,
     silent: &[NodeName],
@@ -162,35 +162,36 @@ fn when_to_seal(
     let names: Vec<_> = silent.iter().map(|name| name.as_str()).collect();
     match (unsealed, &names[..]) {
         (0, []) if listened >= window => format!(
-            "what is not sealed is accepted, and nobody has sent it for {window:?}: when that is \
-             so at every node, and those who ask less often than that have keys, too, take \
-             accept-unsealed out of all key files"
+            "unsealed datagrams are accepted, and none has come for {window:?}: when that is so at \
+             every node, and processes that ask less often have keys, too, take accept-unsealed \
+             out of all key files"
         ),
         (0, []) => format!(
-            "what is not sealed is accepted, and nobody has sent it for {listened:.0?}: keep \
+            "unsealed datagrams are accepted, and none has come for {listened:.0?}: keep \
              accept-unsealed, and ask again after {window:?}"
         ),
         (0, names) => format!(
-            "what is not sealed is accepted. Nobody has sent it lately, and {} did not show a key \
-             now: keep accept-unsealed until all members do that are not gone for good",
+            "unsealed datagrams are accepted. None has come lately, and {} did not show a key now: \
+             keep accept-unsealed until every member has shown one, but for those that are gone \
+             for good",
             names.join(", ")
         ),
         (count, _) => format!(
-            "what is not sealed is accepted, and {count} have sent it in the last {window:?}: keep \
-             accept-unsealed until all have keys; anybody can forge such datagrams"
+            "unsealed datagrams are accepted, and {count} have sent some in the last {window:?}: \
+             keep accept-unsealed until all have keys; anybody can forge such datagrams"
         ),
     }
 }
 
-/// The advice about the second key. No record says whether it is newer or older than the first one:
-/// each key is the second one at some time of an exchange.
+/// The advice about the second key. No record says whether it is newer or older than the first key:
+/// each key is the second at some time of an exchange.
 fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> String {
     match users {
         0 => format!(
-            "{second} is accepted, and nobody heard of in the last minute uses it. If it is the \
-             new key, keep it: when every node accepts both, give each application one made from \
-             it. If it is the old one, take it out of the key files when that is so at every node, \
-             and none has it as its first"
+            "{second} is accepted, and no process that was heard in the last minute uses it. If it \
+             is the new key, keep it: when every node accepts both, give each application a key \
+             made from it. If it is the old key, take it out of the key files when no process uses \
+             it at any node, and no node has it as its first"
         ),
         users => {
             let verb = if users == 1 { "uses" } else { "use" };
@@ -218,7 +219,7 @@ mod tests {
         let second = id();
         let unused = advice(first, 2, second, 0);
         assert!(unused.contains("If it is the new key, keep it"), "{unused}");
-        assert!(unused.contains("If it is the old one, take it out"), "{unused}");
+        assert!(unused.contains("If it is the old key, take it out"), "{unused}");
         let used = advice(first, 1, second, 3);
         assert!(used.starts_with(&format!("in the last minute 3 use {second}, the second key.")));
         assert!(used.contains(&format!("no application uses {first} any more (1 does)")), "{used}");
@@ -243,6 +244,6 @@ mod tests {
         let silent = when_to_seal(0, &names, long, long);
         assert!(silent.contains("b, c did not show a key now: keep"), "{silent}");
         let unsealed = when_to_seal(2, &[], long, long);
-        assert!(unsealed.contains("2 have sent it in the last 60s: keep"), "{unsealed}");
+        assert!(unsealed.contains("2 have sent some in the last 60s: keep"), "{unsealed}");
     }
 }

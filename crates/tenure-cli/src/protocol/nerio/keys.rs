@@ -1,4 +1,4 @@
-//! The keys of a process, and the file that may bring others while it runs.
+//! The keys of a process, and its key file, which may change while it runs.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,18 @@ use crate::protocol::tls::HiddenText;
 use crate::settings::Origins;
 use crate::settings::hidden::KEYS;
 
-/// How often to look whether the file has changed.
+/// Interval of the looks at the file.
 const LOOK: Duration = Duration::from_secs(1);
-/// Where keys come from: what an error about them names.
+/// The settings of keys, for errors.
 pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
 
-/// Keys, and where they are from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeySetting {
-    /// The keys.
     pub keys: Keys,
-    /// Their file, unless they are in a variable.
+    /// The key file; `None` for a variable.
     pub file: Option<PathBuf>,
 }
 
-/// Reads the keys, if there are any.
 pub fn read(layers: &mut Layers<'_>) -> Result<Option<KeySetting>, Failure> {
     let Some(HiddenText { text, origin, file }) = KEYS.read(layers)? else { return Ok(None) };
     match Keys::parse(&text) {
@@ -63,7 +60,7 @@ fn fix(error: &KeyError) -> &'static str {
     }
 }
 
-/// Refuses keys of another cluster, and those with which a node could grant nothing.
+/// Refuses keys of another cluster, and keys with which a node could not grant.
 pub fn check(
     given: Option<&KeySetting>,
     cluster: &ClusterName,
@@ -80,8 +77,8 @@ pub fn check(
     }
     if let (Some(node), Some(grant)) = (node, keys.application()) {
         let what = format!(
-            "node {node} is to grant leases, and its key is that of the application {}, with \
-             which nobody can",
+            "node {node} needs the key of the cluster to grant leases, and has the key of the \
+             application {}",
             grant.application
         );
         let fix = "give the key of the cluster, which tenure keys new made";
@@ -90,8 +87,8 @@ pub fn check(
     Ok(())
 }
 
-/// Refuses to ask for what no member would answer: what this right is for, about `election`, or
-/// about all.
+/// Refuses a question that no member would answer, for lack of this right in `election`, or in all
+/// elections.
 pub fn check_rights(
     given: Option<&KeySetting>,
     right: Right,
@@ -108,17 +105,16 @@ pub fn check_rights(
                 rights => format!(" --rights {rights}"),
             };
             let fix = format!(
-                "use another key: who has that of the cluster makes one with tenure keys issue \
-                 --app {application} --elections '{elections},{election}'{with}"
+                "use another key, made from the key of the cluster: tenure keys issue --app \
+                 {application} --elections '{elections},{election}'{with}"
             );
             let wanted = format!("the election {}", quoted(election.as_str()));
             (elections.cover(election), wanted, fix)
         }
         // An application's own key with more elections would let it lead in all of them.
         None => {
-            let fix = "use the key of the cluster, or one that may only ask: who has that of the \
-                       cluster makes it with tenure keys issue --app watcher --elections '*' \
-                       --rights ask";
+            let fix = "use the key of the cluster, or a key made from it that may only ask: tenure \
+                       keys issue --app watcher --elections '*' --rights ask";
             (keys.allow_all(), "all elections, which this asks of".to_owned(), fix.to_owned())
         }
     };
@@ -131,7 +127,7 @@ pub fn check_rights(
     Err(origins.usage(what, fix, &NAMES))
 }
 
-/// Whether a key for the right elections has the right, too.
+/// Checks that a key for the right elections has the right too.
 fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     let Grant { application, elections, rights } = grant;
     if rights.allow(right) {
@@ -141,16 +137,16 @@ fn check_right(grant: &Grant, right: Right) -> Result<(), Failure> {
     let with = rights.with(right);
     let what = format!(
         "the key of the application {application} has the rights {rights} in {elections}, and not \
-         that to {name}"
+         the right to {name}"
     );
     let fix = format!(
-        "use another key: who has that of the cluster makes one with tenure keys issue --app \
-         {application} --elections '{elections}' --rights {with}"
+        "use another key, made from the key of the cluster: tenure keys issue --app {application} \
+         --elections '{elections}' --rights {with}"
     );
     Err(Failure::usage(what, fix))
 }
 
-/// Why the key file cannot be used as it is now, if it cannot.
+/// The present fault of the key file, if any.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 
@@ -158,15 +154,15 @@ pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 struct FileState {
     /// The fault at the last look.
     last: Option<String>,
-    /// The fault at two looks, of which people were warned.
+    /// The fault at two looks, which was reported.
     told: Option<String>,
-    /// The keys in use do not keep strangers out.
+    /// Whether the keys in use admit strangers.
     open: bool,
 }
 
-const OPEN: &str = "the key file says accept-unsealed: whoever reaches this process can speak as \
-                    anybody, until that line is taken out, which tenure keys status at each node \
-                    says when to do";
+const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this process can speak \
+                    as anybody until you take that line out; tenure keys status at each node says \
+                    when";
 
 impl KeyFile {
     /// The fault of the file, and the remedy.
@@ -174,12 +170,12 @@ impl KeyFile {
         self.seen().told.clone()
     }
 
-    /// A warning about keys that do not keep strangers out yet.
+    /// A warning about keys that admit strangers.
     pub(crate) fn open(&self) -> Option<&'static str> {
         self.seen().open.then_some(OPEN)
     }
 
-    /// These keys are in use from now on.
+    /// Records the keys in use.
     fn uses(&self, keys: &Keys) {
         self.seen().open = keys.accepts_unsealed();
     }
@@ -188,7 +184,7 @@ impl KeyFile {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it could not be used when it was looked at last.
+    /// Whether the last look found a fault.
     fn was_wrong(&self) -> bool {
         self.seen().last.is_some()
     }
@@ -207,8 +203,8 @@ impl KeyFile {
     }
 }
 
-/// Hands `node` the keys of the file whenever it changes, for as long as it runs. Keys that it
-/// cannot use are warned about, and it goes on with those that it has.
+/// Passes changed keys of the file to `node` for as long as the node runs. Warns of unusable keys,
+/// and keeps the old ones.
 pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
     let file = KeyFile::default();
     cluster.keys.iter().for_each(|given| file.uses(&given.keys));
@@ -222,7 +218,7 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // Other rights on the file mend a fault without a change of the file.
+            // Another file mode mends a fault without a change of the file.
             if now == known && !told.was_wrong() {
                 continue;
             }
@@ -246,32 +242,33 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
                 }
                 Err(why) => told.is(Some(format!(
                     "the key file {} has changed, and {why}: this process goes on with the keys \
-                     that it has, and the next start will fail. Put it right, and it is read again",
+                     that it has, and the next start will fail. Correct the file, and it is read \
+                     again",
                     quoted(&path.display().to_string())
                 ))),
             }
         }
     };
-    // Ends with the runtime, which ends with the command.
+    // The task ends with the runtime, which ends with the command.
     tokio::spawn(follow);
     file
 }
 
-/// Says with which keys it goes on.
+/// Logs the keys in use.
 fn tell(keys: &Keys) {
     let ids: Vec<_> = keys.ids().iter().map(ToString::to_string).collect();
     tracing::info!("the keys are now {}, the first is used", ids.join(" and "));
     warn_if_open(keys);
 }
 
-/// Warns where a key does not keep strangers out yet.
+/// Warns of keys that still admit strangers.
 pub fn warn_if_open(keys: &Keys) {
     if keys.accepts_unsealed() {
         failure::warn(OPEN);
     }
 }
 
-/// The mark by which a change of the file is seen; its mode may have to be mended.
+/// The mark of the file's version, with its mode, which users may have to mend.
 fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
     Some((about.modified().ok()?, about.len(), about.mode()))

@@ -16,24 +16,24 @@ use crate::failure::Failure;
 use crate::protocol::Member;
 use crate::settings::Origins;
 
-/// The answers of the members to a question for a list.
+/// The members' answers to a question for a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Listing<T> {
-    /// All entries that any member knows.
+    /// Entries that any member knows.
     pub(crate) all: Vec<T>,
-    /// Each member, in the order of their list, and how it does.
+    /// Members with their states, in the order of their list.
     pub(crate) members: Vec<Member>,
-    /// The members that cannot list all, and why.
+    /// Members that cannot list all, with the reasons.
     pub(crate) missing: Vec<String>,
     /// Time of the first question.
     pub(crate) asked: Time,
     /// Time of the last answer, at which the list holds.
     pub(crate) at: Time,
-    /// The failure of the command, where fewer than a quorum could list all.
+    /// The failure of the command, if fewer than a quorum could list all.
     pub(crate) failure: Option<Failure>,
 }
 
-/// Asks for the elections that the key allows to ask about.
+/// Asks for the elections that the key may ask about.
 pub(crate) async fn elections(
     grantors: &Grantors,
     origins: &Origins,
@@ -68,7 +68,7 @@ pub(super) fn no_socket(from: SocketAddr, error: &std::io::Error, origins: &Orig
     origins.explain(Failure::new(Exit::System, what, fix), &["listen"])
 }
 
-/// Why what the members say is not enough.
+/// The failure for too few useful answers of members.
 pub(super) fn no_quorum(
     cluster: &Cluster,
     heard: &[(nerio::Member, Heard)],
@@ -114,7 +114,7 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
              datagrams are lost on the way"
                 .to_owned(),
         ),
-        Heard::TooMany => ("too-many", "has more than is looked at".to_owned()),
+        Heard::TooMany => ("too-many", "has more entries than are read".to_owned()),
         Heard::Differs => ("differs", "runs with another configuration".to_owned()),
         Heard::Unresolved(error) => {
             ("unresolved", format!("is not found: {} does not resolve ({error})", member.address))
@@ -123,7 +123,7 @@ pub(super) fn describe(member: &nerio::Member, heard: &Heard) -> Member {
     Member { name, address: member.address.to_string(), state, text }
 }
 
-/// Fewer than a quorum can say all that there is.
+/// The failure if fewer than a quorum give complete lists.
 fn too_few(
     cluster: &Cluster,
     heard: &[(nerio::Member, Heard)],
@@ -136,7 +136,7 @@ fn too_few(
     if let Some(failure) = disagree(cluster, &differing, origins) {
         return failure;
     }
-    let what = format!("no quorum of nodes says all that there is: {}", missing.join("; "));
+    let what = format!("no quorum of nodes gives a complete list: {}", missing.join("; "));
     if is(&Heard::Differs) {
         return mismatch(what, Exit::Unknown, origins);
     }

@@ -1,4 +1,4 @@
-//! A member of the cluster, as a process fills its place: `tenure node`, or `tenure run --name`.
+//! A member of the cluster in this process: `tenure node`, or `tenure run --name`.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,15 @@ use crate::settings::table;
 /// The place of one member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seat {
-    /// Name of the member.
     pub name: NodeName,
-    /// Where it remembers.
+    /// Storage of the member's memory.
     pub storage: Storage,
-    /// Its control socket.
     pub control: PathBuf,
 }
 
 impl Seat {
-    /// Reads that of the member `name`, and its cluster. Its control socket is where
-    /// `tenure node status --name` looks for it.
+    /// Reads the place of member `name`, and its cluster. Its control socket is where `tenure node
+    /// status --name` looks.
     pub(crate) fn read(
         layers: &mut Layers<'_>,
         name: NodeName,
@@ -38,15 +36,15 @@ impl Seat {
         Ok((cluster, Self { name, storage, control }))
     }
 
-    /// Reads the seat of a candidate, if it is a member, too.
+    /// Reads the place of a candidate that is also a member.
     pub(super) fn of_candidate(
         layers: &mut Layers<'_>,
     ) -> Result<Option<(Cluster, Self)>, Failure> {
         if let Some(name) = layers.optional(&table::NAME)? {
             let (mut cluster, mut seat) = Self::read(layers, name)?;
-            // A member that contends may be told to end.
+            // A member that is a candidate may be told to end.
             cluster.exit_on_mismatch = layers.required(&EXIT_ON_MISMATCH)?;
-            // The socket of the runner is where `--control` says.
+            // The runner's socket is at `--control`.
             if let Some(control) = layers.optional(&table::CONTROL)? {
                 let mut control = control.into_os_string();
                 control.push(".member");
@@ -66,20 +64,19 @@ impl Seat {
     }
 }
 
-/// Where a member remembers what it must not forget.
+/// The storage for a member's memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// A member with a directory.
+    /// A state directory.
     Directory {
-        /// The directory.
         path: PathBuf,
-        /// Whether the user says that this is the very first start, so that an empty directory
-        /// is not a lost one.
+        /// Whether the user confirms the very first start, so that an empty directory is not a lost
+        /// one.
         new: bool,
     },
-    /// Nowhere.
+    /// The memory of the process: nothing is durable.
     Memory {
-        /// Whether the user says that this is the cluster's very first start.
+        /// Whether the user confirms the cluster's very first start.
         new: bool,
     },
 }
@@ -96,16 +93,16 @@ impl Storage {
         }
     }
 
-    /// A warning about the losses without a directory; or about others that could take the
-    /// directory away.
+    /// A warning about the losses without a directory, or about a directory that other users could
+    /// replace.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         match self {
             Self::Directory { path, .. } => open_above(path).map(|(above, mode)| {
                 let cure = format!("chmod o-w {}", shell_word(&above.display().to_string()));
                 format!(
-                    "everybody can put another directory in the place of the state directory {}: \
-                     {} has the mode {mode:03o}. Take that away: {cure}",
+                    "every user can replace the state directory {}: {} has the mode {mode:03o}. \
+                     Take that right away: {cure}",
                     path.display(),
                     above.display(),
                 )
@@ -121,8 +118,8 @@ impl Storage {
     }
 }
 
-/// The nearest directory above `path` in which every user can rename what is there, with its mode:
-/// where names are sticky only their owners can.
+/// The nearest directory above `path` in which every user can rename entries, with its mode; in
+/// sticky directories only owners can.
 fn open_above(path: &Path) -> Option<(PathBuf, u32)> {
     let real = path.canonicalize().or_else(|_| std::path::absolute(path)).ok()?;
     real.ancestors().skip(1).find_map(|above| {
@@ -135,9 +132,8 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     let state = layers.optional(&table::STATE)?;
     let new = layers.required(&table::NEW)?;
     let memory = layers.required(&table::MEMORY)?;
-    let exclude = |what: &str, fix: &str, names: [&str; 2]| {
-        Err(layers.origins.usage(what, fix, &names))
-    };
+    let exclude =
+        |what: &str, fix: &str, names: [&str; 2]| Err(layers.origins.usage(what, fix, &names));
     match (state, memory) {
         (Some(_), true) => exclude(
             "a node keeps its state either in a directory or nowhere, not both",

@@ -41,27 +41,30 @@ crate::settings! {
          a=10.0.0.1:7101,b=db-2.internal:7101 (IPv6 in brackets)";
     QUORUMS: String = "quorums" "SYSTEM" Text, Everywhere, Text("majority"), CLUSTER_WIDE,
         parse::text, plain,
-        "Which nodes suffice: majority, weights:a=2,b=1,c=1, grid:2x3 or sets:a+b,b+c,a+c";
+        "The sets of nodes that are enough to elect a leader: majority, weights:a=2,b=1,c=1, \
+         grid:2x3 or sets:a+b,b+c,a+c";
     LEASE_MAX: Duration = "lease-max" "DURATION" Text, Everywhere, Follows("twice the lease"),
         TIMING, parse::duration, span,
-        "The longest lease that this node gives, and how long it waits when it lost its memory. \
-         No setting of candidates: one whose lease is longer than a quorum of nodes gives, waits";
+        "The longest lease that this node grants, and its wait after it has lost its memory. \
+         Candidates do not use it: a candidate whose lease is longer than a quorum of nodes grants \
+         has to wait";
     ROUND_TRIP: Duration = "round-trip" "DURATION" Text, Everywhere, Text("10ms"), TIMING,
         parse::duration, span,
         "A high percentile of round trips between the nodes. Too small costs retries, never \
          safety";
     REFRESH: Duration = "refresh" "DURATION" Text, Everywhere, Text("250ms"), TIMING,
         parse::duration, span,
-        "How often a waiting candidate says that it is still there; a dead one is forgotten \
-         after three";
+        "How often a waiting candidate repeats its request; grantors forget a dead candidate \
+         after three intervals";
     VERIFY_MAX: Duration = "verify-max" "DURATION" Text, Everywhere,
         Follows("a tenth of the lease"), TIMING, parse::duration, span,
-        "The longest promise an answer to `verify` makes, and so the longest it can hold up a \
-         resignation";
+        "The longest promise that an answer to `verify` makes; a resignation may have to wait for \
+         its end";
     EXIT_ON_MISMATCH: bool = "exit-on-mismatch" "" Switch, Everywhere, Text("false"), NETWORK,
         parse::switch, plain,
-        "End with 2 when so many nodes run with another configuration that no quorum is left, for \
-         a second at least where this goes on asking; otherwise warn. A node never ends for this";
+        "End with 2 when so many nodes run with another configuration that no quorum is left; a \
+         command that keeps asking waits a second first. Without this, only warn. A node never \
+         ends for this reason";
 }
 
 /// The settings of nodes, candidates and observers alike.
@@ -83,7 +86,6 @@ pub static CLUSTER_SETTINGS: &[&Spec] = &[
     &table::INSECURE_ANY_ADDRESS.spec,
 ];
 
-/// Quorum leases of the users' own nodes.
 pub static PROTOCOL: Protocol = Protocol {
     name: "nerio",
     about: "leases of a quorum of 3 or 5 nodes, which `tenure node` runs",
@@ -159,14 +161,14 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             check_seal(&cluster, election)?;
         }
         Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
-        // The list of elections is of those that the key is for.
+        // The list has only the elections of the key.
         Purpose::Elections => {}
     }
     Ok(Grantors { cluster, seat })
 }
 
-/// A warning about a member that never grants its own request. The others may be a quorum all the
-/// same.
+/// A warning about a member that never grants its own request. The other members may still form a
+/// quorum.
 fn too_long(cluster: &Cluster) -> Option<String> {
     let lease = cluster.config.lease;
     let longest = cluster.config.delta_max;
@@ -179,7 +181,7 @@ fn too_long(cluster: &Cluster) -> Option<String> {
     })
 }
 
-/// Refuses to order what no member would pass on.
+/// Refuses an order that no member would pass on.
 fn check_seal(cluster: &Cluster, election: &ElectionName) -> Result<(), Failure> {
     let checked = tenure_nerio::orders::check(&cluster.config, cluster.key(), election);
     checked.map_err(|why| Failure::new(Exit::Refused, why.to_string(), orders::UNSEALED))
@@ -190,7 +192,7 @@ fn members(value: &Vec<Member>) -> String {
     list(value)
 }
 
-/// Members as the setting is written.
+/// Members in the form of the setting.
 pub(crate) fn list(value: &[Member]) -> String {
     let pairs: Vec<_> = value.iter().map(ToString::to_string).collect();
     pairs.join(",")

@@ -1,5 +1,5 @@
-//! Ends a leadership from elsewhere: the members pass an order on to the leader, and are asked
-//! until the fence that the order names leads no more.
+//! Ends a leadership from elsewhere: the members pass an order on to the leader, and answer
+//! questions until the named fence leads no more.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,47 +19,45 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::Origins;
 
-/// How often to look whether it has ended.
+/// Interval of the looks for the end of the leadership.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often the order is given again: it or its answer may be lost.
+/// Interval of repeated orders: an order or its answer may be lost.
 const AGAIN: Duration = Duration::from_secs(1);
-/// So many looks must name no leader before it is said that there is none.
+/// Number of looks without a leader before the election counts as vacant.
 const LOOKS: u32 = 5;
-/// Wait for the next leader where the user set none.
+/// Default wait for the next leader.
 const SOON: Duration = Duration::from_secs(1);
-/// Longest overrun of a look that was begun in time: its result says more than that the time is
-/// over. A look that a name server keeps waiting takes longer.
+/// The longest overrun of a look that began in time, because its result says more than a timeout. A
+/// look that waits for a name server takes longer.
 const LATE: Duration = Duration::from_millis(800);
 
 /// A leadership to end, and the next leader.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wish {
-    /// Election of the leadership.
     pub(crate) election: ElectionName,
-    /// The candidate that leads next, if one is named.
+    /// The named next leader.
     pub(crate) to: Option<NodeName>,
-    /// Longest wait until another candidate leads; `None` does not wait for that.
+    /// Longest wait until another candidate leads; `None` does not wait.
     pub(crate) wait: Option<Duration>,
-    /// Longest wait until the leadership has ended, where `wait` is `None`.
+    /// Longest wait until the leadership has ended, if `wait` is `None`.
     pub(crate) timeout: Duration,
 }
 
-/// A leadership that has ended, or goes on because it is the wished one.
+/// A leadership that has ended, or continues because its leader is the named one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct EndedLeadership {
     /// Name of its leader.
     pub(crate) id: NodeName,
-    /// Its fence.
     pub(crate) fence: u64,
     /// Whether the named candidate led already.
     pub(crate) unchanged: bool,
     /// Rest of the promise that keeps others from leading, unless the command waits for its end.
     pub(crate) held: Option<Duration>,
-    /// The next leader and its fence, if one was seen.
+    /// The next leader and its fence, if seen.
     pub(crate) leader: Option<(NodeName, u64)>,
 }
 
-/// Has the leader of the election step down.
+/// Orders the leader of the election to step down.
 pub(crate) async fn end(
     grantors: &Grantors,
     wish: &Wish,
@@ -90,7 +88,7 @@ struct Ending<'a> {
     wish: &'a Wish,
     origins: &'a Origins,
     began: Time,
-    /// Whether members were told.
+    /// Whether members were given the order.
     given: AtomicBool,
 }
 
@@ -103,12 +101,12 @@ impl Ending<'_> {
         self.wish.wait.unwrap_or(self.wish.timeout)
     }
 
-    /// How long it may take yet at most.
+    /// The remaining time.
     fn left(&self) -> Duration {
         self.began.after(self.limit() + LATE).since(clock::now())
     }
 
-    /// The answer, unless the time is over before it comes.
+    /// The answer, unless the time is over first.
     async fn in_time<T>(
         &self,
         asked: impl Future<Output = Result<T, Failure>>,
@@ -119,7 +117,7 @@ impl Ending<'_> {
         }
     }
 
-    /// Members are silent for half a second at most: it is a name that takes longer.
+    /// The failure of a look-up that hangs: members answer within half a second, or are silent.
     fn hangs(&self) -> Failure {
         let limit = self.limit();
         let election = &self.wish.election;
@@ -143,7 +141,7 @@ impl Ending<'_> {
         Failure::new(self.late(), what, fix)
     }
 
-    /// How it ends when the time is over.
+    /// The exit code when the time is over.
     const fn late(&self) -> Exit {
         if self.wish.wait.is_some() { Exit::Unknown } else { Exit::Unreachable }
     }
@@ -216,7 +214,7 @@ impl Ending<'_> {
         Err(self.origins.explain(Failure::new(Exit::Refused, what, fix), &["to"]))
     }
 
-    /// Gives the order, again and again, until that leadership has ended.
+    /// Repeats the order until that leadership has ended.
     async fn order(&self, leads: &Leads) -> Result<AllCandidates, Failure> {
         let Self { cluster, wish, .. } = self;
         let order = Order::new(wish.election.clone(), leads.fence, wish.to.clone());
@@ -233,7 +231,7 @@ impl Ending<'_> {
                 self.given.store(true, Ordering::Relaxed);
                 let said = orders::give(&cluster.config, cluster.key(), self.from(), &order).await;
                 let mut said = said.map_err(|error| self.not_given(error))?;
-                // A leader may obey an order that was passed on once, whatever that member says
+                // A leader may obey an order that was passed on once, whatever that member answers
                 // now.
                 for (member, answer) in &mut said {
                     let before = given.iter().find(|(other, _)| other.name == member.name);
@@ -286,8 +284,8 @@ impl Ending<'_> {
         Failure::new(self.late(), what, fix)
     }
 
-    /// The next leader, as far as the wish waits for it; or the rest of a promise that keeps others
-    /// from leading.
+    /// The next leader, if the wish waits for it, or the rest of a promise that keeps others from
+    /// leading.
     async fn next(
         &self,
         before: &Leads,
@@ -315,11 +313,11 @@ impl Ending<'_> {
     }
 }
 
-/// The remedy where no order could be believed.
+/// The remedy if members cannot believe orders.
 pub(super) const UNSEALED: &str =
     "give the cluster keys (tenure keys new), or run this on the leader's machine without --remote";
 
-/// Whether a member may still pass the order on.
+/// Checks that a member may still pass the order on.
 fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     let who = |what: Answered| -> Vec<NodeName> {
         let those = given.iter().filter(|(_, said)| *said == what);
@@ -335,8 +333,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
         ([], []) => Ok(()),
         ([], old) => {
             let what = format!(
-                "no member passes orders on: other questions are answered by {}, and this one is \
-                 not, as by an older version, or where long datagrams are lost on the way",
+                "no member passes orders on: {} answered other questions and not this one, as \
+                 older versions do, or where long datagrams are lost on the way",
                 names(old)
             );
             let fix = "upgrade the nodes, one after the other; or run this on the machine of \
@@ -345,8 +343,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
         }
         (unsealed, _) => {
             let what = format!(
-                "orders from here are not passed on by {}, as the cluster has no keys: without \
-                 them they are obeyed only where all is on loopback",
+                "orders from here are not passed on by {}: the cluster has no keys, and without \
+                 keys leaders obey orders only on loopback",
                 names(unsealed)
             );
             Err(Failure::new(Exit::Refused, what, UNSEALED))
@@ -354,15 +352,15 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     }
 }
 
-/// Whether a leadership is over, by the answers of a quorum: another candidate leads with a higher
-/// fence, or the leader has said that it stepped down, or no member of a quorum has granted it a
-/// lease that lasts. Any two quorums meet, so a member of this quorum would have.
+/// Whether a leadership is over by the answers of a quorum: another candidate leads with a higher
+/// fence, the leader has announced its resignation, or no member of the quorum has granted it a
+/// lasting lease. Any two quorums meet, so a member of this quorum would have.
 fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     match &seen.leader {
         Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),
         Some(leads) if leads.fence > before.fence => true,
         _ => {
-            // A word that was old when the last member answered may have been renewed since.
+            // A lease that had ended at the last answer may have been renewed since.
             let holds = |one: &lists::CandidateSeen| {
                 one.who == before.who && !(one.granted.is_empty() && one.ended.is_empty())
             };
@@ -386,8 +384,8 @@ fn names(names: &[NodeName]) -> String {
     names.iter().map(NodeName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Hands orders for `election` in as if they had come by the control socket, for as long as the
-/// future is polled. The sender of an order watches the leader, and gets no answer: this function
+/// Passes orders for `election` to the runner as if they had come by the control socket, while the
+/// future is polled. The sender of an order watches the leader and gets no answer, so this function
 /// warns of an order that is not obeyed.
 pub(super) async fn hand_in(
     mut notices: broadcast::Receiver<Notice>,
@@ -397,7 +395,7 @@ pub(super) async fn hand_in(
     loop {
         let notice = match notices.recv().await {
             Ok(notice) => notice,
-            // The sender repeats an order that is lost.
+            // The sender repeats a lost order.
             Err(broadcast::error::RecvError::Lagged(_)) => continue,
             Err(broadcast::error::RecvError::Closed) => return,
         };
@@ -416,7 +414,7 @@ pub(super) async fn hand_in(
         };
         let (reply, answer) = oneshot::channel();
         let only = Some(fence.number());
-        // The answer takes as long as CMD does to end.
+        // The answer takes as long as the end of CMD.
         tokio::task::spawn_local(async move {
             let warning = not_obeyed(&notice, answer.await.ok());
             warning.iter().for_each(|warning| failure::warn(warning));
@@ -427,14 +425,14 @@ pub(super) async fn hand_in(
     }
 }
 
-/// The warning that an order was not obeyed, with the reason; `None` if it was.
+/// The warning about an order that was not obeyed, with the reason; `None` if it was.
 fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
     let why = match answer {
         Some(Answer::Done(_)) => return None,
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
         None => "this process is ending, or its CMD was already".to_owned(),
     };
-    Some(format!("not obeyed: {order}: {why}. Whoever gave it may give it again"))
+    Some(format!("not obeyed: {order}: {why}. Its sender may give it again"))
 }
 
 #[cfg(test)]
@@ -490,8 +488,7 @@ mod tests {
         assert!(not_obeyed(&order, None).unwrap().contains(": this process is ending, "));
     }
 
-    /// A quorum that names no leader proves nothing: a member that did not answer may be of the
-    /// leader's quorum.
+    /// A quorum that names no leader proves nothing: a silent member may be in the leader's quorum.
     #[test]
     fn leadership_ends_without_grants_of_quorum() {
         let before = leads(1, 7, false);
@@ -505,7 +502,7 @@ mod tests {
         assert!(!ended(Some(leads(1, 6, false)), &[(who("web", 1), "a")]), "an older word");
     }
     /// A member that knows no orders, or may not believe them, never passes them on; a silent
-    /// member may yet.
+    /// member may.
     #[test]
     fn refused_order_is_reported_at_once() {
         let all = |answers: [Answered; 3]| {
@@ -523,12 +520,13 @@ mod tests {
         let (exit, what) =
             all([Answered::ElseOnly, Answered::Silent, Answered::ElseOnly]).unwrap_err();
         assert!(
-            exit == Exit::Refused && what.contains("answered by a, c, and this one is not"),
+            exit == Exit::Refused
+                && what.contains("a, c answered other questions and not this one"),
             "{what}"
         );
         let (exit, what) = all([unsealed, Answered::Silent, Answered::ElseOnly]).unwrap_err();
         assert!(
-            exit == Exit::Refused && what.contains("not passed on by a, as the cluster"),
+            exit == Exit::Refused && what.contains("not passed on by a: the cluster"),
             "{what}"
         );
     }

@@ -17,17 +17,18 @@ use tokio::task::JoinSet;
 use super::keys::{KeyFile, NAMES, follow, warn_if_open};
 use super::service::worth_a_look;
 use super::too_long;
-use super::troubles::{self, Differing, Hears, Nobody};
+use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
 use super::{Cluster, Reaction, Seat, Service, lists, orders};
 use crate::control::{Call, Server};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, Member, MemberRequests, Members, Participant, Started,
+    AnyElection, AskMode, Backend, Later, Member, MemberRequests, Members, Participant,
+    StartedParticipant,
 };
 use crate::settings::Origins;
 
-/// A cluster, and the place in it of a candidate that is a member, too.
+/// A cluster, and the place of a candidate that is also a member.
 #[derive(Debug)]
 pub(crate) struct Grantors {
     pub(super) cluster: Cluster,
@@ -43,7 +44,7 @@ impl Backend for Grantors {
         self.cluster.config.kill_margin
     }
 
-    /// Several questions to each grantor.
+    /// Time for several questions to each grantor.
     fn patience(&self) -> Duration {
         self.cluster.config.round_trip * 20 + Duration::from_secs(1)
     }
@@ -53,10 +54,10 @@ impl Backend for Grantors {
         id: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move {
             let cluster = &self.cluster;
-            let asks = Asks::On;
+            let asks = AskMode::On;
             let builder = Node::builder(cluster.config.clone(), id.clone());
             let Some(seat) = &self.seat else {
                 return Asker::meet(builder, cluster, asks, origins).map(Asker::boxed);
@@ -71,7 +72,8 @@ impl Backend for Grantors {
             })?;
             let builder = builder.grantor(seat.storage.of_library());
             let mut asker = Asker::meet(builder, cluster, asks, origins)?;
-            // Subscribe before any other task: the first subscriber hears the notices of the start.
+            // Subscribe before any other task: only the first subscriber hears the notices of the
+            // start.
             let notices = asker.node.notices();
             let service = Service::new(asker.key_file.clone(), too_long(cluster));
             asker.member.spawn(serve(service, asker.node.clone(), notices, control));
@@ -79,7 +81,12 @@ impl Backend for Grantors {
         })
     }
 
-    fn asker<'a>(&'a self, _: &'a ElectionName, asks: Asks, origins: &'a Origins) -> Started<'a> {
+    fn asker<'a>(
+        &'a self,
+        _: &'a ElectionName,
+        asks: AskMode,
+        origins: &'a Origins,
+    ) -> StartedParticipant<'a> {
         Box::pin(async move { self.ask(asks, origins).map(Asker::boxed) })
     }
 
@@ -90,7 +97,7 @@ impl Backend for Grantors {
 
 impl Grantors {
     /// Starts a node that only asks.
-    pub(crate) fn ask(&self, asks: Asks, origins: &Origins) -> Result<Asker, Failure> {
+    pub(crate) fn ask(&self, asks: AskMode, origins: &Origins) -> Result<Asker, Failure> {
         let random = format!("ask-{}", std::process::id());
         let name = NodeName::new(&random).map_err(|error| {
             Failure::new(Exit::Bug, format!("{random} is no name: {error}"), "report it")
@@ -139,7 +146,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
     Ok(Members { all, failure })
 }
 
-/// The state of a member that answers, one word for programs.
+/// The state of an answering member, one word for programs.
 pub(super) const fn one_word(service: nerio::Service) -> &'static str {
     match service {
         nerio::Service::Serving => "serving",
@@ -151,12 +158,12 @@ pub(super) const fn one_word(service: nerio::Service) -> &'static str {
     }
 }
 
-/// The state of a member for people, behind its name.
+/// The state of a member for people, after its name.
 pub(super) fn in_words(member: &NodeName, service: nerio::Service) -> String {
     behind(member, &Unsafe::NotServing { member: member.clone(), service })
 }
 
-/// The remedy for a member that answers, where neither time nor the others mend it.
+/// The remedy for an answering member that neither time nor its peers mend.
 pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String> {
     let lasts = matches!(service, nerio::Service::Failing | nerio::Service::Replaced);
     lasts.then(|| Unsafe::NotServing { member: member.clone(), service }.fix())
@@ -167,7 +174,7 @@ fn behind(member: &NodeName, what: &Unsafe) -> String {
     text.strip_prefix(&format!("{member} ")).unwrap_or(&text).to_owned()
 }
 
-/// Fewer members serve than an election needs.
+/// The failure if fewer members serve than an election needs.
 fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
     if let Some(failure) = troubles::ends_for(cluster, seen, origins) {
         return failure;
@@ -194,7 +201,7 @@ fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
     }
 }
 
-/// Asks each member of `cluster` how it does, and what it holds.
+/// Asks each member of `cluster` for its state and its grants.
 pub(crate) async fn ask_all(
     cluster: &Cluster,
     name_servers: NameServers,
@@ -224,26 +231,26 @@ async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut cont
 pub(crate) struct Asker {
     node: Node,
     key_file: KeyFile,
-    /// Ends when it is dropped.
+    /// Dropping this ends the member's task.
     member: JoinSet<()>,
     cluster: Cluster,
-    asks: Asks,
+    asks: AskMode,
     origins: Origins,
-    differing: Differing,
+    differing: DifferingMembers,
 }
 
 impl Asker {
     fn meet(
         builder: Builder,
         cluster: &Cluster,
-        asks: Asks,
+        asks: AskMode,
         origins: &Origins,
     ) -> Result<Self, Failure> {
         let (node, key_file) = start(builder, cluster, origins)?;
         let cluster = cluster.clone();
         let origins = origins.clone();
         let member = JoinSet::new();
-        let differing = Differing::default();
+        let differing = DifferingMembers::default();
         Ok(Self { node, key_file, member, cluster, asks, origins, differing })
     }
 
@@ -251,7 +258,7 @@ impl Asker {
         Box::new(self)
     }
 
-    /// Why no member names a leader.
+    /// The reason for which no member names a leader.
     fn nobody(&self, election: &ElectionName) -> Later<'static, Option<Nobody>> {
         let cluster = self.cluster.clone();
         let origins = self.origins.clone();
@@ -278,12 +285,12 @@ impl Participant for Asker {
         let alone = self.member.is_empty();
         Box::pin(async move {
             let disagreement = async || node.disagreement().await;
-            let hears = Hears { differing, alone };
+            let hears = NoticeReporter { differing, alone };
             troubles::watch(notices, disagreement, cluster, asks, origins, hears).await
         })
     }
 
-    /// Not what strangers send: a leader has nothing to do with them.
+    /// Leaves out what strangers send, which does not concern a leader.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
         let node = self.node.clone();
         let key_file = self.key_file.clone();
@@ -335,7 +342,7 @@ impl Asker {
             let what = format!("the grantors name {} as the leader, without an address", leader.id);
             return Err(Failure::new(Exit::Bug, what, "report it"));
         };
-        // The leader has shown its key there, and may be named at another of its addresses.
+        // The leader has shown its key at this place, and may be named at another of its addresses.
         let place = match NodeName::new(&leader.id) {
             Ok(member) => self.node.place(member).await,
             Err(_) => None,
@@ -357,20 +364,20 @@ impl Asker {
     }
 }
 
-/// With which key it was asked in vain, as `leader` does not say that it has another one.
+/// The key of a question without an answer: `leader` does not say that it has another key.
 fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
     match keys.application() {
         Some(Grant { application, .. }) => format!(
-            "; it answers only those whose key it accepts, and this command uses {used} of the \
-             application {application}: tenure keys status --name NODE says which one {leader} \
+            "; it answers only processes whose key it accepts, and this command uses {used} of the \
+             application {application}: tenure keys status --name NODE says which key {leader} \
              uses. If keys are being exchanged, the key file of {leader} must have {used}, too, \
-             below its own; if it is of another application, use one of that"
+             below its own; if {leader} is of another application, use a key of that"
         ),
         None => format!(
-            "; it answers only those whose key it accepts, and this command uses {used} of the \
-             cluster: tenure keys status --name NODE says which one {leader} uses. If that is of \
-             an application, use one of that; if keys are being exchanged, the key file of \
+            "; it answers only processes whose key it accepts, and this command uses {used} of the \
+             cluster: tenure keys status --name NODE says which key {leader} uses. If that is of \
+             an application, use a key of that; if keys are being exchanged, the key file of \
              {leader} must have {used}, too"
         ),
     }
@@ -425,7 +432,7 @@ fn state(error: &MemoryError, origins: &Origins) -> Failure {
     of_directory(chain(error), origins, &["state"])
 }
 
-/// Why a state directory was not recovered.
+/// The failure of a recovery.
 pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
     let names: &[&str] = match error {
         RecoveryError::Memory(error) => return state(error, origins),
@@ -436,7 +443,7 @@ pub(crate) fn unrecovered(error: &RecoveryError, origins: &Origins) -> Failure {
     of_directory(chain(error), origins, names)
 }
 
-/// An error of a state directory ends with the remedy.
+/// Splits an error of a state directory, which ends with the remedy.
 fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     let (what, fix) = match text.split_once("; ") {
         Some((what, fix)) => (what.to_owned(), fix.to_owned()),
@@ -445,7 +452,7 @@ fn of_directory(text: String, origins: &Origins, names: &[&str]) -> Failure {
     origins.explain(Failure::new(Exit::System, what, fix), names)
 }
 
-/// An error with all that caused it.
+/// An error with all its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -21,39 +21,37 @@ use crate::output::millis;
 const GRANTS_MAX: u32 = 1_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The handling of a notice.
+/// The effect of a notice.
 pub(crate) enum Reaction {
-    /// The notice was a warning, and people have read it.
+    /// The notice was a warning, and has been printed.
     Warned,
-    /// The notice changed the state of the node, in [`Service::word`], which is to be reported;
-    /// maybe as a warning already.
+    /// The notice changed the state of the node, [`Service::word`], which must be reported.
     Changed {
-        /// Whether people have read it.
+        /// Whether a warning was printed already.
         warned: bool,
     },
-    /// The notice is for the log.
+    /// The notice is only logged.
     Noted,
 }
 
 /// The state of a node, by its latest notice.
 pub(crate) struct Service {
     stage: &'static str,
-    /// While it recovers, whose answers it waits for; in a quarantine, what it has forgotten.
+    /// The members that a recovery waits for, or the losses behind a quarantine.
     waits: Option<String>,
-    /// Until when a larger lease-max does not count, and the notice of it: that says how much is
-    /// left whenever it is printed.
+    /// End of the wait for a raised lease-max, and the notice about it, which prints the rest of
+    /// the wait.
     raise: Option<(Time, Notice)>,
-    /// Whether it cannot write its state directory, in whatever stage it is.
+    /// Whether the node cannot write its state directory, in any stage.
     failing: bool,
     key_file: KeyFile,
-    /// The fault of its settings for as long as it runs.
     of_settings: Option<String>,
-    /// How many grants and releases were logged in the minute that began then.
+    /// Begin of the minute, and the number of grants and releases that were logged in it.
     grants: (Time, u32),
 }
 
 impl Service {
-    /// The service of a node that has the keys of this file.
+    /// The state of a node with the keys of this file.
     pub(crate) const fn new(key_file: KeyFile, of_settings: Option<String>) -> Self {
         let stage = "starting";
         let failing = false;
@@ -61,7 +59,7 @@ impl Service {
         Self { stage, waits: None, raise: None, failing, key_file, of_settings, grants }
     }
 
-    /// Whether a grant or a release is logged at `now`.
+    /// Whether to log a grant or a release at `now`.
     fn logs_grant(&mut self, now: Time) -> bool {
         let (since, logged) = &mut self.grants;
         if now.since(*since) >= MINUTE {
@@ -85,7 +83,7 @@ impl Service {
         (self.stage, self.waits, self.raise) = (stage, None, None);
     }
 
-    /// The reason for which it waits, and the rest of that wait if it is known.
+    /// The reason for the wait, and its rest if known.
     fn waits(&self, now: Option<nerio::Service>) -> (Option<String>, Option<Duration>) {
         match (&self.raise, now) {
             (Some((until, notice)), _) => {
@@ -98,14 +96,14 @@ impl Service {
         }
     }
 
-    /// Notices may have been missed: the node knows better.
+    /// Corrects the state after missed notices, from the node itself.
     fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
         let stage = match now {
             Some(nerio::Service::Serving) => "serving",
             Some(nerio::Service::Quarantine { .. }) => "quarantine",
             Some(nerio::Service::Recovering { .. }) => "recovering",
             Some(nerio::Service::Replaced) => "replaced",
-            // The writes before it serves belong to the stage before.
+            // Before the node serves, writes belong to the stage before.
             Some(nerio::Service::Starting | nerio::Service::Failing) | None => self.stage,
         };
         self.failing = write_error || now == Some(nerio::Service::Failing);
@@ -113,11 +111,11 @@ impl Service {
             self.enter(stage);
         }
         if now == Some(nerio::Service::Starting) && self.waits.is_none() {
-            self.waits = Some("what it must know before it grants is being written".to_owned());
+            self.waits = Some("its state directory must be written before it grants".to_owned());
         }
     }
 
-    /// Takes a notice, and warns of what people must know.
+    /// Takes a notice, and prints warnings.
     pub(crate) fn hear(&mut self, notice: &Notice) -> Reaction {
         match notice {
             Notice::Protocol { event, .. } => return self.hear_event(event, notice),
@@ -158,7 +156,7 @@ impl Service {
         Reaction::Changed { warned: false }
     }
 
-    /// Takes an event of the core, which came as this notice.
+    /// Takes an event of the core from this notice.
     fn hear_event(&mut self, event: &OwnEvent, notice: &Notice) -> Reaction {
         match event {
             OwnEvent::Serving => self.enter("serving"),
@@ -194,7 +192,7 @@ impl Service {
         Reaction::Changed { warned: false }
     }
 
-    /// Answers those that ask, and gives `hear` what the node says, until the node has ended.
+    /// Answers requests, and passes notices to `hear`, until the node has ended.
     pub(crate) async fn serve(
         mut self,
         node: &Node,
@@ -208,7 +206,7 @@ impl Service {
                 asked = control.next() => self.answer(node, asked).await,
                 notice = notices.recv() => match notice {
                     Ok(notice) => hear(&mut self, &notice)?,
-                    // The status says what it is now.
+                    // The node's own status is current.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return Ok(()),
                 }
@@ -216,7 +214,6 @@ impl Service {
         }
     }
 
-    /// Answers one that asks.
     async fn answer(&mut self, node: &Node, asked: Call) {
         let answer = match asked.request {
             Request::Status => {
@@ -258,8 +255,8 @@ impl Service {
     }
 }
 
-/// The faults that an operator is to mend now: those of settings and keys, and those that the node
-/// has found and that are `shown`.
+/// The faults that an operator must mend now: those of settings and keys, and those `shown` by the
+/// node.
 pub(super) async fn worth_a_look(
     node: &Node,
     of_settings: Option<String>,
@@ -306,7 +303,7 @@ mod tests {
         assert_eq!(flood(&mut service, at(160)), 999);
     }
 
-    /// The notice came once, and the status is asked for later.
+    /// The notice came once, and the status is requested later.
     #[test]
     fn wait_after_a_raise_runs_down() {
         let mut service = service("serving");
@@ -327,7 +324,7 @@ mod tests {
         assert_eq!(service.waits(Some(nerio::Service::Serving)), (None, None));
     }
 
-    /// A node with its memory waits for its disk: nothing was lost.
+    /// A node with its memory waits for its disk: its memory is complete.
     #[test]
     fn node_with_memory_does_not_recover() {
         let mut service = service("starting");

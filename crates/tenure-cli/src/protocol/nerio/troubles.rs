@@ -1,4 +1,4 @@
-//! The causes that keep grantors from answering a participant, as warnings.
+//! Warnings about the causes that keep grantors from answering.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,22 +14,21 @@ use tokio::sync::broadcast;
 use super::Cluster;
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::Asks;
+use crate::protocol::AskMode;
 use crate::settings::Origins;
 
-/// The members that were heard to run with another configuration.
-pub(super) type Differing = Arc<Mutex<BTreeSet<NodeName>>>;
+/// Members that run with another configuration.
+pub(super) type DifferingMembers = Arc<Mutex<BTreeSet<NodeName>>>;
 
-/// Warns of what may pass, and goes on. Resolves when no quorum of members has this configuration,
-/// and the settings say that this is the end. After notices were missed `disagreement` says how
-/// that is now.
+/// Warns of passing troubles. Resolves when no quorum of members has this configuration and the
+/// settings make that fatal. After missed notices `disagreement` supplies the present state.
 pub(super) async fn watch(
     mut notices: broadcast::Receiver<Notice>,
     disagreement: impl AsyncFn() -> Option<Notice>,
     cluster: Cluster,
-    asks: Asks,
+    asks: AskMode,
     origins: Origins,
-    hears: Hears,
+    hears: NoticeReporter,
 ) -> Failure {
     let mut agrees = true;
     loop {
@@ -51,21 +50,21 @@ pub(super) async fn watch(
             Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &origins);
             }
-            // The final answer says so, and may come before this or after it.
-            Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == Asks::Once => {}
+            // The final answer reports this, before or after it happens.
+            Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
             notice => hears.tell(&notice),
         }
     }
 }
 
-/// The use of notices by a candidate or an asker.
-pub(super) struct Hears {
-    pub(super) differing: Differing,
-    /// Whether it is no member: the side of a member reports strangers.
+/// Reporter of the notices of a candidate or an asker.
+pub(super) struct NoticeReporter {
+    pub(super) differing: DifferingMembers,
+    /// Whether the process is no member: the side of a member reports strangers.
     pub(super) alone: bool,
 }
 
-impl Hears {
+impl NoticeReporter {
     fn tell(&self, notice: &Notice) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
@@ -81,7 +80,7 @@ impl Hears {
                 };
             }
             Notice::Resolved { .. } => return tracing::info!("{notice}"),
-            // The function that hands it in reports it.
+            // `hand_in` reports the order.
             Notice::Protocol { event: OwnEvent::Ordered { .. }, .. } => return,
             _ => {}
         }
@@ -91,12 +90,12 @@ impl Hears {
     }
 }
 
-/// Whether a candidate or an asker reports the notice, be it a member or not.
+/// Whether a candidate or an asker reports the notice.
 pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
-        // Strangers can send that; from a member's address it is worth a warning.
+        // Strangers can send this; from a member's address it deserves a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
-        // A leader should know these, too.
+        // A leader should know these too.
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }
@@ -118,12 +117,12 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
     }
 }
 
-/// How a command ends that is to end when no quorum can have its configuration, if that is so.
+/// The failure of a command that must end when no quorum can have its configuration.
 pub(crate) fn ends_for(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Option<Failure> {
     disagree(cluster, &seen.differing, origins)
 }
 
-/// The failure for members that were heard to differ.
+/// The failure about members with another configuration.
 pub(super) fn disagree(
     cluster: &Cluster,
     differing: &BTreeSet<NodeName>,
@@ -147,20 +146,20 @@ pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
     origins.explain(Failure::new(exit, what, fix), &names)
 }
 
-/// Why no leader of an election is known.
+/// The reason for an unknown leader.
 pub(super) struct Nobody {
-    /// The answer of each member that stands in the way.
+    /// Answers of the members that stand in the way.
     pub(super) why: String,
-    /// How the command ends when no quorum could be asked.
+    /// The failure of the command if no quorum could be asked.
     failure: Option<Failure>,
 }
 
-/// Asks each member why no leader of `election` is known; `None` if they cannot be asked, or
+/// Asks each member why no leader of `election` is known; `None` if the members cannot be asked, or
 /// nothing hinders a candidate.
 pub(super) async fn nobody(
     cluster: Cluster,
     origins: Origins,
-    differing: Differing,
+    differing: DifferingMembers,
     election: ElectionName,
 ) -> Option<Nobody> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
@@ -231,14 +230,14 @@ pub(super) async fn nobody(
     (!why.is_empty()).then_some(Nobody { why, failure })
 }
 
-/// Why one that is there may not have answered.
+/// A possible reason for the silence of a running member.
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
-            "; a node answers nobody whose key it does not accept, and none if it has no key: its \
-             log says who has another one"
+            "; a node does not answer a process whose key it does not accept, and without a key of \
+             its own it accepts none: its log names processes with another key"
         }
-        None => "; nodes that have a key answer nobody without one: --key-file",
+        None => "; nodes with a key do not answer a process without one: give --key-file",
     }
 }
 
@@ -274,7 +273,6 @@ impl Nobody {
     }
 }
 
-/// Grants that one candidate holds.
 #[derive(Default)]
 struct Grants {
     by: Vec<String>,
@@ -310,9 +308,9 @@ mod tests {
 
     use super::*;
 
-    /// A slow listener misses the notice, and learns the state all the same.
+    /// A slow listener misses the notice, and still learns the state.
     #[tokio::test]
-    async fn what_was_missed_is_asked_for() {
+    async fn missed_notices_are_queried() {
         let address = ([127, 0, 0, 1], 7_101).into();
         let member = Member::at("a".parse().unwrap(), address);
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
@@ -325,8 +323,8 @@ mod tests {
         notices.send(none()).unwrap();
         notices.send(Notice::Protocol { election: None, event: OwnEvent::Serving }).unwrap();
         let present = async || Some(none());
-        let hears = Hears { differing: Differing::default(), alone: true };
-        let watch = watch(heard, present, cluster, Asks::On, Origins::default(), hears);
+        let hears = NoticeReporter { differing: DifferingMembers::default(), alone: true };
+        let watch = watch(heard, present, cluster, AskMode::On, Origins::default(), hears);
         let failure = tokio::time::timeout(Duration::from_secs(60), watch).await.unwrap();
         assert_eq!((failure.exit, failure.what), (Exit::Usage, none().to_string()));
     }

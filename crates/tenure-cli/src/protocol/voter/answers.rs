@@ -1,4 +1,4 @@
-//! The reports of all voters that can be found.
+//! The reports of all reachable voters.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use tenure_core::NodeName;
 use tenure_core::voter::{Electorate, LeaderDto, VoterDto};
 use tenure_voter::{Change, Header, StatusDto, VoterUrl};
 
-/// Where it was asked, and what it said.
+/// Address of the question, and the report.
 type Answer = (VoterUrl, Header, StatusDto);
 
 #[derive(Default)]
 pub(super) struct Answers(pub(super) Vec<Answer>);
 
 impl Answers {
-    /// An address may lead to one that another leads to as well.
+    /// Records a report. Two addresses may lead to one voter.
     pub(super) fn hear(&mut self, url: VoterUrl, header: Header, status: StatusDto) {
         if self.0.iter().all(|(_, known, _)| known.sender != header.sender) {
             self.0.push((url, header, status));
@@ -36,8 +36,8 @@ impl Answers {
         certain.max_by_key(|leader| &leader.leadership.ballot)
     }
 
-    /// How many members have stored the highest electorate, if that is as changed, and how many of
-    /// them are a quorum.
+    /// The number of members that store the highest electorate, if it is the changed one, and the
+    /// size of their quorum.
     pub(super) fn stored(&self, change: &Change) -> (usize, usize) {
         let Some(electorate) = self.electorate() else { return (0, 1) };
         let changed = match change {
@@ -54,7 +54,7 @@ impl Answers {
         (stored.count(), electorate.quorum())
     }
 
-    /// The answer for this id: of several processes that of the process with the vote, if that
+    /// The report of this id; of several processes, that of the process with the vote, if it
     /// answers.
     pub(super) fn of_id(&self, id: &NodeName) -> Option<&Answer> {
         let has_vote = |header: &Header| self.electorate().is_some_and(|it| it.has(&header.sender));
@@ -62,7 +62,7 @@ impl Answers {
         of_id.max_by_key(|(_, header, _)| has_vote(header))
     }
 
-    /// How many members answer with other identities alone.
+    /// The number of members that answer only with other identities.
     pub(super) fn lost(&self, electorate: &Electorate) -> usize {
         let said = electorate.members.iter().filter_map(|member| self.of_id(&member.id));
         said.filter(|(_, header, _)| !electorate.has(&header.sender)).count()
@@ -73,7 +73,7 @@ impl Answers {
     }
 }
 
-/// Whether it knows that all first voters have accepted each other.
+/// Whether the voter knows that all first voters have accepted each other.
 fn knows_founding(header: &Header) -> bool {
     header.founding.is_some_and(|(_, founded)| founded)
 }
@@ -94,7 +94,7 @@ mod tests {
         Member { id: id(name), identity: Identity(identity) }
     }
 
-    /// Hears from a voter of this name and identity that knows such an electorate.
+    /// Records a voter of this name and identity with this electorate.
     fn hear(said: &mut Answers, (name, identity): (&str, u128), electorate: Option<&Electorate>) {
         let url: VoterUrl = format!("http://{name}-{identity}").parse().unwrap();
         let sender =

@@ -1,4 +1,4 @@
-//! Voting, and asking voters, with the settings of a command.
+//! Voters and askers with the settings of a command.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
-    AnyElection, Asks, Backend, Later, MemberChange, MemberRequests, Members, Participant, Started,
-    at_once,
+    AnyElection, AskMode, Backend, Later, MemberChange, MemberRequests, Members, Participant,
+    StartedParticipant, at_once,
 };
 use crate::settings::Origins;
 
-/// How long a question may take beside its rounds: a name to resolve, a connection.
+/// The extra time for a question: a look-up, a connection.
 const CONNECTING: Duration = Duration::from_secs(2);
 
 impl Backend for Settings {
@@ -39,7 +39,7 @@ impl Backend for Settings {
         _: &'a NodeName,
         _: &'a ElectionName,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move {
             let Some(config) = self.config.clone() else {
                 return Err(Failure::new(Exit::Bug, "no voter's settings were read", "report it"));
@@ -56,9 +56,9 @@ impl Backend for Settings {
     fn asker<'a>(
         &'a self,
         election: &'a ElectionName,
-        _: Asks,
+        _: AskMode,
         origins: &'a Origins,
-    ) -> Started<'a> {
+    ) -> StartedParticipant<'a> {
         Box::pin(async move {
             match self.mode {
                 Mode::Majority => ask::<AtMostOne>(self, election, origins, AnyElection::AtMostOne),
@@ -88,7 +88,7 @@ impl MemberRequests for Settings {
     }
 }
 
-/// The class of elections, as the command takes it.
+/// The safety class of elections, as the command takes it.
 type Of<C> = fn(Election<C>) -> AnyElection;
 
 fn vote<C: Class>(
@@ -103,7 +103,7 @@ fn vote<C: Class>(
     let node = node.map_err(|error| explain::start(&error, origins))?;
     let (watch, troubles) = Watch::new(true);
     tokio::spawn(Watcher::new(origins, watch).watch(node.notices()));
-    Ok(Box::new(Participating { side: Voting(node), class, troubles }))
+    Ok(Box::new(VoterParticipant { side: NodeSide(node), class, troubles }))
 }
 
 fn ask<C: Class>(
@@ -124,7 +124,7 @@ fn ask<C: Class>(
     let asker = asker.map_err(|error| explain::start(&error, origins))?;
     let (watch, troubles) = Watch::new(false);
     tokio::spawn(Watcher::new(origins, watch).watch(asker.notices()));
-    Ok(Box::new(Participating { side: Asking(asker), class, troubles }))
+    Ok(Box::new(VoterParticipant { side: AskerSide(asker), class, troubles }))
 }
 
 pub(super) fn options(settings: &Settings, origins: &Origins) -> Result<CheckedOptions, Failure> {
@@ -140,9 +140,9 @@ trait Side<C: Class> {
     fn close(self) -> Later<'static, ()>;
 }
 
-struct Voting<C: Class>(Node<C>);
+struct NodeSide<C: Class>(Node<C>);
 
-impl<C: Class> Side<C> for Voting<C> {
+impl<C: Class> Side<C> for NodeSide<C> {
     fn election(&self, name: ElectionName) -> Election<C> {
         self.0.election_named(name)
     }
@@ -156,9 +156,9 @@ impl<C: Class> Side<C> for Voting<C> {
     }
 }
 
-struct Asking<C: Class>(Asker<C>);
+struct AskerSide<C: Class>(Asker<C>);
 
-impl<C: Class> Side<C> for Asking<C> {
+impl<C: Class> Side<C> for AskerSide<C> {
     fn election(&self, name: ElectionName) -> Election<C> {
         self.0.election_named(name)
     }
@@ -173,13 +173,13 @@ impl<C: Class> Side<C> for Asking<C> {
     }
 }
 
-struct Participating<C: Class, S> {
+struct VoterParticipant<C: Class, S> {
     side: S,
     class: Of<C>,
     troubles: Troubles,
 }
 
-impl<C: Class, S: Side<C>> Participant for Participating<C, S> {
+impl<C: Class, S: Side<C>> Participant for VoterParticipant<C, S> {
     fn election(&self, name: &ElectionName) -> AnyElection {
         (self.class)(self.side.election(name.clone()))
     }

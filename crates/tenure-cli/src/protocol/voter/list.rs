@@ -1,4 +1,4 @@
-//! Where voters are called, as texts.
+//! Texts with the URLs of voters.
 
 use std::fmt;
 
@@ -7,12 +7,11 @@ use tenure_core::voter::{Listed, VoterUrl};
 
 use crate::settings::{Refusal, parse};
 
-/// The voter's own URL, or what of it others cannot find out by themselves.
+/// The voter's own URL, or the part that others cannot find by themselves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CallAddress {
-    /// The whole URL.
     Url(VoterUrl),
-    /// Its path: the address is known otherwise.
+    /// The path; the address is known otherwise.
     Path(String),
 }
 
@@ -25,7 +24,7 @@ impl fmt::Display for CallAddress {
     }
 }
 
-/// `http://10.0.0.1:7001/voter`, or `/voter`.
+/// Reads `http://10.0.0.1:7001/voter`, or `/voter`.
 pub(super) fn called(text: &str) -> Result<CallAddress, Refusal> {
     let fix = "write http:// or https:// with a host and, where needed, a port and a path, such \
                as http://10.0.0.1:7001; or the path alone, such as /voter";
@@ -43,7 +42,7 @@ pub(super) fn called(text: &str) -> Result<CallAddress, Refusal> {
 fn url(text: &str) -> Result<VoterUrl, Refusal> {
     let fix = "write http:// or https:// with a host and, where needed, a port and a path, such \
                as http://10.0.0.1:7001";
-    // Before anything else is refused: the text would be repeated, with the password in it.
+    // Check this first: other refusals repeat the text, with the password in it.
     if text.contains('@') {
         let fix = "leave it out; --secret-file is for that";
         return Err(Refusal::of_secret("a voter's URL holds no user and no password", fix));
@@ -54,7 +53,7 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
     }
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // The first entry of a list with another separator would be the whole list.
+    // A list with another separator would become one long URL.
     if let Some(c) = rest.chars().find(|c| "=,;|&<>\"\\".contains(*c)) {
         let fix = "write a comma between two voters, and nothing else";
         return Err(Refusal::new(format!("a voter's URL holds no {c:?}"), fix));
@@ -69,13 +68,13 @@ fn url(text: &str) -> Result<VoterUrl, Refusal> {
     Ok(url)
 }
 
-/// A host by name or address, and a port if there is one.
+/// Whether `text` is a host by name or address, with or without a port.
 fn is_authority(text: &str) -> bool {
-    // Any port does for one that is not given.
+    // Any port will do for a host without one.
     host_and_port(text).is_some() || host_and_port(&format!("{text}:1")).is_some()
 }
 
-/// `west=http://10.0.0.1:7001,east=…`, or what the text calls a list of JSON objects.
+/// Reads `west=http://10.0.0.1:7001,east=…`, or a list of JSON objects as in the source.
 pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
     if text.trim().is_empty() {
         let fix = "write ID=URL for each voter, with commas between them, or leave it out";
@@ -124,7 +123,7 @@ fn json(text: &str) -> Result<Vec<Listed>, Refusal> {
     Ok(list)
 }
 
-/// Never comes to that: the protocol is refused before.
+/// Never reached: the protocol is refused before.
 #[cfg(not(feature = "voter"))]
 fn json(_: &str) -> Result<Vec<Listed>, Refusal> {
     Err(Refusal::new("this tenure was built without voter", "write ID=URL,ID=URL"))
@@ -150,7 +149,7 @@ mod tests {
             let json = r#"[{"voterId":"west","voterUrl":"http://10.0.0.1:7001"},
                 {"voterId":"east","voterUrl":"https://east.example/voter"}]"#;
             assert_eq!(shown(&voters(json).unwrap()), plain);
-            // The sample of the text.
+            // The sample of the source.
             let text = r#"[{{"voterId":"region-one-voter"},{"voterUrl":"https://route"}}]"#;
             assert!(voters(text).unwrap_err().what.contains("the voter list must be as"));
         }

@@ -1,4 +1,4 @@
-//! The voters of a network, and changes of them.
+//! The voters of a network, and their changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use crate::failure::{self, Failure};
 use crate::protocol::{Member, MemberChange, Members};
 use crate::settings::Origins;
 
-/// How long a change is tried again that must wait for the one before it.
+/// Time for which a change is repeated while it must wait for the change before it.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
-/// Shortest span for a single question: the command waits for nothing else meanwhile.
+/// Shortest limit for a single question: the command waits for nothing else meanwhile.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
-/// The answers of all voters that can be found.
+/// The answers of all reachable voters.
 struct Survey {
     operator: Arc<Operator>,
     origins: Origins,
     said: Answers,
-    /// Why one of them said nothing.
+    /// The reason for which a voter gave no answer.
     wrong: Option<Failure>,
 }
 
@@ -57,7 +57,7 @@ impl Survey {
         let origins = origins.clone();
         let mut this = Self { operator, origins, said: Answers::default(), wrong };
         this.ask(urls.clone()).await;
-        // The voters that the first answers name.
+        // Then ask the voters that the first answers name.
         let known = this.said.known().into_values().map(|voter| voter.voter_url);
         let further = known.filter(|url| !urls.contains(url)).collect();
         this.ask(further).await;
@@ -85,7 +85,7 @@ impl Survey {
     }
 }
 
-/// Each member of the electorate, and those that are known and have no vote.
+/// Lists each member of the electorate, and the known voters without a vote.
 pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Members, Failure> {
     let asked = Survey::of(settings, origins).await?;
     let said = &asked.said;
@@ -118,7 +118,7 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
     Ok(Members { all, failure })
 }
 
-/// How many of those that have a vote do what.
+/// Numbers of voters with a vote, by state.
 #[derive(Default)]
 struct Count {
     there: usize,
@@ -138,7 +138,7 @@ impl Count {
 }
 
 impl Survey {
-    /// Too few are able to vote.
+    /// The failure if too few voters can vote.
     fn no_quorum(&self, electorate: &Electorate, count: &Count) -> Option<Failure> {
         let all = electorate.members.len();
         let quorum = electorate.quorum();
@@ -166,7 +166,7 @@ impl Survey {
         })
     }
 
-    /// The failure where no voter has a vote yet, and its cause, where votes are needed.
+    /// The failure if no voter has a vote yet but votes are needed, with the cause.
     fn not_founded(&self) -> Option<Failure> {
         let majority = self.said.0.iter().filter(|(_, header, _)| header.mode == Mode::Majority);
         let first = majority.filter_map(|(_, header, status)| {
@@ -179,7 +179,9 @@ impl Survey {
         let names = ["voter-list", "expected-voters", "seed-host"];
         let (mut what, fix) = if differs {
             (
-                "the network is not founded: its voters do not begin with the same ones".to_owned(),
+                "the network is not founded: its voters do not agree on the initial \
+                 voters"
+                    .to_owned(),
                 "give all of them the same --voter-list, or --expected-voters, and start them anew",
             )
         } else {
@@ -197,12 +199,12 @@ impl Survey {
     }
 }
 
-/// The last remedy when no majority has its directories.
+/// The remedy when no majority has its directories.
 const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
                              directories of all, and begin anew under another --election, as \
                              fences begin anew, too";
 
-/// In a word for programs, and for people.
+/// The state of a voter, in a word for programs and a sentence for people.
 fn state(
     electorate: Option<&Electorate>,
     name: &NodeName,
@@ -247,8 +249,8 @@ pub(super) async fn change(
     let asked = Survey::of(settings, origins).await?;
     let Some(electorate) = asked.said.electorate().filter(|_| asked.said.is_founded()) else {
         let never = || {
-            let what =
-                "in the mode available nobody is given a vote: all that reach each other draw";
+            let what = "in the mode available the leader gives no votes: all voters that reach \
+                        each other draw";
             origins.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
@@ -257,13 +259,13 @@ pub(super) async fn change(
         let lost = asked.said.lost(electorate);
         let (what, fix) = if electorate.members.len() - lost < electorate.quorum() {
             (
-                "nobody leads, and only a leader changes who has a vote; without the state \
-                 directories of a majority nobody will",
+                "nobody leads, and only a leader gives and takes votes; without the state \
+                 directories of a majority no voter will lead",
                 LOST_FOR_GOOD,
             )
         } else {
             (
-                "nobody leads, and only a leader changes who has a vote",
+                "nobody leads, and only a leader gives and takes votes",
                 "try again when tenure leader names one",
             )
         };
@@ -284,12 +286,12 @@ pub(super) async fn change(
             {
                 at = leader.url.clone();
             }
-            // The leader has not been acknowledged yet, or the change before was not, or one of its
-            // voters has missed a heartbeat.
+            // The leader or its previous change is not acknowledged yet, or one of its voters has
+            // missed a heartbeat.
             OperatorError::Refused { refusal, .. } if !over && passes(refusal) => {
                 tokio::time::sleep(AGAIN).await
             }
-            // The voter answers, and its leader has not asked it since it was removed.
+            // The voter answers, and its leader has not asked it since the voter was removed.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
                 if !over
                     && matches!(&change, Change::Add(id) if asked.said.of_id(id).is_some()) =>
@@ -302,7 +304,7 @@ pub(super) async fn change(
     confirm(settings, &change, origins).await
 }
 
-/// Whether what is refused now may be done in a moment.
+/// Whether the refusal may pass in a moment.
 const fn passes(refusal: &Refusal) -> bool {
     matches!(
         refusal,
@@ -310,8 +312,8 @@ const fn passes(refusal: &Refusal) -> bool {
     )
 }
 
-/// Waits until a quorum of the new members has stored what the leader has changed: without them it
-/// may be gone with the leader.
+/// Waits until a quorum of the new members has stored the change: before that it may be lost with
+/// the leader.
 async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Result<(), Failure> {
     let began = clock::now();
     loop {
@@ -331,15 +333,16 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
             let what = match seen {
                 Ok((stored, quorum)) => format!(
                     "the leader has made the change, and it is not confirmed: {stored} of the \
-                     {quorum} voters that it takes have stored it"
+                     {quorum} voters that are needed have stored it"
                 ),
                 Err(failure) => format!(
                     "the leader has made the change, and it is not confirmed: {}",
                     failure.what
                 ),
             };
-            let fix = "it holds if the others hear of it, and may be gone if the leader ends \
-                       before that: look with tenure members show, and do it again if it is gone";
+            let fix = "the change holds once the others have it, and may be lost if the leader \
+                       ends before that: look with tenure members show, and repeat it if it is \
+                       lost";
             return Err(origins.failure(Exit::Unknown, what, fix, &[]));
         }
         tokio::time::sleep(AGAIN).await;

@@ -28,53 +28,53 @@ use crate::settings::{Refusal, parse};
 
 const VOTERS: &str = "Voters";
 
-/// The variable that names the seed host where no setting does.
+/// The fallback variable for the seed host.
 pub const SEED_HOST_VARIABLE: &str = "SEED_HOST";
-/// The variable that holds the voter URL, or its path, where no setting does.
+/// The fallback variable for the voter URL, or its path.
 pub const VOTER_URL_VARIABLE: &str = "VOTER_URL";
 
 crate::settings! {
     VOTER_ID: NodeName = "voter-id" "NAME" Text, Everywhere, Nothing, VOTERS,
         parse::node, plain,
-        "The name of this voter, the same after each restart; the same as --id";
+        "The name of this voter, unchanged by restarts; the same as --id";
     VOTER_URL: CallAddress = "voter-url" "URL" Text, Everywhere,
         Follows("the address of --listen"), VOTERS,
         list::called, plain,
-        "Where others call this voter: http:// or https://; or only the path, as in VOTER_URL, \
-         which is read where this is not set";
+        "The URL at which other voters call this one: http:// or https://, or only its path. If \
+         unset, the variable VOTER_URL counts";
     VOTER_LIST: Vec<Listed> = "voter-list" "LIST" List, Everywhere, Nothing, VOTERS,
         list::voters, list::shown,
-        "The voters to begin with: west=http://10.0.0.1:7001,east=http://10.0.0.2:7001, or JSON: \
+        "The initial voters: west=http://10.0.0.1:7001,east=http://10.0.0.2:7001, or JSON: \
          [{\"voterId\": \"west\", \"voterUrl\": \"http://10.0.0.1:7001\"}]";
     SEED_HOST: String = "seed-host" "HOST" Text, Everywhere, Nothing, VOTERS,
         parse::text, plain,
-        "A name, with a port after it, behind each of whose addresses a voter may be; SEED_HOST \
-         is read where this is not set";
+        "A DNS name and a port; a voter may be behind each of its addresses. If unset, the \
+         variable SEED_HOST counts";
     SEED_PATH: String = "seed-path" "PATH" Text, Everywhere,
         Follows("the path of --voter-url"), VOTERS,
         parse::text, plain,
-        "The path of voters behind --seed-host";
+        "The URL path of the voters behind --seed-host";
     EXPECTED_VOTERS: u16 = "expected-voters" "N" Number, Everywhere, Nothing, VOTERS,
         |text| parse::whole(text, u16::MAX), plain,
-        "How many voters there are to begin with, this one included, where no list names them; \
-         the same for all";
-    MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, table::WHAT,
+        "The initial number of voters, this one included, if no list names them; the same for all";
+    MODE: Mode = "mode" "MODE" Text, Everywhere, ByProtocol, table::GENERAL,
         mode, plain,
-        "What is promised";
+        "The promise about leaders";
     ADMISSION: Admission = "admission" "WHO" Text, Everywhere, Text("operator"), VOTERS,
         admission, plain,
-        "Who gives further voters a vote: operator (tenure members add) or auto (the leader)";
+        "The authority that gives further voters a vote: operator (tenure members add) or auto \
+         (the leader)";
     HEARTBEAT_INTERVAL: Duration = "heartbeat-interval" "DURATION" Number, Everywhere, Text("1s"),
         TIMING, seconds, span,
         "How often voters call each other; a bare number is seconds";
     MISSED_HEARTBEAT_TOLERANCE: u32 = "missed-heartbeat-tolerance" "N" Number, Everywhere,
         Text("3"), TIMING, |text| parse::whole(text, u32::MAX), plain,
-        "How many heartbeats in a row may be missed. The lease is one more than that times the \
+        "How many heartbeats in a row may be missed. The lease is this number plus one, times the \
          interval";
     REQUEST_TIMEOUT: Duration = "request-timeout" "DURATION" Text, Everywhere,
         Follows("a twelfth of the lease, at most 300ms"), TIMING,
         parse::positive_duration, span,
-        "How long an answer is waited for: above the slowest round trip";
+        "How long to wait for an answer: longer than the slowest round trip";
 }
 
 fn mode(text: &str) -> Result<Mode, Refusal> {
@@ -86,7 +86,7 @@ fn admission(text: &str) -> Result<Admission, Refusal> {
         .map_err(|_| parse::not_one_of(text, "a way to admit voters", &["operator", "auto"]))
 }
 
-/// As the text has it, a bare number is seconds.
+/// Reads a duration; a bare number is in seconds, as in the source.
 fn seconds(text: &str) -> Result<Duration, Refusal> {
     let bare = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
     match text.parse() {
@@ -95,7 +95,6 @@ fn seconds(text: &str) -> Result<Duration, Refusal> {
     }
 }
 
-/// The regional voter.
 pub static PROTOCOL: Protocol = Protocol {
     name: "voter",
     about: "a random draw among regions, over HTTP between them, with no store behind",
@@ -108,7 +107,7 @@ pub static PROTOCOL: Protocol = Protocol {
     },
     settings: &[
         &VOTER_LIST.spec,
-        // Its path is that of seeds.
+        // Seeds share its path.
         &VOTER_URL.spec,
         &SEED_HOST.spec,
         &SEED_PATH.spec,
@@ -140,11 +139,7 @@ pub static PROTOCOL: Protocol = Protocol {
             note: "majority (at most one leader) or available (one in each region that can reach \
                    its own voters, for work that may be done twice and never for other work)",
         },
-        About {
-            setting: "listen",
-            default: None,
-            note: "what is bound for others to call, by default the address in --voter-url",
-        },
+        About { setting: "listen", default: None, note: "by default the address in --voter-url" },
         About {
             setting: "state",
             default: None,
@@ -153,7 +148,7 @@ pub static PROTOCOL: Protocol = Protocol {
         About {
             setting: "cert",
             default: None,
-            note: "also to those that call; without it they call without TLS",
+            note: "also to voters that call this one; without it they call without TLS",
         },
     ],
     whereabouts: &VOTER_LIST.spec,
@@ -204,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bare_heartbeat_interval_is_seconds() {
+    fn bare_heartbeat_interval_is_in_seconds() {
         assert_eq!(seconds("5"), Ok(Duration::from_secs(5)));
         assert_eq!(seconds("250ms"), Ok(Duration::from_millis(250)));
         for wrong in ["", "-5", "5.", "99999999999999999999"] {

@@ -1,4 +1,4 @@
-//! A network of voters, and the nodes that ask or vote in it.
+//! A network of voters, and its asking and voting nodes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,20 +24,20 @@ const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
 /// The longest spread.
 const SPREAD_MAX: Duration = Duration::from_millis(500);
 
-/// A network of voters, and how one takes part in it or asks.
+/// A network of voters, and this process's access to it.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) mode: Mode,
     pub(super) list: Vec<Listed>,
     pub(super) times: Times,
     pub(super) options: Options,
-    /// Which it elects for, where that was said.
+    /// The election of the network, if given.
     pub(super) election: Option<ElectionName>,
-    /// The configuration of a node that votes.
+    /// Configuration of a voting node.
     pub(super) config: Option<Config>,
 }
 
-/// The settings that all of a network have alike, or nearly so.
+/// Settings that all voters share, or nearly.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
     pub(super) heartbeat: Duration,
@@ -49,7 +49,6 @@ pub(super) struct Times {
 }
 
 impl Settings {
-    /// Reads it from the layers.
     pub(super) fn read(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<Self, Failure> {
         let mode = layers.required(&MODE)?;
         let times = times(layers)?;
@@ -97,7 +96,7 @@ impl Settings {
     }
 }
 
-/// Refuses plain URLs where certificates alone authenticate.
+/// Refuses plain URLs if only certificates authenticate.
 fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Result<(), Failure> {
     let alone = options.tls.is_some() && options.secrets.is_none();
     let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));
@@ -119,7 +118,7 @@ impl Times {
             heartbeat,
             tolerance,
             request_timeout,
-            // A slow region's number takes a request there, and one back.
+            // The number of a slow region takes a request there, and one back.
             cast_timeout: request_timeout.saturating_mul(2),
             result_timeout: request_timeout.saturating_mul(2),
             spread: SPREAD_MAX.min(heartbeat / 2),
@@ -147,10 +146,10 @@ fn times(layers: &mut Layers<'_>) -> Result<Times, Failure> {
     })
 }
 
-/// Adds the values that no setting gives to `--show-settings`.
+/// Adds derived values to `--show-settings`.
 fn note_what_follows(config: &Config, origins: &mut Origins) {
     let mut note = |name, value: Duration, words| {
-        // To the millisecond, as people read it.
+        // Rounded to milliseconds for readers.
         let value = Duration::from_millis(u64::try_from(value.as_millis()).unwrap_or(u64::MAX));
         origins.note(name, Some(table::span(&value)), Origin::Follows(words));
     };
@@ -166,7 +165,8 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }
 
-/// A setting, or what the text calls it: a variable without `TENURE_`, below the settings file.
+/// Reads a setting, or the variable that the source names: without `TENURE_`, below the settings
+/// file.
 fn as_in_the_text<T>(
     layers: &mut Layers<'_>,
     setting: &Setting<T>,
@@ -201,7 +201,7 @@ fn seeds(layers: &mut Layers<'_>, called: Option<&CallAddress>) -> Result<Option
     Ok(Some(seeds))
 }
 
-/// The address to bind, and the URL at which others call it.
+/// The address to bind, and the URL for the calls of others.
 struct Whereabouts {
     listen: SocketAddr,
     url: VoterUrl,
@@ -216,7 +216,7 @@ fn whereabouts(
     if let Some(CallAddress::Url(url)) = called {
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
             let what = format!("--listen is not set, and {url} has no address to bind");
-            let fix = "give --listen ADDR:PORT, what is bound where others call that URL";
+            let fix = "give --listen ADDR:PORT, the address that calls of that URL arrive at";
             return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
         };
         if shows_certificate && url.as_str().starts_with("http://") {
@@ -230,9 +230,9 @@ fn whereabouts(
     }
     let Some(listen) = listen else { return Err(layers.missing(&VOTER_URL.spec)) };
     if listen.ip().is_unspecified() || listen.port() == 0 {
-        let what = format!("nobody can be told to call {listen}, and --voter-url is not set");
-        let fix = "give --voter-url with what others call, or --listen with an address of this \
-                   machine and a port";
+        let what = format!("other voters cannot call {listen}, and --voter-url is not set");
+        let fix = "give --voter-url with the URL that others call, or --listen with an address of \
+                   this machine and a port";
         return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
     }
     let path = match called {
@@ -276,8 +276,8 @@ fn state(layers: &mut Layers<'_>, mode: Mode) -> Result<Option<PathBuf>, Failure
 fn founding(layers: &mut Layers<'_>, list: Option<Vec<Listed>>) -> Result<Founding, Failure> {
     match (list, layers.optional(&EXPECTED_VOTERS)?) {
         (Some(_), Some(_)) => {
-            let what = "--voter-list and --expected-voters are set, and each says how many voters \
-                        there are to begin with";
+            let what = "--voter-list and --expected-voters are set, and each gives the number of \
+                        initial voters";
             let failure = Failure::usage(what, "leave one of them out");
             Err(layers.origins.explain(failure, &["voter-list", "expected-voters"]))
         }
@@ -298,7 +298,9 @@ fn secrets(layers: &mut Layers<'_>) -> Result<Option<Secrets>, Failure> {
         };
         let fix = match error {
             SecretError::Length { .. } => "make a longer one: openssl rand -hex 32",
-            _ => "write one secret on one line, or two on two while they are exchanged",
+            _ => {
+                "write one secret on one line, or two secrets on two lines while they are exchanged"
+            }
         };
         Failure::usage(error.to_string(), fix).origin(origin)
     })?;

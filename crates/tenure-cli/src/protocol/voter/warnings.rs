@@ -1,4 +1,4 @@
-//! Warns of what an operator should know.
+//! Warns of facts for the operator.
 
 use tenure_voter::{Breach, Notice, OwnEvent};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -72,8 +72,8 @@ impl Watcher {
                 let members: Vec<_> =
                     electorate.members.iter().map(|member| member.id.as_str()).collect();
                 let text = format!(
-                    "the network is founded of {}, and its fences begin at 1: if there was one of \
-                     this election before, give this one another --election",
+                    "the network is founded of {}, and its fences begin at 1: if this election had \
+                     a network before, give the new one another --election",
                     members.join(", ")
                 );
                 self.watch.warn("founded", &text);
@@ -87,7 +87,7 @@ impl Watcher {
     }
 }
 
-/// The description of a breach, and its remedy.
+/// The subject of a breach, and its remedy.
 fn advice(breach: &Breach) -> (&'static str, &'static str) {
     match breach {
         Breach::OtherFounding { .. } => (

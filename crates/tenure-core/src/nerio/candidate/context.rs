@@ -1,4 +1,4 @@
-//! What all candidates of a node share.
+//! State that all candidates of a node share.
 
 use core::time::Duration;
 
@@ -7,7 +7,6 @@ use super::super::identity::Who;
 use super::super::round_trips::RoundTrips;
 use crate::draw::Draw;
 
-/// The node of a candidate: its settings, its name, its draws and its round trips.
 pub(in crate::nerio) struct Context<'a> {
     pub(in crate::nerio) config: &'a Checked,
     pub(in crate::nerio) who: &'a Who,

@@ -1,4 +1,4 @@
-//! An instance of OQwBD, as its candidate remembers it: requests sent, and oks that count.
+//! An instance of OQwBD at its candidate: requests sent, and oks that count.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -9,35 +9,39 @@ use crate::drift::Drift;
 use crate::fence::Fence;
 use crate::time::Time;
 
-/// A request that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::nerio) struct Sent {
+pub(in crate::nerio) struct SentRequest {
     pub(in crate::nerio) start: Time,
     pub(in crate::nerio) delta: Duration,
     pub(in crate::nerio) fence: Fence,
 }
 
-/// The ok of one grantor that counts: the one with the highest Start, everything from that one.
+/// The ok of one grantor that counts: the ok with the highest Start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) start: Time,
     pub(in crate::nerio) instance: Instance,
-    /// Which memories its grantor has written down.
+    /// Memories of members that the grantor has written down.
     pub(in crate::nerio) memories: Vec<Mark>,
     pub(in crate::nerio) stamp: Stamp,
-    /// The fence that it accepted for this leadership.
+    /// Fence that the grantor accepted for this leadership.
     pub(in crate::nerio) accepted: Option<Fence>,
-    /// What others said before this grant is out of date: its Start, or when it arrived if the
-    /// request had waited for somebody to leave.
+    /// Reports of others from before this instant are out of date: the Start of the grant, or its
+    /// arrival if the request had waited for a rival to leave.
     pub(in crate::nerio) news: Time,
-    /// `Start + (1 − ρ)δ`: what this grantor's word is good for.
+    /// `Start + (1 − ρ)δ`: until when the ok counts.
     pub(in crate::nerio) good_until: Time,
 }
 
 impl Answer {
-    /// What an ok to `sent` counts for: all of it comes from this one, nothing from one before
-    /// (parked requests 4, 5). What it is good for counts from the send (section 3, step 8).
-    pub(in crate::nerio) fn of(now: Time, granted: &Granted, sent: &Sent, drift: Drift) -> Self {
+    /// The answer from an ok to `sent`: every field comes from this ok, none from an earlier one
+    /// (parked requests 4, 5). Its validity counts from the send (section 3, step 8).
+    pub(in crate::nerio) fn of(
+        now: Time,
+        granted: &Granted,
+        sent: &SentRequest,
+        drift: Drift,
+    ) -> Self {
         Self {
             start: sent.start,
             instance: granted.instance,

@@ -1,7 +1,7 @@
 //! The candidate: one for each election of a node, with state `Start`, `E`, `QT`.
 //!
-//! It contends, leads, renews, yields, hands over and gives up; the grantors decide. Its steps of
-//! OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
+//! A candidate contends, leads, renews, yields, hands over and gives up; the grantors decide. Its
+//! steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
 //!
 //! | question | file |
 //! |---|---|
@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 pub(super) use self::context::Context;
-pub(super) use self::instance::{Answer, Sent};
+pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
 use self::reach::Reach;
@@ -54,17 +54,17 @@ use crate::standing::Standing;
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// One election, seen by one who wants it.
+/// The candidate of a node in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
     pub(super) campaign: Option<Campaign>,
     pub(super) pending: Option<PendingRelease>,
-    /// The highest fence heard of, so that the next proposal is accepted at once.
+    /// Highest fence heard of, so that a grantor accepts the next proposal at once.
     pub(super) best: Fence,
-    /// Every Start is above the one before: (p, Start) names an instance.
+    /// Latest Start. Each Start is above the one before: (p, Start) names an instance.
     pub(super) last_start: Time,
-    /// The latest instant until which a verification answer said that this node leads.
+    /// Latest instant until which a verification answer promised that this node leads.
     pub(super) promise: Time,
     draws: u64,
     booking: Booking,
@@ -75,63 +75,61 @@ pub(super) struct Candidate {
 pub(super) struct Campaign {
     pub(super) value: Value,
     pub(super) priority: u8,
-    /// The first Start of this attempt: names the leadership it may become.
+    /// First Start of this attempt, which names the leadership.
     pub(super) first: Option<Time>,
-    /// The fence proposed for it.
     pub(super) fence: Fence,
-    /// The Start of the last request when a grantor first refused a fence as too far ahead.
+    /// Start of the last request when a grantor first refused a fence as too far ahead.
     too_far: Option<Time>,
-    /// Rounds since the lease was obtained without the fence being accepted by all.
+    /// Rounds since the lease was obtained without a quorum that accepted the fence.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
-    pub(super) sent: Vec<Sent>,
-    /// Of each member: answers to Starts up to this are dropped for ever.
+    pub(super) sent: Vec<SentRequest>,
+    /// For each member: the candidate drops answers to Starts up to this one for ever.
     pub(super) floors: Vec<Time>,
     pub(super) oks: ByMember<Answer>,
     refusals: ByMember<Rival>,
-    /// Members that are not asked before then, because their grant was yielded to this rival.
+    /// Members that the candidate does not ask before the time given, because it yielded their
+    /// grant to the rival.
     pub(super) held_off: ByMember<(Who, Time)>,
-    /// Who answers, as long as it does not lead.
+    /// Reachability of members, while the candidate does not lead.
     pub(super) reach: Reach,
-    /// What it waits for, as long as it does not lead.
+    /// Reasons why the campaign waits, while the candidate does not lead.
     pub(super) hindrances: Hindrances,
-    /// Members whose last word was that they give no lease as long as this one's.
+    /// Members whose last answer was that they give no lease as long as this candidate's.
     pub(super) too_long: MemberSet,
     pub(super) lease: Option<Lease>,
     pub(super) transfer: Option<Transfer>,
-    /// The first of those who wait, and when a grantor last named it.
+    /// First of the waiting candidates, and the time at which a grantor last named it.
     pub(super) waiting: Option<(NodeName, Time)>,
-    /// The orders to end its leadership that were reported.
     orders: Orders,
-    /// When to send the next request.
     pub(super) next_at: Time,
 }
 
-/// `E`, and what was won with it.
+/// `E`, and the leadership won with it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) until: Time,
-    /// Set once the fence was accepted by all of a completing quorum; only then is it announced.
+    /// Set once a completing quorum has accepted the fence; the candidate announces the fence only
+    /// then.
     pub(super) office: Option<(Fence, QuorumTimestamp)>,
-    /// Whether a lease of full length was obtained.
     pub(super) settled: bool,
 }
 
-/// Somebody who holds a grant that we want.
+/// A candidate that holds a grant which this one wants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Rival {
-    /// Which request of ours was refused.
+    /// Start of our refused request.
     start: Time,
     who: Who,
     rank: Rank,
     until: Time,
-    /// The highest Start of its own that was granted there.
+    /// Highest Start of the rival that the grantor has granted.
     granted: Time,
-    /// The last request of ours whose refusal showed that it had renewed since the one before.
+    /// Our last request whose refusal showed a renewal of the rival since the refusal before.
     renewed: Time,
 }
 
-/// A hand-over that waits for a quorum to say that the successor waits.
+/// A hand-over that waits for a quorum to report the successor as waiting.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Transfer {
     pub(super) to: NodeName,
@@ -156,14 +154,13 @@ impl Candidate {
         }
     }
 
-    /// Whether nothing of it matters any more at `now` but the fence it has heard of: another
-    /// candidate in its place could neither send a Start again nor break a promise.
+    /// Whether at `now` nothing of the candidate matters any more but the fence that it has heard
+    /// of: a new candidate in its place could neither send a Start again nor break a promise.
     pub(super) fn is_over(&self, now: Time) -> bool {
         let idle = self.campaign.is_none() && self.pending.is_none();
         idle && now > self.last_start && now >= self.promise
     }
 
-    /// Somebody told how high the fences are.
     pub(super) fn hear_fence(&mut self, seen: Fence) {
         self.best = self.best.max(seen);
     }
@@ -179,7 +176,6 @@ impl Candidate {
         }
     }
 
-    /// Begins to contend.
     pub(super) fn contend(
         &mut self,
         now: Time,
@@ -216,8 +212,8 @@ impl Candidate {
         self.run_due(now, context, out);
     }
 
-    /// Does whatever is due at `now`. Called with every input, so that nothing that comes late
-    /// is ever mistaken for being in time.
+    /// Does everything due at `now`. Every input calls this method, so that a late event is never
+    /// mistaken for a timely one.
     pub(super) fn run_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
@@ -227,7 +223,6 @@ impl Candidate {
         }
     }
 
-    /// Puts down when there is something to do.
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
         let due = self.due().map(|(at, _)| at);
         deadlines.set(&mut self.booking, &self.election, due);
@@ -245,12 +240,10 @@ impl Candidate {
         all.into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
-    /// What it waits for.
     pub(super) fn timer(&self) -> Option<Timer> {
         self.due().map(|(_, timer)| timer)
     }
 
-    /// Stops contending or leading.
     pub(super) fn resign(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         let Some(campaign) = &self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Command), out);
@@ -261,8 +254,8 @@ impl Candidate {
         self.end(now, end, next, context, out);
     }
 
-    /// Section 10.5, steps 3 and 4, made sound: the promise is remembered before the answer
-    /// leaves, and is never more than what is left.
+    /// Section 10.5, steps 3 and 4, made sound: the candidate remembers the promise before the
+    /// answer leaves, and promises no more than the rest of its lease.
     pub(super) fn on_verify(
         &mut self,
         now: Time,
@@ -277,7 +270,7 @@ impl Candidate {
         };
         let left = left.min(context.config.verify_max);
         self.promise = self.promise.max(now.after(left));
-        // The least real time that is left, whatever this clock is like (erratum 1).
+        // Promise the least real time left, at any clock rate (erratum 1).
         let remaining = context.config.drift.real_at_least(left);
         let remainder = Remainder {
             election: self.election.clone(),
@@ -289,7 +282,8 @@ impl Candidate {
         send(out, from.address, remainder);
     }
 
-    /// The member `by` passes an order on. The core leads on: who uses it may end the leadership.
+    /// The member `by` passes an order on. The core leads on: the application may end the
+    /// leadership.
     pub(super) fn on_step_down(
         &mut self,
         now: Time,
@@ -313,8 +307,8 @@ impl Candidate {
         self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
     }
 
-    /// Says what the campaign waits for, if that has changed: when it asks again, so that those who
-    /// answer at once have answered.
+    /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
+    /// that grantors that answer at once have answered.
     pub(super) fn say_what_it_waits_for(
         &mut self,
         now: Time,
@@ -330,7 +324,7 @@ impl Candidate {
         }
     }
 
-    /// What holds the release up, if a promise does: the next campaign waits for that.
+    /// Reports a promise that delays the release, and so the next campaign.
     fn say_what_was_promised(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
         let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
         if let Some(until) = hold {
@@ -339,7 +333,8 @@ impl Candidate {
         }
     }
 
-    /// Says what a campaign waits for, or the end of a leadership that is over, if it has changed.
+    /// Reports, if changed, the reason why a campaign waits, or why a leadership that is over still
+    /// delays the next one.
     pub(super) fn say(
         &mut self,
         now: Time,
@@ -367,9 +362,9 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// Those that keep every quorum from a lease as long as this candidate asks for: members that
-    /// give no such lease, and members that nobody can wait for. Until that is over it asks only
-    /// these, and keeps nobody else from the others.
+    /// The members that keep every quorum from a lease as long as this candidate's: members that
+    /// give no such lease, and lost members. As long as there are any, the candidate asks only
+    /// these, and leaves the others to other candidates.
     pub(super) fn too_long_for(&self, now: Time, config: &Checked) -> Option<MemberSet> {
         let unable = self.too_long.or(self.reach.lost(now, config.parked_for()));
         let asks = self.lease.is_none() && !self.too_long.is_empty();
@@ -377,15 +372,15 @@ impl Campaign {
         hopeless.then_some(unable)
     }
 
-    /// The fence with which the claim was raised: before that this is a candidate, whatever it was
-    /// granted.
+    /// The fence with which the claim was raised. Before that the node is a candidate, whatever
+    /// grants it has.
     pub(super) fn announced(&self) -> Option<Fence> {
         let (fence, _) = self.lease.as_ref()?.office.as_ref()?;
         Some(*fence)
     }
 
-    /// The members whose oks do not count, because another one that is good names another memory of
-    /// theirs; and one of them, with who does.
+    /// The members whose oks do not count, because another valid ok names another memory of them;
+    /// and one such member, with the member that named it.
     pub(super) fn replaced(
         &self,
         now: Time,
@@ -395,14 +390,16 @@ impl Campaign {
         replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), config)
     }
 
-    /// The first of those who wait, if a grantor has named it lately: it may have died since.
+    /// The first of the waiting candidates, if a grantor has named it lately: it may have died
+    /// since.
     pub(super) fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;
         let lately = now.since(*named_at) < config.heard_within();
         lately.then_some(name)
     }
 
-    /// Another attempt, which would be another leadership: nothing of the last one counts.
+    /// Begins another attempt, which would be another leadership: nothing of the last attempt
+    /// counts.
     pub(super) fn begin_anew(&mut self, last_start: Time, at: Time) {
         self.first = None;
         self.fence_rounds = 0;
@@ -411,7 +408,7 @@ impl Campaign {
         self.next_at = at;
     }
 
-    /// Answers to anything sent so far are dropped for ever.
+    /// Drops answers to all requests so far for ever.
     pub(super) fn abort(&mut self, last_start: Time) {
         self.sent.clear();
         self.reach = Reach::default();

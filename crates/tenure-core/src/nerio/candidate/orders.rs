@@ -1,17 +1,16 @@
-//! Orders to end a leadership: each is reported once, and only to the leadership that it names.
+//! Orders to end a leadership: the candidate reports each once, and only to the leadership named.
 
 use alloc::vec::Vec;
 
-/// So many orders are remembered, the last ones. Each grantor passes one on, and its sender repeats
-/// it for some seconds.
+/// Number of latest orders remembered. Each grantor passes an order on, and its sender repeats it
+/// for some seconds.
 const ORDERS_MAX: usize = 16;
 
-/// The numbers of the orders that were reported in one campaign.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Orders(Vec<u64>);
 
 impl Orders {
-    /// Remembers an order, and says whether it is new.
+    /// Remembers an order; true if the order is new.
     pub(super) fn is_new(&mut self, order: u64) -> bool {
         if self.0.contains(&order) {
             return false;

@@ -1,4 +1,4 @@
-//! A release on its way: when it is sent, to which grantors, and what it holds up.
+//! A pending release: its times, its addressees, and the attempts that it delays.
 
 use core::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// A release that is on its way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct PendingRelease {
-    /// Everything up to this Start is given up.
+    /// The candidate gives up every instance up to this Start.
     pub(in crate::nerio) start: Time,
     pub(in crate::nerio) next: Option<NodeName>,
-    /// Not to be sent before: what a verification answer promised.
+    /// Earliest time of sending: the end of a promise to a verifier.
     pub(in crate::nerio) hold: Time,
-    /// When the lease would have ended at every grantor, and the release no longer matters.
+    /// Time at which the lease would have ended at every grantor, so that the release no longer
+    /// matters.
     pub(in crate::nerio) until: Time,
-    /// When it is sent first.
     begins: Time,
     pub(in crate::nerio) again: Time,
     pub(in crate::nerio) pause: Duration,
     pub(in crate::nerio) arrived: MemberSet,
     pub(in crate::nerio) told: bool,
-    /// Given up on purpose, so that others come first: nothing new may overtake it.
+    /// Whether the candidate gave up on purpose, so that others come first: no new request may
+    /// overtake the release.
     on_purpose: bool,
 }
 
@@ -56,20 +56,20 @@ impl PendingRelease {
         self.again.min(self.until)
     }
 
-    /// No new attempt begins before: the release must have been sent, and if it was given on
-    /// purpose a quorum must have it. A request that overtook it would take the grant back from
-    /// those for whom it was given up.
+    /// The earliest time of a new attempt: the release must have been sent, and if the candidate
+    /// gave up on purpose, a quorum must have it. A request that overtook the release would take
+    /// the grant back from the rival for which it was given up.
     pub(in crate::nerio) fn not_before(&self) -> Time {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }
 
-    /// Whether this member is not to be asked before it has the release.
+    /// Whether this member must have the release before the next request.
     pub(in crate::nerio) fn awaits(&self, member: usize) -> bool {
         self.on_purpose && !self.arrived.contains(member)
     }
 
-    /// That no quorum has confirmed it, as long as that keeps the next attempt from beginning: once
-    /// it has lasted so long that those who do not are likely to be silent.
+    /// The reason for waiting if the missing confirmations delay the next attempt, once they have
+    /// been missing for so long that the members are probably silent.
     pub(in crate::nerio) fn hinders(&self, now: Time, config: &Checked) -> Option<Waiting> {
         let is_late = now >= self.begins.after(config.parked_for());
         if now >= self.not_before() || !is_late {

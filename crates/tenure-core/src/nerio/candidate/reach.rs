@@ -1,5 +1,5 @@
-//! Which grantors a candidate can do without knowing more of: those that do not answer, and those
-//! that cannot grant.
+//! The grantors for which a candidate need not wait: those that do not answer, and those that
+//! cannot grant.
 
 use core::time::Duration;
 
@@ -7,35 +7,33 @@ use super::super::by_member::ByMember;
 use super::super::quorum::MemberSet;
 use crate::time::Time;
 
-/// What is known of each member beyond its grants and refusals.
+/// Reachability of each member, beyond its grants and refusals.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Reach {
-    /// The first Start that a member has left unanswered.
+    /// First Start that a member has left unanswered.
     unanswered: ByMember<Time>,
-    /// Members whose last answer was that they cannot grant to anybody, or not to this one.
+    /// Members whose last answer was that they cannot grant to any candidate, or not to this one.
     unable: MemberSet,
-    /// The highest Start that each member has answered.
+    /// Highest Start that each member has answered.
     latest: ByMember<Time>,
 }
 
 impl Reach {
-    /// A request went to `member`.
     pub(in crate::nerio) fn asked(&mut self, member: usize, start: Time) {
         self.unanswered.get_or_insert(member, start);
     }
 
-    /// Whether an answer of `member` to the request of `start` says more than those before it.
+    /// Whether the answer of `member` to the request of `start` is newer than its answers before.
     pub(in crate::nerio) fn is_news(&self, member: usize, start: Time) -> bool {
         self.latest.get(member).is_none_or(|latest| *latest < start)
     }
 
-    /// `member` answered the request of `start`.
     pub(in crate::nerio) fn heard(&mut self, member: usize, start: Time) {
         let latest = self.latest.get_or_insert(member, start);
         *latest = (*latest).max(start);
     }
 
-    /// `member` answered the request of `start`, and was able to grant or to let it wait.
+    /// `member` answered the request of `start`; `able` if it could grant or park the request.
     pub(in crate::nerio) fn answered(&mut self, member: usize, start: Time, able: bool) {
         if self.unanswered.get(member).is_some_and(|since| *since <= start) {
             self.unanswered.remove(member);
@@ -50,7 +48,7 @@ impl Reach {
         silent.map(|(member, _)| *member).collect()
     }
 
-    /// The members that nobody should wait for: silent for `patience`, or unable.
+    /// The members not worth waiting for: silent for `patience`, or unable.
     pub(in crate::nerio) fn lost(&self, now: Time, patience: Duration) -> MemberSet {
         self.silent(now, patience).or(self.unable)
     }

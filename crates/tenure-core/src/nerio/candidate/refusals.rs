@@ -1,4 +1,4 @@
-//! Refusals: a candidate learns who is in the way, and yields when no quorum is possible.
+//! Refusals: a candidate learns of its rivals, and yields when no quorum is possible.
 
 use super::super::body::{Holder, Refusal, Refused, Release};
 use super::super::event::{Ignored, OwnEvent};
@@ -14,7 +14,7 @@ use crate::name::ElectionName;
 use crate::time::Time;
 
 impl Candidate {
-    /// A refusal. It tells who is in the way and for how long.
+    /// Handles a refusal, which names the rival in the way and the rest of its grant.
     pub(in super::super) fn on_refused(
         &mut self,
         now: Time,
@@ -56,8 +56,8 @@ impl Candidate {
                 campaign.on_held(member, refused.start, holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
-                    // Somebody who cannot win holds a grantor that should come back to us: wait
-                    // there, so that its release reaches us and not the next one.
+                    // A rival that cannot win holds a grantor that should come back to us: wait
+                    // there, so that its release reaches us and not the next candidate.
                     campaign.next_at = campaign.next_at.min(now.after(context.config.refresh));
                 }
             }
@@ -80,10 +80,10 @@ impl Candidate {
         self.yield_if_hopeless(now, context, out);
     }
 
-    /// What was heard of the fences is too far above what this grantor has `seen`. It may have been
-    /// a wrong word: this candidate begins again from there. If it was not, others repeat it. Then
-    /// the highest fence that this grantor accepts is proposed, and it has seen more the next time:
-    /// grantors far apart come together.
+    /// The fences heard of are too far above the fence that this grantor has `seen`. A wrong report
+    /// may be the cause: the candidate begins again from `seen`. If others repeat the high fence,
+    /// the candidate proposes the highest fence that this grantor accepts, and the grantor has seen
+    /// more the next time: grantors far apart converge.
     fn on_too_far(&mut self, start: Time, seen: Fence) {
         let Some(campaign) = &mut self.campaign else { return };
         let first = *campaign.too_far.get_or_insert(self.last_start);
@@ -95,15 +95,16 @@ impl Candidate {
         }
     }
 
-    /// `member` gives no lease as long as this one's. Once no quorum does, what the others granted
-    /// is given back, and the places in their queues: another candidate may win with them.
+    /// `member` gives no lease as long as this candidate's. Once no quorum does, the candidate
+    /// gives back its grants, and its places in the queues: another candidate may win with them.
     fn on_too_long(&mut self, now: Time, member: usize, context: &Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let before = campaign.too_long_for(now, context.config);
         campaign.too_long = campaign.too_long.with(member);
         let Some(unable) = campaign.too_long_for(now, context.config) else { return };
         let members = context.config.quorums.everyone().minus(unable);
-        // That somebody is silent is news without a message.
+        // A member becomes silent without a message, so oks may be left to give back although no
+        // quorum was possible before.
         if before.is_some() && !campaign.oks.members().any(|granted| members.contains(granted)) {
             return;
         }
@@ -114,13 +115,14 @@ impl Candidate {
         self.release_to(members, self.last_start, out);
     }
 
-    /// A split vote is undone by those who cannot win any more and rank below somebody in their
-    /// way. A grantor that is silent, or cannot grant, is won by nobody: two that wait for it, each
-    /// with the grant that the other needs, would wait for ever. Never by counting votes: views
-    /// differ, and both would yield. Only the grants at hand are given up; what waits elsewhere
-    /// goes on waiting. A refusal from before the last grant says nothing any more: that grant came
-    /// because somebody left. Nor does one that names a leader of which no renewal was seen since:
-    /// its grants may be what a dead one left behind.
+    /// Undoes a split vote: a candidate yields if it cannot win any more and ranks below a rival in
+    /// its way. A grantor that is silent or cannot grant counts for neither side: two candidates
+    /// that wait for it, each with the grant that the other needs, would wait for ever. The
+    /// candidate never counts votes: views differ, and both would yield. The candidate gives up
+    /// only grants at hand; requests that wait elsewhere go on waiting. Two kinds of refusals do
+    /// not count: a refusal from before the last grant, since that grant came because a rival left;
+    /// and a refusal that names a leader without a renewal since, since its grants may belong to a
+    /// dead leader.
     pub(in crate::nerio) fn yield_if_hopeless(
         &mut self,
         now: Time,
@@ -170,9 +172,10 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// What waited at `member` was granted: who was in the way there has gone, and so, soon,
-    /// elsewhere. Older refusals that name it are no reason to yield, and what was yielded to it
-    /// is asked for again at once. Once for each time that it leaves, so not in circles.
+    /// A grant to a request that waited at `member` shows that the rival there has left, and so,
+    /// soon, elsewhere. Older refusals that name the rival are no reason to yield, and the
+    /// candidate asks again at once for what it had yielded to the rival. The rival's leaving
+    /// counts once, so there are no circles.
     pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
         let Some(gone) = self.refusals.remove(member) else { return };
         self.refusals.retain(|rival| rival.who != gone.who);
@@ -183,7 +186,7 @@ impl Campaign {
         }
     }
 
-    /// How the holder at `member` ranks. Mostly it is the one that is known there.
+    /// The rank of the holder at `member`, mostly of the rival that is known there.
     fn rank_of(&self, election: &ElectionName, member: usize, holder: &Holder) -> Rank {
         match self.refusals.get(member).filter(|known| known.who == holder.who) {
             Some(known) => known.rank.again(holder.priority, holder.leading, holder.next),
@@ -191,7 +194,7 @@ impl Campaign {
         }
     }
 
-    /// `holder` is in the way at `member`, says the answer to the request of `start`.
+    /// The answer to the request of `start` names `holder` as the rival at `member`.
     fn on_held(
         &mut self,
         member: usize,
@@ -212,8 +215,8 @@ impl Campaign {
                     (start, rank, until, granted);
                 return;
             }
-            // Where somebody else is in the way now, the one before has gone: what was yielded to
-            // it is asked for with the next refresh.
+            // A different rival is in the way now, so the earlier one has gone: ask with the next
+            // refresh for what was yielded to it.
             self.held_off.retain(|(rival, _)| *rival != known.who);
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);

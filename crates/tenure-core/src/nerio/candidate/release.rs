@@ -1,4 +1,4 @@
-//! Giving up: a candidate tells the grantors until a quorum confirms.
+//! Giving up: a candidate sends releases until a quorum confirms.
 
 use super::super::body::{Leaving, Release, Released};
 use super::super::event::{Event, Ignored, OwnEvent};
@@ -10,7 +10,7 @@ use super::pending::PendingRelease;
 use crate::time::Time;
 
 impl Candidate {
-    /// Tells the grantors that the claim is over though the release is not sent yet.
+    /// Reports to the grantors that the claim is over, before the release is sent.
     pub(in crate::nerio) fn say_that_it_leaves(
         &self,
         now: Time,
@@ -33,7 +33,6 @@ impl Candidate {
         }
     }
 
-    /// A grantor has the release.
     pub(in crate::nerio) fn on_released(
         &mut self,
         now: Time,

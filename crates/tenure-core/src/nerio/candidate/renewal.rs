@@ -9,10 +9,10 @@ use super::{Campaign, Candidate};
 use crate::time::Time;
 
 impl Candidate {
-    /// What comes next: the fence, the first lease of full length, or the next renewal. After a
-    /// second round for the fence the lease has its full length already; but the grantors, and so
-    /// those who ask them, learn who leads from the first request that is sent with the fence
-    /// `announced`.
+    /// Schedules the next request: for the fence, for the first lease of full length, or for the
+    /// renewal. After a second round for the fence the lease has its full length already; but the
+    /// grantors, and so observers, learn of the leader from the first request that `announced` the
+    /// fence.
     pub(in crate::nerio) fn after_completion(
         &mut self,
         now: Time,
@@ -40,8 +40,8 @@ impl Candidate {
         }
     }
 
-    /// Between three quarters of a third of the lease and all of it, always the same for one
-    /// election: elections that began together drift apart instead of renewing in one burst.
+    /// Between three quarters of a third of the lease and all of it, constant for one election:
+    /// elections that began together drift apart instead of renewing in one burst.
     fn renewal_period(&self, context: &Context<'_>) -> Duration {
         let longest = context.config.renew_after();
         longest - context.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
@@ -49,8 +49,8 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// How long to wait before the fence is proposed again: not at all after the first round,
-    /// and then ever longer, because a grantor that cannot write accepts none.
+    /// The pause before the next proposal of the fence: none after the first round, and then ever
+    /// longer, because a grantor that cannot write accepts none.
     fn fence_pause(&self, context: &Context<'_>) -> Duration {
         match self.fence_rounds {
             0 => Duration::ZERO,
@@ -62,8 +62,7 @@ impl Campaign {
     }
 }
 
-/// Rounds `at` down to a grid, so that elections that are due at about the same time share their
-/// datagrams.
+/// Rounds `at` down to a grid, so that elections due at about the same time share their datagrams.
 fn align(at: Time, grid: Duration) -> Time {
     let grid = u64::try_from(grid.as_nanos()).unwrap_or(u64::MAX).max(1);
     Time::from_nanos(at.as_nanos() - at.as_nanos() % grid)

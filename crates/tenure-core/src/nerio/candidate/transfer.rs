@@ -11,7 +11,7 @@ use crate::name::NodeName;
 use crate::time::Time;
 
 impl Candidate {
-    /// Hands over to `to`, once a quorum of grantors says that it waits.
+    /// Hands over to `to`, once a quorum of grantors reports that `to` waits.
     pub(in crate::nerio) fn transfer(
         &mut self,
         now: Time,
@@ -45,8 +45,8 @@ impl Candidate {
         }
     }
 
-    /// The successor, once a quorum of grantors says that it waits; a probe reports that and leads
-    /// on.
+    /// The successor, once a quorum of grantors reports that it waits; a probe reports that and
+    /// leads on.
     pub(in crate::nerio) fn hand_over_to(
         &mut self,
         member: usize,

@@ -1,4 +1,5 @@
-//! What a campaign waits for, as far as the answers of the grantors tell, and when to say so.
+//! The reason why a campaign waits, derived from the answers of grantors, and the time to report
+//! it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -14,39 +15,34 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::{Obstacle, Waiting};
 
-/// The last word of a grantor that did not grant.
+/// The last refusal of a grantor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Word {
-    /// Somebody else holds the grant, and releases it at `leaves` if it leads no more.
+    /// Another candidate holds the grant, and releases it at `leaves` if it leads no more.
     Held { who: NodeName, leading: bool, leaves: Option<Time> },
-    /// It waits until all leases have ended.
+    /// The grantor waits until all leases have ended.
     Quarantine { until: Time },
-    /// It reads the fences of the others, and knows whether anybody remembers the cluster.
+    /// The grantor reads the fences of the others; `known` if a member remembers the cluster.
     Recovering { known: bool },
-    /// It refuses for another reason.
+    /// The grantor refuses for another reason.
     Objection { label: &'static str, why: Arc<str> },
 }
 
-/// The last words of all grantors, and what was said of them. One word for each member.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Hindrances {
     words: ByMember<Word>,
-    /// Who says that another incarnation uses this candidate's name.
     context: MemberSet,
-    /// Where that one is.
     other: Option<SocketAddr>,
-    /// What was said last, and when.
     told: Option<(Waiting, Time)>,
 }
 
-/// Nothing else is decided by it: a search through all states, which tells them apart by their
-/// hash, need not tell these apart.
+/// Hindrances decide only what is reported: a search through all states, which compares their
+/// hashes, need not distinguish them.
 impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl Hindrances {
-    /// `member` granted.
     pub(in crate::nerio) fn granted(&mut self, member: usize) {
         self.words.remove(member);
         self.context = self.context.minus(MemberSet::EMPTY.with(member));
@@ -67,7 +63,7 @@ impl Hindrances {
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let leaves = holder.leaving.map(|held| now.after(config.drift.stretch(held)));
-                // Mostly it is the one that was named before.
+                // Mostly the holder is the one named before.
                 if let Some(Word::Held { who, leading, leaves: until }) = self.words.get_mut(member)
                     && *who == holder.who.name
                 {
@@ -88,8 +84,8 @@ impl Hindrances {
         self.words.insert(member, word);
     }
 
-    /// What the campaign waits for, if that has changed. At most once in `pause`, so that what
-    /// changes to and fro is no storm.
+    /// The new reason why the campaign waits, if the reason has changed. At most one report in
+    /// `pause`, so that a reason that changes to and fro causes no storm.
     pub(in crate::nerio) fn news(
         &mut self,
         now: Time,
@@ -100,7 +96,7 @@ impl Hindrances {
         self.say(now, waiting, pause)
     }
 
-    /// The same of what no grantor says.
+    /// Reports `waiting` under the same rule; no grantor knows this reason.
     pub(in crate::nerio) fn say(
         &mut self,
         now: Time,
@@ -117,8 +113,8 @@ impl Hindrances {
         Some(waiting)
     }
 
-    /// The first reason without which a quorum could be won, in this order: what nobody can
-    /// answer to, what time mends, what an operator must mend, who is before it.
+    /// The first reason without which a quorum could be won. The order: a shared name, silent
+    /// members, lost memories, refusals that an operator must mend, rivals.
     fn waiting(&self, silent: MemberSet, config: &Checked) -> Option<Waiting> {
         let possible = |excluded: MemberSet| config.quorums.is_possible(excluded);
         let missing = config.named(silent);
@@ -157,7 +153,7 @@ impl Hindrances {
         self.before()
     }
 
-    /// When so many of `quarantined` grant again that a quorum is possible, although the others of
+    /// The time at which enough of `quarantined` grant again for a quorum, although the others of
     /// `unable` do not.
     fn enough_again(
         &self,
@@ -177,7 +173,7 @@ impl Hindrances {
         })
     }
 
-    /// Who holds grants: the one that leads, else the one that holds most.
+    /// The holder of grants: the leader, else the holder of most grants.
     fn before(&self) -> Option<Waiting> {
         let held = self.words.values().filter_map(|word| match word {
             Word::Held { who, leading, leaves } => Some((who, *leading, *leaves)),
@@ -204,7 +200,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::TooLong { lease, delta_max } => (
             "too-long",
             alloc::format!(
-                "it gives no lease longer than {delta_max:?}, and asked for is {lease:?}"
+                "it gives no lease longer than {delta_max:?}, and this candidate asks for {lease:?}"
             )
             .into(),
         ),
@@ -222,8 +218,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         ),
         Refusal::Starting => (
             "starting",
-            "it starts, and what it must write down first is on its way to its state directory"
-                .into(),
+            "it starts, and waits for its first record to reach its state directory".into(),
         ),
         Refusal::Replaced => (
             "replaced",

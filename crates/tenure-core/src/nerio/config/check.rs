@@ -1,4 +1,4 @@
-//! The rules that settings must keep together.
+//! The rules by which settings must fit together.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use super::{Config, ConfigError, HostPort, Limits, Member};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
 
-/// A [`Config`] that [`Config::check`] has let pass: what a machine is built from. Cheap to
-/// clone. It reads like the `Config` and cannot be changed any more.
+/// A [`Config`] that [`Config::check`] has accepted, and from which a machine is built. Cheap to
+/// clone; reads like the `Config` and cannot be changed any more.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Checked(Arc<Inner>);
 
@@ -19,16 +19,15 @@ pub struct Checked(Arc<Inner>);
 struct Inner {
     config: Config,
     digest: u64,
-    /// Of each member, how many names are before its own.
     places: Vec<usize>,
 }
 
 impl Checked {
-    /// What must be the same on every node, as 64 bits: cluster, the names of the members,
-    /// quorum system and ρ. It does not depend on the order of the members list,
-    /// nor on the version of Rust or the machine. It finds mistakes, not forgers.
+    /// The settings that all nodes must share, as 64 bits: cluster, names of the members, quorum
+    /// system and ρ. The digest depends neither on the order of the members list nor on the version
+    /// of Rust or the machine. The digest finds mistakes, not forgers.
     ///
-    /// The module document says why each part is in it and the others are not.
+    /// The module document says why each part is included and the others are not.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.0.digest
@@ -51,8 +50,8 @@ impl Deref for Checked {
 }
 
 impl Config {
-    /// Lets settings pass that work together, or says which do not, with the numbers and what
-    /// to do. The first rule that is broken is reported.
+    /// Accepts settings that work together, or reports the first broken rule, with the numbers and
+    /// a remedy.
     pub fn check(self) -> Result<Checked, ConfigError> {
         self.check_members()?;
         self.check_leases()?;
@@ -143,7 +142,7 @@ impl Config {
     }
 }
 
-/// Whether what is sent to `address` reaches one process and no others.
+/// Whether datagrams to `address` reach one process and no others.
 fn is_one_process(address: &HostPort) -> bool {
     let Some(ip) = address.literal().map(|address| address.ip().to_canonical()) else {
         return address.port() != 0;

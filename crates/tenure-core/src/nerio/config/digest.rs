@@ -1,4 +1,4 @@
-//! The digest of what must be the same on every node.
+//! The digest of the settings that all nodes must share.
 //!
 //! Bytes, in this order; every text has its length before it, every number is little-endian:
 //!
@@ -29,7 +29,6 @@ impl Config {
         hasher.finish()
     }
 
-    /// What must be the same on every node, as bytes.
     fn agreed(&self) -> Vec<u8> {
         let mut out = Vec::new();
         text(&mut out, ENCODING);
@@ -47,7 +46,7 @@ impl Config {
 }
 
 fn number(out: &mut Vec<u8>, value: usize) {
-    // As wide on a 32-bit machine as on a 64-bit one.
+    // Write as many bytes on a 32-bit machine as on a 64-bit one.
     out.extend((value as u64).to_le_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! Where a member is reached: an IP address or a DNS name, and a port.
+//! The address of a member: an IP address or a DNS name, and a port.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -7,7 +7,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::str::FromStr;
 
 /// An IP address or a DNS name, and a port: `10.0.0.1:7101`, `[fd00::1]:7101`,
-/// `db-1.internal:7101`. What a name means is found out by the driver, whenever it must.
+/// `db-1.internal:7101`. The driver resolves names whenever it must.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostPort(Host);
 
@@ -17,44 +17,34 @@ enum Host {
     Name(Arc<str>, u16),
 }
 
-/// The most bytes of a DNS name.
+/// Most bytes of a DNS name.
 const NAME_MAX: usize = 253;
-/// The most bytes of one part of it.
 const LABEL_MAX: usize = 63;
 
-/// Why a text is no host and port.
+/// The reason why a text is no host and port.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum HostPortError {
-    /// Nothing was given.
     #[error("the address is empty")]
     Empty,
-    /// There is nothing behind the host.
     #[error("the address {0:?} has no port")]
     NoPort(String),
-    /// What is behind the last colon.
     #[error("the port {0:?} is not a number from 1 to 65535")]
     Port(String),
-    /// The last group of it would be taken for the port.
+    /// The last group of the IPv6 address would be taken for the port.
     #[error("the IPv6 address {0:?} needs brackets before its port")]
     Brackets(String),
-    /// It is nothing that could be looked up.
     #[error("{host:?} is neither an IP address nor a DNS name: {rule}")]
-    Host {
-        /// What stands before the port.
-        host: String,
-        /// What a DNS name is made of.
-        rule: &'static str,
-    },
+    Host { host: String, rule: &'static str },
 }
 
 impl HostPortError {
-    /// What to write instead.
+    /// Remedy for an operator, without the address.
     pub const FIX: &str =
         "write a host and a port, such as 127.0.0.1:7101, [::1]:7101 or db-1.internal:7101";
 }
 
 impl HostPort {
-    /// The address, if no name has to be looked up.
+    /// The address, unless the host is a name.
     #[must_use]
     pub const fn literal(&self) -> Option<SocketAddr> {
         match self.0 {
@@ -63,7 +53,7 @@ impl HostPort {
         }
     }
 
-    /// The name to look up, if it is one.
+    /// The name to look up, if the host is a name.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
@@ -81,7 +71,7 @@ impl HostPort {
         }
     }
 
-    /// Whether two spellings are one host and port: of an IP address, or of a name.
+    /// Whether two spellings mean one host and port, of an IP address or of a name.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Host::Ip(one), Host::Ip(two)) => place(*one) == place(*two),
@@ -93,7 +83,7 @@ impl HostPort {
     }
 }
 
-/// What two spellings of one address have in common.
+/// The parts of an address that two spellings share.
 fn place(address: SocketAddr) -> (IpAddr, u16, u32) {
     let scope = match address {
         SocketAddr::V4(_) => 0,
@@ -108,7 +98,7 @@ impl From<SocketAddr> for HostPort {
     }
 }
 
-/// An IPv4 address in IPv6 form is that IPv4 address.
+/// Turns an IPv4 address in IPv6 form into that IPv4 address.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
@@ -179,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_what_is_shown_of_it() {
+    fn text_is_shown_unchanged() {
         for text in ["10.0.0.1:7101", "[fd00::1]:7101", "db-1.internal:7101", "x:1", "a_b.c.:9"] {
             assert_eq!(text.parse::<HostPort>().unwrap().to_string(), text);
         }
@@ -191,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_fault() {
         for (text, what) in [
             ("", "the address is empty"),
             ("127.0.0.1", "the address \"127.0.0.1\" has no port"),

@@ -1,4 +1,4 @@
-//! Members, and the text in which they are given.
+//! Members, and their textual form.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use core::str::FromStr;
 use super::host::{HostPort, HostPortError};
 use crate::name::{NameError, NodeName};
 
-/// A grantor, and where it is reached.
+/// A grantor and its address.
 ///
 /// ```
 /// use tenure_core::nerio::{Member, members};
@@ -21,45 +21,32 @@ use crate::name::{NameError, NodeName};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Member {
-    /// Its name: who it is, wherever it is reached.
+    /// Identity of the member, whatever its address.
     pub name: NodeName,
-    /// Its host and port: one process, so no unspecified, multicast or broadcast IP, and no
-    /// port 0. It may be another one on each node.
+    /// Host and port of one process, so no unspecified, multicast or broadcast IP, and no port 0.
+    /// The address may differ from node to node.
     pub address: HostPort,
 }
 
-/// Why a text is no member, or no list of them.
+/// The reason why a text is no member, or no list of members.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemberError {
-    /// Nothing says where the name ends.
     #[error("the member {0:?} has no `=`")]
     NoAddress(String),
-    /// Its name is none.
     #[error("member {name:?}: {error}")]
-    Name {
-        /// What stands before the `=`.
-        name: String,
-        /// What is wrong with it.
-        error: NameError,
-    },
-    /// Its address is none.
+    Name { name: String, error: NameError },
     #[error("member {name:?}: {error}")]
-    Address {
-        /// Which member.
-        name: String,
-        /// What is wrong with its address.
-        error: HostPortError,
-    },
+    Address { name: String, error: HostPortError },
 }
 
 impl MemberError {
-    /// What to write instead of a member without `=`.
+    /// Remedy for a member without `=`.
     pub const FIX: &str = "write name=address for each member, such as \
                            a=127.0.0.1:7101,b=127.0.0.1:7102";
 }
 
 impl Member {
-    /// A member from its name and its address, as texts.
+    /// A member from the texts of its name and its address.
     pub fn new(name: &str, address: &str) -> Result<Self, MemberError> {
         let text = || name.to_string();
         Ok(Self {
@@ -70,7 +57,7 @@ impl Member {
         })
     }
 
-    /// A member at an address that is known.
+    /// A member at a known address.
     #[must_use]
     pub fn at(name: NodeName, address: SocketAddr) -> Self {
         Self { name, address: address.into() }
@@ -95,8 +82,7 @@ impl fmt::Display for Member {
     }
 }
 
-/// Members with commas between them, as `--members` and `TENURE_MEMBERS` have them. Of an empty
-/// text there are none.
+/// Members with commas between them, as in `--members` and `TENURE_MEMBERS`; none in an empty text.
 pub fn members(text: &str) -> Result<Vec<Member>, MemberError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
@@ -118,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_says_of_which_member() {
+    fn errors_name_the_member() {
         let wrong = |text: &str| members(text).unwrap_err().to_string();
         assert_eq!(wrong("a=127.0.0.1:1,"), "the member \"\" has no `=`");
         assert_eq!(

@@ -1,19 +1,19 @@
-//! What a cluster agrees on, checked before anything starts.
+//! The settings on which a cluster agrees, checked before anything starts.
 //!
 //! | must be the same everywhere (the [digest](Checked::digest)) | because |
 //! |---|---|
 //! | cluster, names of the members, quorums | quorums of different lists need not meet |
-//! | ρ (`drift`) | the candidate shortens by it what the grantor lengthens by it |
+//! | ρ (`drift`) | the candidate shortens a lease by ρ, and the grantor lengthens the lease by ρ |
 //!
 //! | may differ from node to node | because |
 //! |---|---|
-//! | where members are reached | a name says who a member is, and each host may know it by another address |
+//! | addresses of members | a name identifies a member, and each host may know another address |
 //! | `lease` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
-//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits as |
-//! | | long as the longest of the quorum that it reads the fences of |
-//! | `round_trip`, `refresh` | they say when to ask again: a grantor with a shorter `refresh` |
-//! | | than a candidate's forgets it early, which costs time and never safety |
-//! | `verify_max`, `grace`, `kill_margin` | a leader keeps them for itself |
+//! | `delta_max` | a lease is the minimum over its quorum; a grantor that lost its memory waits |
+//! | | for the longest of the quorum whose fences it reads |
+//! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
+//! | | a candidate's forgets the candidate early, which costs time and never safety |
+//! | `verify_max`, `grace`, `kill_margin` | only the leader itself uses them |
 //! | `limits` | they bound this node's memory |
 
 mod check;
@@ -37,9 +37,9 @@ use super::quorum::{MemberSet, Quorums};
 use crate::drift::Drift;
 use crate::name::{ClusterName, NodeName};
 
-/// The settings of a Nerio cluster. Build one with [`Config::new`], change what you must, and
-/// hand it to [`Config::check`]. Parts of it must be the same on every node of a cluster: the
-/// [digest](Checked::digest) of them travels in every datagram.
+/// The settings of a Nerio cluster. Build a `Config` with [`Config::new`], change fields where
+/// necessary, and hand it to [`Config::check`]. Some settings must be the same on every node of a
+/// cluster: their [digest](Checked::digest) travels in every datagram.
 ///
 /// ```
 /// use core::time::Duration;
@@ -55,14 +55,14 @@ use crate::name::{ClusterName, NodeName};
 pub struct Config {
     /// Keeps clusters that share a network apart: a node ignores datagrams of another one.
     pub cluster: ClusterName,
-    /// The grantors, each name and each host with its port once, 1 to 31 of them. Three survive
-    /// the loss of one, five of two; more than seven only cost time. The order means nothing,
-    /// except for the places of a grid. One that differs from node to node is a digest mismatch,
-    /// not two leaders.
+    /// The grantors, each name and each host with its port once, 1 to 31 of them. Three survive the
+    /// loss of one, five of two; more than seven only cost time. The order means nothing, except
+    /// for the places of a grid. A list that differs from node to node is a digest mismatch, not
+    /// two leaders.
     pub members: Vec<Member>,
-    /// Which sets of grantors suffice (section 2), over as many members as the list has. Any two
-    /// meet; that is proved when it is made. Majority unless grantors differ in how reliable
-    /// they are or in where they stand. Default: majority.
+    /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two
+    /// of them meet; the constructor proves that. Use a majority unless grantors differ in
+    /// reliability or location. Default: majority.
     pub quorums: Quorums,
     /// ρ, the bound on every clock's rate error (section 3), at most [`Config::DRIFT_MAX`]. Too
     /// small, and two leaders are possible; larger costs ρ of every lease. Default 10⁻³, twice
@@ -75,56 +75,54 @@ pub struct Config {
     /// be room for `grace`, `kill_margin` and 4 round trips, see [`Config::usable`]; that also
     /// implies section 10.1, see [`Config::lease_needed`]. Default 5 s.
     pub lease: Duration,
-    /// The longest lease that the grantor of this node gives, in real time, and so how long it
-    /// waits before it grants again after it lost its memory ([`Config::quarantine`]). From
-    /// [`Config::LEASE_MIN`] to [`Config::DELTA_MAX_MAX`]; it binds no candidate of this node.
-    /// Leave room to lengthen leases later: a grantor that is restarted with a larger one gives
-    /// the longer leases only after `(1 + ρ)` of it. One that is restarted with a smaller one
-    /// still waits as long as the largest it ever had. Default 2 × lease. (Our extension:
-    /// restart.)
+    /// Longest lease that the grantor of this node gives, in real time, and so the wait before it
+    /// grants again after it lost its memory ([`Config::quarantine`]). From [`Config::LEASE_MIN`]
+    /// to [`Config::DELTA_MAX_MAX`]; it binds no candidate of this node. Leave room to lengthen
+    /// leases later: a grantor restarted with a larger `delta_max` gives the longer leases only
+    /// after `(1 + ρ)` of it. A grantor restarted with a smaller one still waits as long as the
+    /// largest that it ever had. Default 2 × lease. (Our extension: restart.)
     pub delta_max: Duration,
     /// d, a high percentile of round trips before any was measured (section 8). Too small costs
     /// needless retries, never safety; too large asks for a longer lease than needed. Default
     /// 10 ms.
     pub round_trip: Duration,
-    /// R, how often a waiting candidate refreshes its parked requests. Above 0 and at least 2 d,
-    /// so that an answer is there before the question is repeated; 3 R + 2 d at most the lease,
-    /// because the first lease must bridge a forgotten candidate
-    /// ([`Config::lease_first`]). Short: a dead candidate is forgotten sooner. Long: less
-    /// traffic from those who wait. Default 250 ms. (Our extension: parked requests. Oks of
-    /// several Starts may be combined, so R ≥ 2 d saves messages here; only the strict form, in
-    /// which a new Start aborts the old, would need it.)
+    /// R, the interval at which a waiting candidate refreshes its parked requests. Above 0 and at
+    /// least 2 d, so that an answer arrives before the question is repeated; 3 R + 2 d at most the
+    /// lease, because the first lease must bridge a forgotten candidate ([`Config::lease_first`]).
+    /// Short: a dead candidate is forgotten sooner. Long: less traffic from waiting candidates.
+    /// Default 250 ms. (Our extension: parked requests. Oks of several Starts may be combined, so R
+    /// ≥ 2 d saves messages here; only the strict form, in which a new Start aborts the old, would
+    /// need it.)
     pub refresh: Duration,
-    /// The longest promise a verification answer makes (section 10.5), and so the longest that a
-    /// resignation or hand-over is held up by one, however often somebody asks: nothing is
-    /// promised after the claim was lowered. Some round trips, so that there is something left of
-    /// an answer that arrives. At most [`Config::DELTA_MAX_MAX`]; above the lease there is nothing
-    /// to promise, and at 0 every answer has run out when it comes. Default: a tenth of the lease.
+    /// Longest promise of a verification answer (section 10.5), and so the longest delay of a
+    /// resignation or hand-over by promises, however many there are: a lowered claim promises
+    /// nothing. Set some round trips, so that an answer is still good on arrival. At most
+    /// [`Config::DELTA_MAX_MAX`]; above the lease nothing is left to promise, and at 0 every answer
+    /// has run out on arrival. Default: a tenth of the lease.
     pub verify_max: Duration,
-    /// How long before the end of its lease a leader's work is asked to stop (SIGTERM, or
+    /// Span before the end of its lease at which a leader's work is asked to stop (SIGTERM, or
     /// `expiring`). As long as the work needs to end in order: too short, and it is killed; too
     /// long, and a few lost renewals stop it for nothing. Default 1 s.
     pub grace: Duration,
-    /// How long before the end of its lease a leader's work is ended by force. At most `grace`;
-    /// as long as that, work is killed without being asked first. It must cover what the
-    /// machine needs to carry out a kill: too short, and work outlives the lease on a busy
+    /// Span before the end of its lease at which a leader's work is ended by force. At most
+    /// `grace`; as long as that, work is killed without being asked first. Must cover the time in
+    /// which the machine carries out a kill: too short, and work outlives the lease on a busy
     /// machine. Default 100 ms.
     pub kill_margin: Duration,
-    /// What bounds the memory of a node.
     pub limits: Limits,
 }
 
-/// Bounds on what a node keeps, whatever arrives. Each is at least 1.
+/// Bounds on the memory of a node, whatever messages arrive. Each bound is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Elections a grantor keeps at once. Further ones are refused until one of the kept ones
-    /// has ended. Default 65,536.
+    /// Elections that a grantor keeps at once. The grantor refuses further ones until one of the
+    /// kept ones has ended. Default 65,536.
     pub elections: usize,
-    /// Waiting candidates a grantor keeps for each election; the lowest in the common order is
+    /// Waiting candidates that a grantor keeps for each election; the lowest in the common order is
     /// evicted and asks again. Too few: a take-over may have to wait for that. Default 64.
     pub parked: usize,
-    /// Released candidacies a grantor remembers for each election. Too few: a delayed request of
-    /// a forgotten one is granted to nobody's use for one lease. Default 64.
+    /// Released candidacies that a grantor remembers for each election. Too few: a delayed request
+    /// of a forgotten candidacy takes a grant for one lease, to no use. Default 64.
     pub watermarks: usize,
     /// Names that two incarnations used in one election, which a grantor remembers to see whether
     /// both still do. Too few: two processes with one name go unnoticed. Default 4,096.
@@ -138,11 +136,12 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// The most members a cluster may have.
+    /// Most members of a cluster.
     pub const MEMBERS_MAX: usize = MemberSet::MEMBERS_MAX;
     /// The shortest lease: below it, timers and schedulers decide who leads.
     pub const LEASE_MIN: Duration = Duration::from_millis(10);
-    /// The largest `delta_max` and lease: nobody waits longer than a day for a restarted grantor.
+    /// The largest `delta_max` and lease: a restarted grantor makes the cluster wait for at most a
+    /// day.
     pub const DELTA_MAX_MAX: Duration = Duration::from_secs(24 * 60 * 60);
     /// The largest ρ, a quarter: a clock that is further off is broken, and above two thirds no
     /// lease would outlive its first renewal.
@@ -154,7 +153,7 @@ impl Config {
     /// The shortest first lease when the lease allows it: gives a new leader's work time to
     /// begin before the first renewal.
     const FIRST_MIN: Duration = Duration::from_secs(1);
-    /// The shortest wait before a lost renewal is repeated, when the lease allows it.
+    /// The shortest pause before a lost renewal is repeated, when the lease allows it.
     const RETRY_MIN: Duration = Duration::from_millis(50);
 
     /// The defaults for these members, with majority quorums.
@@ -185,9 +184,9 @@ impl Config {
     }
 
     /// δ_first: `max(3R + 2d, 1 s)`, at most the lease. The first lease of a leadership is this
-    /// short and is renewed at once when it is won, so that a successor that died unnoticed
-    /// costs `(1 + ρ)·δ_first` once. 3R + 2d is how long a dead candidate stays parked and
-    /// eligible. (Our extension: who is next.)
+    /// short, and the leader renews it at once, so that a successor that died unnoticed costs `(1 +
+    /// ρ)·δ_first` once. A dead candidate stays parked and eligible for 3R + 2d. (Our extension:
+    /// succession.)
     #[must_use]
     pub fn lease_first(&self) -> Duration {
         self.first_needed().max(Self::FIRST_MIN).min(self.lease)
@@ -198,24 +197,23 @@ impl Config {
         self.parked_for().saturating_add(self.round_trip.saturating_mul(2))
     }
 
-    /// `⌊lease / 3⌋` after the Start of the last one that was granted: when a leader renews. The
-    /// paper's `E − (1+ρ)d` (section 8) is the latest moment, not the one to begin at: it would
-    /// follow the request to stop.
+    /// The time of a leader's renewal: `⌊lease / 3⌋` after the Start of the last granted request.
+    /// The paper's `E − (1+ρ)d` (section 8) is the latest moment, after the request to stop: too
+    /// late to begin.
     #[must_use]
     pub fn renew_after(&self) -> Duration {
         self.lease / 3
     }
 
-    /// `⌊(1 − ρ)·lease⌋ − ⌊lease / 3⌋`, about two thirds: how much of its lease a leader has
-    /// left on its own clock when its first renewal is due. It must exceed `grace`, `kill_margin`
-    /// and four round trips together, so that a renewal, a lost one and its repetition fit before
-    /// the work is asked to stop.
+    /// `⌊(1 − ρ)·lease⌋ − ⌊lease / 3⌋`, about two thirds: the rest of a lease on the leader's own
+    /// clock when its first renewal is due. The rest must exceed `grace`, `kill_margin` and four
+    /// round trips together, so that a renewal, a lost one and its repetition fit before the work
+    /// is asked to stop.
     #[must_use]
     pub fn usable(&self) -> Duration {
         self.usable_of(self.lease)
     }
 
-    /// The same of another lease.
     fn usable_of(&self, lease: Duration) -> Duration {
         self.drift.shrink(lease).saturating_sub(lease / 3)
     }
@@ -225,7 +223,7 @@ impl Config {
     /// spaced by `interval` (i).
     ///
     /// A checked lease is at least this for its own settings, whenever a renewal is due. With a
-    /// measured d it says whether the lease has become too short for the network.
+    /// measured d the result shows whether the lease has become too short for the network.
     #[must_use]
     pub fn lease_needed(
         &self,
@@ -236,7 +234,7 @@ impl Config {
         round_trip.saturating_add(interval.max(self.drift.stretch(remaining)))
     }
 
-    /// `max(2d, 50 ms)`, at most a sixth of the lease: how long after an unanswered renewal it
+    /// `max(2d, 50 ms)`, at most a sixth of the lease: the pause after which an unanswered renewal
     /// is repeated, when round trips take `round_trip` (d). A sixth leaves room for three
     /// repetitions between the first renewal and the end, however slow the network was.
     #[must_use]
@@ -244,20 +242,20 @@ impl Config {
         round_trip.saturating_mul(2).max(Self::RETRY_MIN).min(self.lease / 6)
     }
 
-    /// `⌈(1 + ρ)·delta_max⌉` on its own clock: how long a grantor that lost its memory grants
-    /// nothing to anybody, at least.
+    /// `⌈(1 + ρ)·delta_max⌉` on its own clock: the least span for which a grantor that lost its
+    /// memory grants nothing.
     #[must_use]
     pub fn quarantine(&self) -> Duration {
         self.drift.stretch(self.delta_max)
     }
 
-    /// `3R`: how long a grantor keeps a parked request that is not refreshed.
+    /// `3R`: the span for which a grantor keeps a parked request that is not refreshed.
     #[must_use]
     pub const fn parked_for(&self) -> Duration {
         self.refresh.saturating_mul(3)
     }
 
-    /// `2R`: how recently a leader must have heard of a candidate to name it as the next.
+    /// `2R`: the age up to which a leader's news of a candidate suffices to name it as the next.
     #[must_use]
     pub const fn heard_within(&self) -> Duration {
         self.refresh.saturating_mul(2)
@@ -270,8 +268,8 @@ impl Config {
     }
 
     /// The number by which datagrams name the member at this position: 1 and up in the order of
-    /// names, in which all nodes agree whatever the order of their lists; see
-    /// [`wire`](super::wire). 0 if there is no such member.
+    /// names, which is the same on all nodes, whatever the order of their lists; see
+    /// [`wire`](super::wire). 0 without such a member.
     #[must_use]
     pub fn number(&self, position: usize) -> u8 {
         let Some(member) = self.members.get(position) else { return 0 };
@@ -279,7 +277,6 @@ impl Config {
         u8::try_from(before + 1).unwrap_or(0)
     }
 
-    /// The names of these members.
     pub(super) fn named<T: From<NodeName>>(&self, set: MemberSet) -> Vec<T> {
         set.iter().map(|member| self.members[member].name.clone().into()).collect()
     }

@@ -34,7 +34,7 @@ fn refused(change: impl FnOnce(&mut Config)) -> alloc::string::String {
 }
 
 #[test]
-fn the_defaults_pass_and_are_the_documented_ones() {
+fn defaults_pass_as_documented() {
     let checked = config().check().unwrap();
     assert_eq!(*checked, config(), "checking changes nothing");
     assert_eq!(checked.lease, ms(5_000));
@@ -49,7 +49,7 @@ fn the_defaults_pass_and_are_the_documented_ones() {
 }
 
 #[test]
-fn one_member_and_thirty_one_pass() {
+fn smallest_and_largest_lists_pass() {
     for count in [1, Config::MEMBERS_MAX] {
         let list = (1..=count).map(|n| Member {
             name: alloc::format!("n{n}").parse().unwrap(),
@@ -67,7 +67,7 @@ fn the_lease_takes_its_followers_along() {
 }
 
 #[test]
-fn short_leases_pass_with_timers_to_match() {
+fn short_leases_pass() {
     for (lease, refresh) in [(300, 20), (300, 50), (500, 30), (1_000, 50)] {
         let mut short = config().with_lease(ms(lease));
         (short.refresh, short.grace, short.kill_margin) = (ms(refresh), ms(50), ms(10));
@@ -85,7 +85,7 @@ fn the_first_lease_outlasts_a_dead_candidate() {
 }
 
 #[test]
-fn a_repetition_waits_for_two_round_trips_within_a_sixth_of_the_lease() {
+fn repetition_waits_two_round_trips() {
     let config = config().with_lease(ms(6_000));
     assert_eq!(config.retry_after(ms(1)), ms(50));
     assert_eq!(config.retry_after(ms(100)), ms(200));
@@ -101,7 +101,7 @@ fn section_10_1_computes_the_least_lease() {
 }
 
 #[test]
-fn a_members_list_is_refused_with_its_reason() {
+fn members_refusal_has_a_reason() {
     assert_eq!(
         refused(|c| c.members.clear()),
         "the members list is empty: name at least one grantor, better three"
@@ -159,7 +159,7 @@ fn a_members_list_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_setting_out_of_range_is_refused_with_its_rule() {
+fn refusal_states_the_range() {
     assert_eq!(
         refused(|c| c.drift = "0.250000001".parse().unwrap()),
         "drift is 0.250000001; it must be at most 0.25: repair a clock that is further off"
@@ -204,7 +204,7 @@ fn a_setting_out_of_range_is_refused_with_its_rule() {
 }
 
 #[test]
-fn a_lease_that_is_too_short_is_refused_with_one_that_would_do() {
+fn refusal_states_the_shortest_lease() {
     assert_eq!(
         refused(|c| c.lease = ms(1_700)),
         "lease 1.7s is too short: when its first renewal is due, after a third, 1.131633334s are \
@@ -225,7 +225,7 @@ fn a_limit_of_zero_is_refused() {
 
 /// The values come from another implementation of the documented encoding and of SipHash-1-3.
 #[test]
-fn a_member_has_one_number_in_every_list() {
+fn member_numbers_agree_everywhere() {
     let number = |list: &[(&str, &str)], name: &str| {
         let config = Config::new("x".parse().unwrap(), members(list));
         config.number(config.position(&name.parse().unwrap()).unwrap())
@@ -238,7 +238,7 @@ fn a_member_has_one_number_in_every_list() {
 }
 
 #[test]
-fn the_digest_is_the_same_for_ever() {
+fn digest_never_changes() {
     assert_eq!(config().check().unwrap().digest(), 0x40dc_6bd8_4c6d_18aa);
     let grid = [("b", "127.0.0.1:2"), ("a", "127.0.0.1:1")];
     let mut grid = Config::new("x".parse().unwrap(), members(&grid));
@@ -247,7 +247,7 @@ fn the_digest_is_the_same_for_ever() {
 }
 
 #[test]
-fn the_digest_does_not_depend_on_the_order_of_the_list() {
+fn digest_ignores_order_of_members() {
     let digest = |list: &[usize], quorums: &str| {
         let mut config = config();
         config.members = list.iter().map(|nth| config.members[*nth].clone()).collect();
@@ -265,7 +265,7 @@ fn the_digest_does_not_depend_on_the_order_of_the_list() {
 }
 
 #[test]
-fn every_part_that_must_agree_changes_the_digest() {
+fn agreed_settings_change_the_digest() {
     let changes: &[fn(&mut Config)] = &[
         |_| {},
         |c| c.cluster = "test".parse().unwrap(),
@@ -295,7 +295,7 @@ fn every_part_that_must_agree_changes_the_digest() {
 }
 
 #[test]
-fn what_may_differ_does_not_change_the_digest() {
+fn digest_ignores_settings_that_may_differ() {
     let changes: &[fn(&mut Config)] = &[
         |c| c.lease = ms(4_000),
         |c| c.delta_max = ms(4_000),
@@ -305,7 +305,7 @@ fn what_may_differ_does_not_change_the_digest() {
         |c| c.grace = ms(500),
         |c| c.kill_margin = ms(50),
         |c| c.limits.parked = 5,
-        // Where a member is reached may be another address on each machine.
+        // A member may have another address on each machine.
         |c| c.members[0].address = "10.0.0.9:7101".parse().unwrap(),
         |c| c.members[0].address = "10.0.0.1:7102".parse().unwrap(),
         |c| c.members[2].address = "db-3.internal:7101".parse().unwrap(),
@@ -350,7 +350,7 @@ proptest! {
     }
 
     #[test]
-    fn a_checked_lease_fits_all_it_must(
+    fn checked_lease_fits_all_times(
         drift in 0_u32..=250_000_000,
         lease in 10_000_000_u64..5_000_000_000,
         [round_trip, refresh, grace, kill_margin] in prop::array::uniform4(0_u64..1 << 29),

@@ -1,4 +1,4 @@
-//! A grantor and its disk: flushes that take too long, records that are written again.
+//! A grantor and its disk: slow flushes, and records that are written again.
 
 use core::time::Duration;
 
@@ -15,8 +15,9 @@ use crate::contract::Ticket;
 use crate::name::ElectionName;
 use crate::time::{Deadline, Time};
 
-/// How long a flush may take before its disk is told as failing. A healthy one needs milliseconds,
-/// a busy one tenths of a second; a candidate that waits for this one should hear of it soon.
+/// Longest time of a flush before its disk is reported as failing. A healthy disk needs
+/// milliseconds, a busy one tenths of a second; candidates should learn soon of a grantor that
+/// hangs.
 const SLOW: Duration = Duration::from_secs(1);
 
 impl Grantor {
@@ -25,18 +26,17 @@ impl Grantor {
         Flush { ticket: self.last_ticket, since: now }
     }
 
-    /// Since when the disk has ended no flush, though one is under way.
+    /// The time since which the disk has completed no flush, though a flush is under way.
     fn waits_for_disk_since(&self) -> Option<Time> {
         let raise = self.raise.as_ref().and_then(Raise::flush);
         let memories = self.memories.flush();
         let under_way = [self.phase.flush(), self.fences.flush(), memories, raise];
         let under_way = under_way.into_iter().flatten();
         let since = under_way.map(|flush| flush.since).min()?;
-        // They are carried out one after the other.
+        // The driver carries out flushes one after the other.
         Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))
     }
 
-    /// When it tells that the disk hangs.
     pub(super) fn hang_due(&self) -> Option<Deadline> {
         let since = self.waits_for_disk_since().filter(|_| !self.writes.hangs())?;
         let at = since.after(SLOW);
@@ -44,7 +44,6 @@ impl Grantor {
         (at < Time::MAX).then_some(Timer::FlushHangs.at(at))
     }
 
-    /// Tells that the disk hangs, if it is time to.
     pub(super) fn on_hang_due(&mut self, now: Time, out: &mut Out) {
         let is_due = self.hang_due().is_some_and(|due| now >= due.at);
         if let Some(since) = self.waits_for_disk_since().filter(|_| is_due) {
@@ -53,7 +52,7 @@ impl Grantor {
         }
     }
 
-    /// The last persist failed: what went out with it counts as unwritten until it is written
+    /// The last persist failed: the records of that input count as unwritten until they are written
     /// again.
     pub(in super::super) fn on_disk_failed(&mut self, now: Time, out: &mut Out) {
         if self.writes.fail(now, self.config.limits.elections) {
@@ -62,7 +61,6 @@ impl Grantor {
         self.fences.dropped();
     }
 
-    /// The records of the last input are written.
     pub(super) fn records_written(&mut self, out: &mut Out) {
         self.fences.records_written();
         if self.writes.records_written() {
@@ -70,12 +68,11 @@ impl Grantor {
         }
     }
 
-    /// What could not be written is written again, whether anybody asks or not: otherwise nobody
-    /// would learn that the disk is whole again.
+    /// Writes failed records again, whether requests come or not: otherwise the grantor would never
+    /// learn that the disk is whole again.
     pub(super) fn write_again(&mut self, now: Time, out: &mut Out) {
         let Some(again) = self.writes.take_due(now) else { return };
-        // Before the record: that may fail for want of what this writes, as where the identity is
-        // gone.
+        // Write this before the record, which may fail without it, as where the identity is gone.
         if self.writes.lacks_flush()
             && self.phase == Phase::Serving
             && self.fences.flush().is_none()
@@ -103,7 +100,7 @@ impl Grantor {
         out.push(Effect::Persist(record));
     }
 
-    /// Whether others may hear of its grant of `election`: not before it is written.
+    /// Whether observers may learn of the grant of `election`: only once the grant is written.
     pub(in crate::nerio) fn is_told(&self, election: &ElectionName) -> bool {
         !self.writes.lacks(election)
     }

@@ -1,4 +1,4 @@
-//! One election at one grantor: who holds the grant, who waits, who gave up.
+//! An election at a grantor: its holder, its waiting candidates, its released Starts.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -18,22 +18,22 @@ use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName, Value};
 use crate::time::Time;
 
-/// `A` and `F` of the paper, and what our extensions keep beside them.
+/// `A` and `F` of the paper, and the fields that our extensions keep beside them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Grant {
-    /// What is written down before an ok leaves.
+    /// Written down before an ok leaves.
     pub(in crate::nerio) record: GrantRecord,
-    /// The highest fence seen before the grant, for a repeated ok.
+    /// Highest fence seen before the grant, for a repeated ok.
     pub(in crate::nerio) seen_before: Fence,
-    /// Whether the request had waited.
     pub(in crate::nerio) waited: bool,
-    /// Whom the holder named to be handled first.
+    /// Candidate that the holder named as the next.
     pub(in crate::nerio) next: Option<NodeName>,
-    /// Whether the holder was itself named so.
+    /// Whether the leader before had named the holder as the next.
     pub(in crate::nerio) was_next: bool,
-    /// The holder leads no more, and releases it at about this time.
+    /// Approximate time of the release, if the holder leads no more.
     pub(in crate::nerio) leaves_at: Option<Time>,
-    /// How long the holder's leases are, as it last said. Zero after a restart, until it renews.
+    /// Length of the holder's leases, as last requested. Zero after a restart, until the holder
+    /// renews.
     pub(in crate::nerio) lease: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Grant {
         at < self.record.finish
     }
 
-    /// Whether it is granted to `who`: to that incarnation.
+    /// Whether the grant belongs to `who`, to that incarnation.
     pub(in crate::nerio) fn is_held_by(&self, who: &Who) -> bool {
         self.record.holder == *who
     }
@@ -62,7 +62,7 @@ impl Grant {
         Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
     }
 
-    /// The same for those who wait behind it.
+    /// The holder as a refusal describes it to waiting candidates.
     pub(in crate::nerio) fn rival(&self, at: Time) -> Holder {
         let record = &self.record;
         Holder {
@@ -81,20 +81,21 @@ impl Grant {
     }
 }
 
-/// A request that waits for the grant to end. To safety it is a request on a slow network.
+/// A request that waits for the grant to end. To safety a parked request is a request on a slow
+/// network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::nerio) struct Parked {
+pub(in crate::nerio) struct ParkedRequest {
     pub(in crate::nerio) who: Who,
     pub(in crate::nerio) address: SocketAddr,
     pub(in crate::nerio) request: Request,
     pub(in crate::nerio) arrival: Time,
-    /// Since when it waits.
-    since: Told,
-    /// From when on it is dead: its own lease would be over, or nobody refreshes it any more.
+    since: ReportedTime,
+    /// Time after which the request is dead: its own lease would be over, or its candidate no
+    /// longer refreshes it.
     expires_at: Time,
 }
 
-impl Parked {
+impl ParkedRequest {
     pub(in crate::nerio) fn new(
         from: &Sender,
         request: Request,
@@ -103,10 +104,9 @@ impl Parked {
     ) -> Self {
         let (who, address) = (from.who.clone(), from.address);
         let expires_at = Self::expiry(&request, arrival, config);
-        Self { who, address, request, arrival, since: Told(arrival), expires_at }
+        Self { who, address, request, arrival, since: ReportedTime(arrival), expires_at }
     }
 
-    /// The same, in the place of the one before.
     fn renew(&mut self, request: Request, arrival: Time, config: &Checked) {
         self.expires_at = Self::expiry(&request, arrival, config);
         (self.request, self.arrival) = (request, arrival);
@@ -134,40 +134,39 @@ impl Parked {
     }
 }
 
-/// A time by which nothing is decided and that is only told: states that differ in nothing else
-/// are one to those who compare them.
+/// A time that is only reported and decides nothing: states that differ in nothing else compare as
+/// equal.
 #[derive(Clone, Copy, Debug)]
-struct Told(Time);
+struct ReportedTime(Time);
 
-impl PartialEq for Told {
+impl PartialEq for ReportedTime {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Told {}
+impl Eq for ReportedTime {}
 
-impl Hash for Told {
+impl Hash for ReportedTime {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// Everything a grantor keeps of one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct ElectionState {
     pub(in crate::nerio) grant: Option<Grant>,
     pub(in crate::nerio) fence_seen: Fence,
     pub(in crate::nerio) fence_owner: Option<Tenancy>,
-    parked: Vec<Parked>,
-    /// The highest Start that each incarnation has released or let lapse; the oldest entry first.
+    parked: Vec<ParkedRequest>,
+    /// Highest Start that each incarnation has released or let lapse; the oldest entry first.
     watermarks: Vec<Watermark>,
-    /// When a watermark was last raised: as long as its requests may still be on their way, the
-    /// election is kept.
+    /// Time at which a watermark was last raised: the grantor keeps the election as long as its
+    /// requests may still be on their way.
     raised_at: Time,
     booking: Booking,
 }
 
-/// Every Start up to `start` was given up. Only for requests from the address that said so: the
-/// word of somebody else must not keep a candidate from being granted.
+/// Every Start up to `start` was given up. A watermark counts only for requests from its own
+/// address: a foreign message must not keep a candidate from a grant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Watermark {
     who: Who,
@@ -182,8 +181,7 @@ impl Watermark {
 }
 
 impl ElectionState {
-    /// What is kept of `election`. Of one that this grantor knows nothing of, fences may be
-    /// anywhere up to `floor`.
+    /// The state of `election`. The fences of an unknown election may be anywhere up to `floor`.
     pub(in crate::nerio) fn of<'a>(
         election: &ElectionName,
         all: &'a mut BTreeMap<ElectionName, Self>,
@@ -193,7 +191,7 @@ impl ElectionState {
         all.entry(election.clone()).or_insert_with(vacant)
     }
 
-    /// The state as it was written down on this boot of the machine.
+    /// The state as written down on this boot of the machine.
     pub(in crate::nerio) fn restore(record: GrantRecord) -> Self {
         let seen_before = record.fence_seen;
         let grant = Grant::new(record, Duration::ZERO, seen_before, true);
@@ -205,12 +203,11 @@ impl ElectionState {
         }
     }
 
-    /// The grant, if it is live at `at`.
     pub(in crate::nerio) fn live(&self, at: Time) -> Option<&Grant> {
         self.grant.as_ref().filter(|grant| grant.is_live(at))
     }
 
-    /// Others have seen fences up to `seen`, and one of them may be of this election.
+    /// Others have seen fences up to `seen`, possibly of this election.
     pub(in crate::nerio) fn raise_fence(&mut self, seen: Fence) {
         if self.fence_seen < seen {
             (self.fence_seen, self.fence_owner) = (seen, None);
@@ -221,8 +218,7 @@ impl ElectionState {
         self.parked.len()
     }
 
-    /// Those whose requests could still be granted.
-    pub(in crate::nerio) fn waiters(&self, at: Time) -> impl Iterator<Item = &Parked> {
+    pub(in crate::nerio) fn waiters(&self, at: Time) -> impl Iterator<Item = &ParkedRequest> {
         self.parked.iter().filter(move |parked| at < parked.expires_at)
     }
 
@@ -241,17 +237,18 @@ impl ElectionState {
         all.find(is_other).map(|(other, address)| (other.inc, address))
     }
 
-    /// The first of those who wait, if it was heard of within two refresh intervals.
+    /// The first of the waiting candidates, if its request was refreshed within two refresh
+    /// intervals.
     pub(in crate::nerio) fn first_waiting(&self, at: Time, config: &Checked) -> Option<&NodeName> {
         let lately = config.heard_within();
-        let heard = |p: &&Parked| at.since(p.arrival) < lately;
+        let heard = |p: &&ParkedRequest| at.since(p.arrival) < lately;
         let best = self.parked.iter().filter(heard).max_by_key(|p| p.rank(None))?;
         Some(&best.who.name)
     }
 
-    /// Keeps a request until the grant ends, and says whether it did. One for each incarnation,
-    /// from the address that came first; a higher Start replaces a lower one. Over the bound the
-    /// lowest in the common order is evicted.
+    /// Parks a request until the grant ends; true if there was room. The queue keeps one request
+    /// for each incarnation, from the address that came first; a higher Start replaces a lower one.
+    /// Over the bound the grantor evicts the lowest in the common order.
     pub(in crate::nerio) fn park(
         &mut self,
         from: &Sender,
@@ -268,7 +265,7 @@ impl ElectionState {
                 true
             }
             None => {
-                self.parked.push(Parked::new(from, request, arrival, config));
+                self.parked.push(ParkedRequest::new(from, request, arrival, config));
                 if self.parked.len() <= config.limits.parked {
                     return true;
                 }
@@ -280,20 +277,19 @@ impl ElectionState {
         }
     }
 
-    /// Forgets the waiting request of `who`.
     pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
     }
 
-    /// Forgets what can no longer be granted. Says whether anything of that waited.
+    /// Drops requests that can no longer be granted; true if any of them waited.
     pub(in crate::nerio) fn drop_expired(&mut self, at: Time) -> bool {
         let waited = self.parked.len();
         self.parked.retain(|p| at < p.expires_at);
         self.parked.len() < waited
     }
 
-    /// Takes the first in the common order out of the queue. `next` is used up.
-    pub(in crate::nerio) fn take_first(&mut self) -> Option<(Parked, bool)> {
+    /// Takes the first in the common order out of the queue, and uses up `next`.
+    pub(in crate::nerio) fn take_first(&mut self) -> Option<(ParkedRequest, bool)> {
         let next = self.grant.as_mut().and_then(|grant| grant.next.take());
         let waiting = self.parked.iter().enumerate();
         let ranked = waiting.map(|(at, p)| (at, p.rank(next.as_ref())));
@@ -301,8 +297,8 @@ impl ElectionState {
         Some((self.parked.swap_remove(at), rank.next))
     }
 
-    /// Notes that `who`, speaking from `address`, gave up every Start up to `start`. Says whether
-    /// one of them waited here.
+    /// Notes that `who`, speaking from `address`, gave up every Start up to `start`; true if such a
+    /// request waited here.
     pub(in crate::nerio) fn raise_watermark(
         &mut self,
         at: Time,
@@ -321,12 +317,11 @@ impl ElectionState {
             }
         }
         let waited = self.parked.len();
-        let other = |p: &Parked| p.who != *who || p.address != address;
+        let other = |p: &ParkedRequest| p.who != *who || p.address != address;
         self.parked.retain(|p| other(p) || p.request.start > start);
         self.parked.len() < waited
     }
 
-    /// Whether `who`, speaking from `address`, gave `start` up.
     pub(in crate::nerio) fn is_released(
         &self,
         who: &Who,
@@ -337,7 +332,6 @@ impl ElectionState {
         self.watermarks.iter().any(given_up)
     }
 
-    /// Puts down when somebody must look at this election next.
     pub(in crate::nerio) fn book(
         &mut self,
         name: &ElectionName,
@@ -348,8 +342,8 @@ impl ElectionState {
         deadlines.set(&mut self.booking, name, due);
     }
 
-    /// When that is: when the grant ends and somebody waits, when
-    /// a waiting request dies, or when nothing of it matters any more.
+    /// The earliest of: the end of the grant if candidates wait, the end of a waiting request, and
+    /// the time at which the grantor may forget the election.
     fn due(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
         match self.parked.iter().map(|p| p.expires_at).min() {
@@ -358,19 +352,19 @@ impl ElectionState {
         }
     }
 
-    /// From then on every message that could still matter to this election has lapsed.
+    /// The time after which every message that could matter to this election has lapsed.
     pub(in crate::nerio) fn forgettable_at(&self, config: &Checked) -> Time {
         let finish = self.grant.as_ref().map_or(Time::ZERO, |grant| grant.record.finish);
         finish.max(self.raised_at).after(config.quarantine())
     }
 
-    /// Whether the grant or a waiting request still matters.
+    /// Whether neither the grant nor a waiting request matters any more.
     pub(in crate::nerio) fn is_forgettable(&self, at: Time, config: &Checked) -> bool {
         self.parked.is_empty() && at >= self.forgettable_at(config)
     }
 }
 
-/// How a refusal's holder ranks, as its candidate computes it too.
+/// The rank of the holder that a refusal names, which its candidate computes alike.
 pub(in crate::nerio) fn holder_rank(election: &ElectionName, holder: &Holder) -> Rank {
     Rank::of(election, &holder.who, holder.priority, holder.leading, holder.next)
 }

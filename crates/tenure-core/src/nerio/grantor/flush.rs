@@ -6,18 +6,17 @@ use core::time::Duration;
 use crate::contract::Ticket;
 use crate::time::Time;
 
-/// How long a grantor that could not write its identity down waits before it tries again.
+/// Pause after which a grantor repeats a failed write of its identity.
 pub(in crate::nerio) const REWRITE: Duration = Duration::from_secs(1);
 
-/// A flush that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::nerio) struct Flush {
     pub(in crate::nerio) ticket: Ticket,
     pub(in crate::nerio) since: Time,
 }
 
-/// When it was asked for decides only what is told: a search through all states, which tells them
-/// apart by their hash, need not tell these apart.
+/// The time of a flush decides only what is reported: a search through all states, which compares
+/// their hashes, need not distinguish it.
 impl Hash for Flush {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.ticket.hash(state);

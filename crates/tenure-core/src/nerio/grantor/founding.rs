@@ -1,16 +1,16 @@
 //! The founding of a cluster: all its memories are new, and all members know it.
 //!
-//! A member whose directory is empty cannot tell whether the cluster is new or its directory was
-//! lost. So it asks all others. When every one of them answers that its directory is empty as well,
-//! nobody is left who could remember anything: then it writes down that the memories which are
-//! there now are those of a founding. Whoever hears that its present memory is one of them has
-//! forgotten nothing either, and serves, whatever happened to the others since. A memory that
-//! began later is a lost one, and reads the fences of a quorum that remembers.
+//! A member with an empty directory cannot tell whether the cluster is new or its directory was
+//! lost. So the member asks all others. If every member answers that its directory is empty as
+//! well, no memory of the cluster is left: then the member writes down that the present memories
+//! are those of a founding. A member that hears that its present memory is one of them has
+//! forgotten nothing either, and serves, whatever happened to the others since. A memory that began
+//! later is a lost one, and reads the fences of a quorum that remembers.
 //!
-//! Directories may all have been lost at once, with leases live: so everybody waits until those
-//! have ended, and a leader that is heard is waited for. And fences may have been handed out: they
-//! go on from the number of milliseconds since 1970 at the founding, or from that at which the last
-//! of the memories began, whichever is larger: clocks of machines differ.
+//! All directories may have been lost at once, with leases live: so every member waits until those
+//! have ended, and waits for a leader of which it hears. Fences may have been handed out: they go
+//! on from the number of milliseconds since 1970 at the founding, or from that at which the last of
+//! the memories began, whichever is larger, since clocks of machines differ.
 
 use alloc::vec::Vec;
 
@@ -24,31 +24,30 @@ use crate::fence::Fence;
 use crate::time::Time;
 
 impl Grantor {
-    /// Whether the memory that it has was there at the founding.
+    /// Whether the grantor's memory was there at the founding.
     pub(super) fn is_founder(&self) -> bool {
         let own = self.memories.durable().at(self.own_place());
         own.is_some_and(|entry| entry.founder && entry.instance == self.instance)
     }
 
-    /// What fences of the founders begin above: what was handed out before them was begun by older
-    /// clocks.
+    /// A bound above all fences from before the founding, which older clocks began.
     pub(super) fn founding_floor(&self, now: Time) -> Fence {
         // A founder that was lost before this was written down has a later memory here, without the
-        // mark: its clock is counted, too.
+        // mark: count its clock, too.
         let memories = self.memories.durable().entries();
         let born = memories.map(|entry| entry.instance.born()).max().unwrap_or_default();
         Fence::new(born).max(self.old_enough(now))
     }
 
-    /// Above what was handed out before now, as far as this grantor's clock tells: in milliseconds
-    /// since 1970. There are fewer leaderships than milliseconds.
+    /// A bound above all fences handed out so far, by this grantor's clock: milliseconds since
+    /// 1970. There are fewer leaderships than milliseconds.
     pub(super) fn old_enough(&self, now: Time) -> Fence {
         let there = u64::try_from(now.since(self.started).as_millis()).unwrap_or(u64::MAX);
         Fence::new(self.instance.born().saturating_add(there))
     }
 
-    /// Founds the cluster if nobody remembers anything: `recorded` have written down which memory
-    /// this grantor has, and `whole` remember.
+    /// Founds the cluster if no member remembers anything: `recorded` have written down this
+    /// grantor's memory, and `whole` remember.
     pub(super) fn found(
         &mut self,
         now: Time,
@@ -66,9 +65,9 @@ impl Grantor {
             return;
         }
         if news {
-            // Some may have answered before that memory began, have founded the cluster with the
-            // one before it, and led: all are asked once more. At the same instant it could not
-            // tell which question is answered, and waits for the next.
+            // Members that answered before that memory began may have founded the cluster with the
+            // memory before it, and led: ask all once more. At the same instant the answers could
+            // not be told apart, so wait for the next.
             if now > since {
                 self.read_anew(now, out);
             }
@@ -80,8 +79,8 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// The present memories by place: this grantor's own, and those that answered, as far as they
-    /// are still the latest.
+    /// The present memories by place: this grantor's own, and those of the members that answered,
+    /// as far as they are still the latest.
     fn founders(&self) -> Vec<(usize, Instance)> {
         let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
         let known = |member: usize| {

@@ -1,5 +1,5 @@
-//! Elections and candidates for people and tools: pages made for each question out of what is
-//! there, so that asking leaves nothing behind.
+//! Elections and candidates for people and tools. The grantor makes each page from its present
+//! state, so questions leave nothing behind.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -17,18 +17,17 @@ use super::{Grantor, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// How many bytes of elections a page holds: with the longest names it is at most four times as
-/// long as its question.
+/// Bytes of elections in a page: with the longest names at most four times as long as the question.
 pub(in crate::nerio) const ELECTIONS_BYTES: usize = 850;
-/// The same of candidates; the holder is in each page.
+/// Bytes of candidates in a page; the holder is in each page.
 pub(in crate::nerio) const CANDIDATES_BYTES: usize = 600;
-/// At so many elections a grantor looks for one question: of most that it keeps nothing may be
-/// left to tell.
+/// Elections that a grantor examines for one question: most elections that it keeps may have
+/// nothing left to show.
 const LOOKED_AT_MAX: usize = 128;
 
 impl Grantor {
-    /// A page of the elections that somebody holds or waits for. It may have none of them, and say
-    /// where to ask on.
+    /// Sends a page of the elections that candidates hold or wait for. A page may be empty and name
+    /// the election after which to go on.
     pub(super) fn on_elections(&self, now: Time, from: &Sender, asked: &Elections, out: &mut Out) {
         let first = asked.which.first();
         let begin = match &asked.after {
@@ -83,7 +82,7 @@ impl Grantor {
         Some(ElectionHere { election: election.clone(), holder, waiting })
     }
 
-    /// Who holds an election, and a page of those who wait for it.
+    /// Sends the holder of an election, and a page of its waiting candidates.
     pub(super) fn on_candidates(
         &self,
         now: Time,
@@ -114,7 +113,7 @@ impl Grantor {
     }
 }
 
-/// As many parts as have room.
+/// Parts up to a number of bytes.
 struct Page<T> {
     parts: Vec<T>,
     room: usize,
@@ -125,7 +124,6 @@ impl<T: Serialize> Page<T> {
         Self { parts: Vec::new(), room }
     }
 
-    /// Adds a part, and says whether there was room for it.
     fn push(&mut self, part: T) -> bool {
         let Some(room) = self.room.checked_sub(wire::length(&part)) else { return false };
         self.room = room;

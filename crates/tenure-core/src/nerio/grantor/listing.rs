@@ -1,4 +1,4 @@
-//! Which elections there are, for anybody who asks, as often as anybody asks.
+//! The names of elections, for any sender, as often as it asks.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -9,15 +9,15 @@ use super::{Grantor, Sender, send};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// How many bytes of names a page of [`Listed`] holds.
+/// Bytes of names in a page of [`Listed`].
 pub(in crate::nerio) const PAGE_BYTES: usize = 900;
-/// How long the names are served that were collected once: a walk over all elections for each
-/// question would let anybody keep a grantor busy.
+/// Time for which collected names are served: if each question caused a walk over all elections,
+/// any sender could keep a grantor busy.
 const COLLECTED_FOR: Duration = Duration::from_millis(100);
 
 impl Grantor {
-    /// A page of the elections that are held. One that began within [`COLLECTED_FOR`] may be
-    /// left out.
+    /// Sends a page of the elections that are held. An election that began within [`COLLECTED_FOR`]
+    /// may be left out.
     pub(super) fn on_list(&mut self, now: Time, from: &Sender, list: &List, out: &mut Out) {
         let is_fresh = |at| now.since(at) < COLLECTED_FOR;
         if !self.listing.collected_at.is_some_and(is_fresh) {

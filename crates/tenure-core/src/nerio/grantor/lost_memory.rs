@@ -1,10 +1,10 @@
-//! What a grantor without memory asks the others, and what the others answer.
+//! Questions of a grantor without memory, and the answers of the others.
 //!
-//! A lease that this grantor gave and forgot counts until the first of its quorum ends. Enough
-//! answered when no quorum goes without one of them: then each such lease has one in its quorum
-//! that remembers, or that has waited itself before it answered. So the answers bound the forgotten
-//! leases by the largest `delta_max` among them, and the forgotten fences by the highest:
-//! `docs/decisions/lease-max.md`.
+//! A lease that this grantor gave and forgot counts until the first grant of its quorum ends. The
+//! answers are enough when every quorum has a member that answered: then the quorum of each
+//! forgotten lease has a member that remembers, or that waited itself before it answered. So the
+//! answers bound the forgotten leases by the largest `delta_max` among them, and the forgotten
+//! fences by the highest: `docs/decisions/lease-max.md`.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -16,16 +16,16 @@ use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::words::{Out, To, emit, send};
 use super::Grantor;
-use super::phase::{Known, Missing, Phase, Read};
+use super::phase::{Missing, Phase, Read, ReadAnswer};
 use crate::fence::Fence;
 use crate::time::Time;
 
 impl Grantor {
     /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
-    /// repetitions: whatever was answered after the quarantine ended is good.
+    /// repetitions: every answer after the end of the quarantine is good.
     pub(super) fn read_fences(&mut self, now: Time, out: &mut Out) {
         if self.becomes_later() {
-            // Nobody has written this one down: what was waited for the one before counts for
+            // No member has written this memory down: the wait for the memory before counts for
             // nothing.
             (self.recorded, self.remembered) = (None, None);
             return self.write_boot(now, None, Read::Fences, out);
@@ -36,7 +36,7 @@ impl Grantor {
             }
             _ => (now, BTreeMap::new(), false, None),
         };
-        // While it waits for its own disk nobody else is to blame.
+        // While the grantor waits for its own disk, no member is to blame.
         if now > since && self.memories.is_written() {
             told = Some(self.tell_missing(&answers, told, out));
         }
@@ -46,24 +46,25 @@ impl Grantor {
         }
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };
-        // In a cluster of one there is nobody to wait for.
+        // In a cluster of one there is no other member to wait for.
         self.try_to_serve_again(now, out);
     }
 
-    /// Who remembers, who has not answered yet, and who has nothing to tell: said once until it
-    /// changes.
+    /// Reports the members that remember, that have not answered yet, and that have nothing to
+    /// tell, when these change.
     fn tell_missing(
         &self,
-        answers: &BTreeMap<usize, Known>,
+        answers: &BTreeMap<usize, ReadAnswer>,
         told: Option<Missing>,
         out: &mut Out,
     ) -> Missing {
-        let those = |is_it: fn(&Known) -> bool| -> MemberSet {
+        let those = |is_it: fn(&ReadAnswer) -> bool| -> MemberSet {
             answers.iter().filter(|(_, known)| is_it(known)).map(|(member, _)| *member).collect()
         };
         let (whole, empty) = (those(|known| known.whole), those(|known| !known.whole));
         let silent = self.others().minus(whole.or(empty));
-        // Who takes it for the member answers when it has written its memory down.
+        // A member that takes this grantor for a member answers when it has written its memory
+        // down.
         let strange = if self.records { those(|known| !known.recorded) } else { MemberSet::EMPTY };
         let missing = Missing { whole, silent, empty, strange };
         if told != Some(missing) {
@@ -74,12 +75,12 @@ impl Grantor {
         missing
     }
 
-    /// Only the answer of a grantor whose own memory is whole bounds anything. The others say
+    /// Answers a read. Only a grantor whose own memory is whole bounds anything. The others report
     /// that theirs is not, for the founding of the cluster, and for people.
     pub(super) fn answer_read(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
         let whole = match &self.phase {
             Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => true,
-            // What it remembers may still be on its way from the disk.
+            // Memories may still be on their way from the disk.
             Phase::Unborn
             | Phase::Replaced
             | Phase::Opening { read: Read::Nothing, .. }
@@ -91,7 +92,8 @@ impl Grantor {
             | Phase::Storing { .. }
             | Phase::Unstored { .. } => false,
         };
-        // One that is empty may be founded with: it bounds fences by how long it has been there.
+        // A grantor with an empty directory may take part in the founding: it bounds fences by its
+        // age.
         let least = if whole { Fence::NONE } else { self.old_enough(now) };
         let seen = self.fences.highest().max(least);
         let (asker, delta_max) = (from.who.inc, self.delta_max);
@@ -100,7 +102,6 @@ impl Grantor {
         send(out, from.address, answer);
     }
 
-    /// A member answers what this grantor asked.
     pub(in super::super) fn on_fence_seen(
         &mut self,
         now: Time,
@@ -124,16 +125,16 @@ impl Grantor {
         };
         let FenceSeen { seen, delta_max, whole, leader, .. } = *seen;
         let delta_max = delta_max.min(Config::DELTA_MAX_MAX);
-        // It was stretched for the clock of the one that heard the leader, so it lasts on any.
+        // The member stretched the span for its own clock, so the span is long enough on any.
         let leader = match leader.is_zero() {
             true => Time::ZERO,
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
         };
-        answers.insert(member, Known { seen, delta_max, whole, leader, recorded, instance });
+        answers.insert(member, ReadAnswer { seen, delta_max, whole, leader, recorded, instance });
         self.try_to_serve_again(now, out);
     }
 
-    /// Somebody leads, with leases as long as that: no cluster is founded before they have ended.
+    /// A leader with leases of this length leads: no cluster is founded before they have ended.
     pub(in crate::nerio) fn hear_of_leader(&mut self, now: Time, lease: Duration) {
         let until = now.after(self.outlasts(lease.min(Config::DELTA_MAX_MAX)));
         self.leader_until = self.leader_until.max(until);
@@ -147,24 +148,25 @@ impl Grantor {
         }
         let Phase::Reading { since, answers, .. } = &self.phase else { return };
         let since = *since;
-        // The word of a memory counts if it has written this one down, and as long as no later one
-        // of its member was heard of (names: instances).
-        let is_latest = |member: &usize, known: &Known| {
+        // An answer counts if its member has written down this grantor's memory, as long as no
+        // later memory of that member was heard of (names: instances).
+        let is_latest = |member: &usize, known: &ReadAnswer| {
             let latest = self.memories.heard(self.config.place(*member));
             known.instance >= latest
         };
-        let counts = |member: &usize, known: &Known| known.recorded && is_latest(member, known);
+        let counts =
+            |member: &usize, known: &ReadAnswer| known.recorded && is_latest(member, known);
         let heard = || answers.iter().filter(|(member, known)| counts(member, known));
         let recorded: MemberSet = heard().map(|(member, _)| *member).collect();
         if !self.is_enough(recorded) {
             return;
         }
         if self.memories.names_founder(self.own_place(), self.instance) && !self.is_founder() {
-            // It founds nothing, and need not wait for those that remember, once it has written
-            // that down.
+            // Others name this memory as a founder's: write that down first. A founder founds
+            // nothing anew, and need not wait for members that remember.
             return self.write_memories(now, out);
         }
-        // Others may give longer leases than this one (restart 1).
+        // Others may give longer leases than this grantor (restart 1).
         let longest = heard().map(|(_, known)| known.delta_max).max().unwrap_or_default();
         let whole = heard().filter(|(_, known)| known.whole);
         let highest = whole.clone().map(|(_, known)| known.seen).max();
@@ -173,21 +175,21 @@ impl Grantor {
         let remembers = self.is_whole_quorum(whole);
         self.recorded.get_or_insert(now);
         if remembers && !self.is_founder() {
-            // Those that are empty may have written it down long before. A founder found itself
-            // among them when nobody remembered anything.
+            // Members with an empty directory may have written this memory down long before. A
+            // founder found itself among the founders when no member remembered anything.
             self.recorded = self.recorded.max(Some(*self.remembered.get_or_insert(now)));
         }
         let until = self.ended(longest.max(self.delta_max));
         if until > since {
-            // A lease that was forgotten may still be live: read again when it is not.
+            // A forgotten lease may still be live: read again when it is not.
             return self.wait(now, until, out);
         }
         let floor = if remembers {
             highest
         } else if self.is_founder() {
             if self.heard_leader() > now {
-                // It may have been heard after the founding was decided, by this grantor or by
-                // others.
+                // A leader may have been heard after the founding was decided, by this grantor or
+                // by others.
                 return;
             }
             all.max(Some(self.founding_floor(now)))
@@ -195,7 +197,7 @@ impl Grantor {
             return self.found(now, (recorded, whole), out);
         };
         if !self.memories.is_written() {
-            // What it forgot of others' memories is known again before it grants.
+            // The grantor writes down the forgotten memories of others before it grants.
             return self.write_memories(now, out);
         }
         self.fences.raise_floor(floor.unwrap_or(Fence::NONE));
@@ -203,14 +205,14 @@ impl Grantor {
         for state in self.elections.values_mut() {
             state.raise_fence(self.fences.floor());
         }
-        // The first reserve says that the read is done: until it is durable, every start reads
+        // The first reserve records that the read is done: until it is durable, every start reads
         // again.
         let flush = self.reserve(now, self.fences.floor(), out);
         self.phase = Phase::Storing { flush };
     }
 
-    /// Before anybody writes its memory down, a member with an empty directory finds out whether it
-    /// could serve then. Says whether it has only asked so far.
+    /// Before any member writes its memory down, a member with an empty directory finds out whether
+    /// it could serve then. True while the member only asks.
     fn begins_to_record(&mut self, now: Time, out: &mut Out) -> bool {
         let Phase::Reading { answers, .. } = &self.phase else { return false };
         if self.records {
@@ -223,19 +225,20 @@ impl Grantor {
         let new = whole.is_empty() && all;
         self.records = self.is_whole_quorum(whole) || self.is_founder() || new;
         if self.records {
-            // The same question again, to be answered when its memory is written down.
+            // Ask the same question again; members answer once they have written this memory down.
             self.read_anew(now, out);
         }
         true
     }
 
-    /// Asks all once more, and forgets what was answered so far.
+    /// Asks all members once more, and forgets the answers so far.
     pub(super) fn read_anew(&mut self, now: Time, out: &mut Out) {
         self.phase = Phase::Quarantine { until: now, read: Read::Fences };
         self.read_fences(now, out);
     }
 
-    /// Until when a leader may lead that this grantor, or one that answered, has heard.
+    /// The time until which a leader may lead of which this grantor, or a member that answered, has
+    /// heard.
     pub(super) fn heard_leader(&self) -> Time {
         let answered = match &self.phase {
             Phase::Reading { answers, .. } => answers.values().map(|known| known.leader).max(),
@@ -244,21 +247,21 @@ impl Grantor {
         self.leader_until.max(answered.unwrap_or_default())
     }
 
-    /// Waits until then, and reads again.
+    /// Waits until `until`, and reads again.
     fn wait(&mut self, now: Time, until: Time, out: &mut Out) {
         emit(out, None, OwnEvent::Quarantined { until: until.max(now) });
         self.phase = Phase::Quarantine { until, read: Read::Fences };
         self.on_incarnation_due(now, out);
     }
 
-    /// Whether `whole` remember all that this grantor may have forgotten: whoever led while it
-    /// granted had a quorum with one of them in it.
+    /// Whether the members in `whole` remember everything that this grantor may have forgotten:
+    /// every leader while it granted had a quorum with one of them.
     fn is_whole_quorum(&self, whole: MemberSet) -> bool {
         !self.config.quorums.is_possible(whole)
     }
 
-    /// Whether no quorum that this grantor may be part of goes without one of `answered`. Where it
-    /// is a quorum by itself, all others will do.
+    /// Whether no quorum with this grantor goes without a member of `answered`. If this grantor is
+    /// a quorum by itself, all others will do.
     fn is_enough(&self, answered: MemberSet) -> bool {
         let all = self.others().minus(answered).is_empty();
         all || !self.config.quorums.is_possible(answered)

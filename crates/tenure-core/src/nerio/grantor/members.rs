@@ -1,4 +1,4 @@
-//! Members and their memories: a grantor writes down which ones others have, and says its own.
+//! Members and their memories: a grantor writes down the memories of others, and reports its own.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -17,34 +17,32 @@ use super::phase::Phase;
 use crate::contract::Ticket;
 use crate::time::Time;
 
-/// In how many refreshes a grantor that serves says again which memory it has: to those that have
-/// not written it down, and when all have, so that it hears of a later one.
+/// Refreshes between two reports of a serving grantor's own memory: to members that have not
+/// written it down, and when all have, so that the grantor hears of a later one.
 const REFRESHES: u32 = 8;
 const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
-    /// The place of this grantor among the members.
     pub(super) fn own_place(&self) -> usize {
         self.config.position(&self.name).map_or(usize::MAX, |member| self.config.place(member))
     }
 
-    /// This grantor's position; that of nobody if it is no member.
+    /// This grantor's position; empty if it is no member.
     fn own(&self) -> MemberSet {
         self.config.position(&self.name).into_iter().collect()
     }
 
-    /// All members but this one.
     pub(super) fn others(&self) -> MemberSet {
         self.config.quorums.everyone().minus(self.own())
     }
 
-    /// The other member that a message comes from: who only has its name could put it aside.
+    /// The other member that sent a message: a sender that only has the name of this member does
+    /// not count.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
         let named = self.config.position(&from.who.name)?;
         (from.member == Some(named) && from.who.name != self.name).then_some(named)
     }
 
-    /// What this grantor has written down, and which memory it has itself.
     pub(super) fn roster(&self) -> Roster {
         let mut roster = self.memories.durable.clone();
         let own = roster.at(self.own_place()).filter(|entry| entry.instance == self.instance);
@@ -52,12 +50,12 @@ impl Grantor {
         roster
     }
 
-    /// Which memories it has written down, for those that count words together.
+    /// The memories that this grantor has written down, for nodes that count oks together.
     pub(in crate::nerio) fn marks(&self) -> Vec<Mark> {
         self.memories.durable.marks()
     }
 
-    /// A member says which memory it has, and asks: it is answered when that is durable.
+    /// A member reports its memory, and asks: the grantor answers when that memory is durable.
     pub(super) fn on_fence_read(
         &mut self,
         now: Time,
@@ -78,7 +76,7 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// Writes down what was heard, if nothing is on its way to the disk already.
+    /// Writes down the memories heard of, if no such write is under way.
     pub(super) fn write_memories(&mut self, now: Time, out: &mut Out) {
         let waits = self.memories.pending.is_some() || self.memories.write_at.is_some();
         if waits || self.memories.is_written() || self.boot == Boot(0) {
@@ -90,7 +88,6 @@ impl Grantor {
         out.push(Effect::Flush(flush.ticket, record));
     }
 
-    /// A flush has ended, maybe that of what was heard.
     pub(super) fn memories_flushed(
         &mut self,
         now: Time,
@@ -110,7 +107,7 @@ impl Grantor {
             emit(out, None, OwnEvent::Founded);
         }
         for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
-            // It may have asked when something else was on its way to the disk already.
+            // The member may have asked while another write was under way.
             if self.memories.has_written(self.config.place(*member)) {
                 self.answer_read(now, from, *start, out);
             } else {
@@ -121,7 +118,6 @@ impl Grantor {
         self.try_to_serve_again(now, out);
     }
 
-    /// What is due at `now` of this.
     pub(super) fn on_memories_due(&mut self, now: Time, out: &mut Out) {
         if self.memories.write_at.take_if(|at| now >= *at).is_some() {
             self.write_memories(now, out);
@@ -131,8 +127,9 @@ impl Grantor {
         }
     }
 
-    /// Says which memory it has to those that have not written it down, and more slowly to all when
-    /// they have: whoever has another one written down keeps this one out of quorums, and tells it.
+    /// Reports its memory to members that have not written it down, and more slowly to all once
+    /// they have: a member with another memory written down keeps this one out of quorums, and
+    /// answers with it.
     pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
         let missing = self.others().minus(self.memories.confirmed);
         self.memories.say_at = None;
@@ -151,7 +148,7 @@ impl Grantor {
         }
     }
 
-    /// `member` answers with what it has written down.
+    /// `member` answers with the memories that it has written down.
     pub(super) fn hear_roster(
         &mut self,
         now: Time,
@@ -162,7 +159,7 @@ impl Grantor {
         let own = seen.roster.at(self.own_place());
         let mut roster = seen.roster.clone();
         if !seen.whole {
-            // Its directory may only be not there: it says itself when others are to write its
+            // Its directory may only be missing: the member itself asks others when to write its
             // memory down.
             roster.clear(self.config.place(member));
         }
@@ -178,14 +175,14 @@ impl Grantor {
         self.write_memories(now, out);
     }
 
-    /// What was answered to the questions that were asked so far may be from before that memory.
+    /// Answers to the questions asked so far may be from before that memory.
     const fn note_news(&mut self, is_news: bool) {
         if let Phase::Reading { news, .. } = &mut self.phase {
             *news |= is_news;
         }
     }
 
-    /// A later memory has taken the place of this one, which nobody counts any more.
+    /// A later memory has taken the place of this one, which no candidate counts any more.
     fn replaced(&mut self, out: &mut Out) {
         if self.phase != Phase::Replaced {
             self.phase = Phase::Replaced;
@@ -193,8 +190,8 @@ impl Grantor {
         }
     }
 
-    /// A memory that nobody relies on yet, and that others take for an earlier one than that which
-    /// they know, becomes a later one.
+    /// Replaces this grantor's memory by a later one, if no member relies on it yet and others take
+    /// it for an earlier memory than the one that they know.
     pub(super) fn becomes_later(&mut self) -> bool {
         let Some(known) = self.memories.heard.at(self.own_place()) else { return false };
         let earlier = known.instance > self.instance;

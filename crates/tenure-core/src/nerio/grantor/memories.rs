@@ -1,5 +1,5 @@
-//! Which memories members have, as far as a grantor knows, and who waits until that is durable. See
-//! [`roster`](super::super::roster).
+//! The memories of members, as far as a grantor knows, and the members that wait until a memory is
+//! durable. See [`roster`](super::super::roster).
 
 use super::super::by_member::ByMember;
 use super::super::identity::Instance;
@@ -10,22 +10,18 @@ use super::super::timer::Timer;
 use super::flush::Flush;
 use crate::time::{Deadline, Time};
 
-/// What is known of the memories of members, and who waits until it is written down.
+/// The known memories of members, and the members that wait until they are written down.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Memories {
-    /// What is durable: answers and oks go by it.
+    /// Durable part: answers and oks rest on it.
     pub(super) durable: Roster,
-    /// That and what was heard since.
+    /// The durable part and everything heard since.
     pub(super) heard: Roster,
-    /// On its way to the disk.
     pub(super) pending: Option<(Flush, Roster)>,
-    /// When to write again what could not be written.
     pub(super) write_at: Option<Time>,
-    /// Members that asked, and are answered when what they said of themselves is durable.
+    /// Members that asked, and get an answer when their own memory is durable.
     pub(super) asked: ByMember<(Sender, Time)>,
-    /// Who has written down the memory that this grantor has.
     pub(super) confirmed: MemberSet,
-    /// When it says again which one that is.
     pub(super) say_at: Option<Time>,
 }
 
@@ -34,39 +30,37 @@ impl Memories {
         Self { heard: durable.clone(), durable, ..Self::default() }
     }
 
-    /// What is written down.
     pub(super) const fn durable(&self) -> &Roster {
         &self.durable
     }
 
-    /// Adds what somebody else has written down. Says whether it has memories that are news.
+    /// Adds memories that another member has written down; true if any of them is news.
     pub(super) fn hear(&mut self, roster: &Roster) -> bool {
         self.heard.merge(roster)
     }
 
-    /// Adds what is known of the member at `place`. Says whether that memory is news.
+    /// Adds a memory of the member at `place`; true if the memory is news.
     pub(super) fn add(&mut self, place: usize, entry: Entry) -> bool {
         self.heard.add(place, entry)
     }
 
-    /// The latest memory that was heard of for the member at `place`.
+    /// The latest memory heard of for the member at `place`.
     pub(super) fn heard(&self, place: usize) -> Option<Instance> {
         Some(self.heard.at(place)?.instance)
     }
 
-    /// Whether it is durable which memory the member at `place` has, as far as was heard.
+    /// Whether the latest memory heard of for the member at `place` is durable.
     pub(super) fn has_written(&self, place: usize) -> bool {
         let [durable, heard] = [&self.durable, &self.heard].map(|roster| roster.at(place));
         durable.map(|entry| entry.instance) == heard.map(|entry| entry.instance)
     }
 
     /// Whether the memory `instance` of the member at `place` was there at the founding, as far as
-    /// was heard.
+    /// this grantor has heard.
     pub(super) fn names_founder(&self, place: usize, instance: Instance) -> bool {
         self.heard.at(place) == Some(Entry { instance, founder: true })
     }
 
-    /// Whether all that was heard is durable.
     pub(super) fn is_written(&self) -> bool {
         self.heard == self.durable
     }
@@ -75,7 +69,6 @@ impl Memories {
         self.pending.as_ref().map(|(flush, _)| *flush)
     }
 
-    /// What it has to do by itself, and when.
     pub(super) fn due(&self) -> Option<Deadline> {
         let write = self.write_at.map(|at| Timer::WriteMemories.at(at));
         let say = self.say_at.map(|at| Timer::SayMemory.at(at));

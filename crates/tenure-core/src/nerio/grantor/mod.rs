@@ -1,4 +1,4 @@
-//! The grantor: state `A` and `F` of each election, and what a grantor needs beside them.
+//! The grantor: state `A` and `F` of each election, and the state beside them.
 //!
 //! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
 //!
@@ -40,13 +40,13 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-pub(super) use self::election::{ElectionState, Grant, Parked, holder_rank};
+pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank};
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
 use self::longer_leases::Raise;
 use self::memories::Memories;
 pub(super) use self::phase::Phase;
-use self::shared_names::{Incarnations, Met};
+use self::shared_names::{Incarnations, Meeting};
 pub(super) use self::writes::Entry;
 use self::writes::Writes;
 use super::body::{Holder, Refusal, Refused, Request, Service};
@@ -63,39 +63,37 @@ use crate::fence::Fence;
 use crate::name::{ElectionName, NodeName};
 use crate::time::{Deadline, Time};
 
-/// The grantor of a node, for all elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Grantor {
     pub(super) config: Checked,
     name: NodeName,
     pub(super) instance: Instance,
     pub(super) boot: Boot,
-    /// The largest lease length ever allowed here.
     delta_max: Duration,
-    /// A larger one than before that is not given yet.
+    /// A larger `delta_max` that the grantor does not give yet.
     raise: Option<Raise>,
-    /// When this incarnation began.
     started: Time,
-    /// Until when a leader that asked this incarnation may lead.
+    /// Time until which a leader that asked this incarnation may lead.
     leader_until: Time,
-    /// Whether its memory was lost, or is new, and nobody relies on the present one yet.
+    /// Whether the grantor's memory was lost or is new, and no member relies on the present one
+    /// yet.
     joins: bool,
-    /// Whether it says which memory it has when it serves.
+    /// Whether the grantor reports its memory when it serves.
     says_memory: bool,
-    /// Whether enough others answer for it to serve once they have written its memory down: before
-    /// that they are not told to.
+    /// Whether enough members answer for it to serve once they have written its memory down: before
+    /// that the grantor does not ask them to.
     records: bool,
-    /// Since when enough that remember have written its memory down.
+    /// Time since which enough members that remember have written its memory down.
     remembered: Option<Time>,
-    /// Since when enough others have written down that this is its memory: what an earlier one may
-    /// have granted is waited out from then on.
+    /// Time since which enough members have written its memory down: from then on the grantor waits
+    /// out leases of an earlier memory.
     recorded: Option<Time>,
     memories: Memories,
     pub(super) phase: Phase,
     serving_since: Time,
     pub(super) fences: Fences,
     pub(super) elections: BTreeMap<ElectionName, ElectionState>,
-    /// Those that a release opened, and no grant since: anybody can name elections.
+    /// Elections that a release opened without a grant since: any sender can name elections.
     pub(super) early: BTreeSet<ElectionName>,
     deadlines: Deadlines,
     listing: Listing,
@@ -105,7 +103,7 @@ pub(super) struct Grantor {
     pub(super) writes: Writes,
 }
 
-/// The names of all elections with a live grant, as they were at one instant.
+/// The names of all elections with a live grant, at one instant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Listing {
     collected_at: Option<Time>,
@@ -113,7 +111,6 @@ struct Listing {
 }
 
 impl Grantor {
-    /// A grantor that has not started yet.
     pub(super) fn new(config: Checked, name: NodeName) -> Self {
         Self {
             delta_max: config.delta_max,
@@ -144,7 +141,6 @@ impl Grantor {
         }
     }
 
-    /// Handles a message that is meant for a grantor.
     pub(super) fn on_message(
         &mut self,
         now: Time,
@@ -166,7 +162,6 @@ impl Grantor {
         }
     }
 
-    /// Does what is due at `now`.
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
         self.records_written(out);
         self.on_incarnation_due(now, out);
@@ -178,11 +173,10 @@ impl Grantor {
             self.forget_if_over(now, &election, out);
             self.schedule(&election);
         }
-        // Last, because what follows a write that fails is dropped.
+        // Write again last, because a failed write drops every effect after it.
         self.write_again(now, out);
     }
 
-    /// When it wants to be called again.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let state = self.deadlines.first().map(|at| Timer::GrantEnd.at(at));
         let raise = self.raise.as_ref().and_then(Raise::due);
@@ -191,7 +185,6 @@ impl Grantor {
         all.into_iter().fold(None, Deadline::first)
     }
 
-    /// What it says of itself to others.
     pub(super) fn service(&self, now: Time) -> Service {
         let service = self.phase.service(now);
         let fails =
@@ -199,7 +192,7 @@ impl Grantor {
         if fails { Service::Failing } else { service }
     }
 
-    /// Checks that hold for a request whenever it is handled, on arrival or after waiting.
+    /// Checks that hold for a request whenever the grantor handles it, on arrival or after waiting.
     pub(super) fn inadmissible(
         &self,
         now: Time,
@@ -208,7 +201,7 @@ impl Grantor {
     ) -> Option<Refusal> {
         match self.phase.service(now) {
             Service::Serving => {}
-            // The leader too (restart 1): two could lead otherwise.
+            // Refuse the leader too (restart 1): two could lead otherwise.
             Service::Quarantine { remaining } => return Some(Refusal::Quarantine { remaining }),
             Service::Starting if !self.writes.hangs() => return Some(Refusal::Starting),
             Service::Starting => return Some(Refusal::Disk),
@@ -234,14 +227,14 @@ impl Grantor {
         None
     }
 
-    /// Whether one more election may be granted. Those that only a release opened have room of
+    /// Whether one more election may be granted. Elections that only a release opened have room of
     /// their own.
     fn has_room_for(&self, election: &ElectionName, state: Option<&ElectionState>) -> bool {
         let known = state.is_some() && !self.early.contains(election);
         known || self.elections.len() - self.early.len() < self.config.limits.elections
     }
 
-    /// A request that was granted before: the same ok again, and F is not extended.
+    /// A request that was granted before: sends the same ok again, without extending F.
     pub(super) fn repeat(&mut self, at: Time, election: &ElectionName, out: &mut Out) {
         if self.state(election).is_some_and(|state| state.live(at).is_some()) {
             self.answer(at, election, Entry::Renewed, out);
@@ -284,15 +277,15 @@ impl Grantor {
         send(out, from.address, refused);
     }
 
-    /// Whether there is room to remember a release of an election that is not known here. Room of
-    /// its own, and little: strangers must not take that of elections.
+    /// Whether there is room to remember a release for an unknown election. Such releases have
+    /// little room, and of their own: strangers must not take that of elections.
     pub(super) fn remember_early(&mut self, election: &ElectionName) -> bool {
         let few = self.early.len() < self.config.limits.watermarks;
         few && self.early.insert(election.clone())
     }
 
-    /// Remembers which incarnations use a name in one election; says where another one is that does
-    /// so at the same time. Processes of one name in two elections hinder nobody.
+    /// Remembers the incarnations that use a name in one election; returns the address of another
+    /// one that does so at the same time. Processes of one name in two elections are no conflict.
     pub(super) fn meet(
         &mut self,
         now: Time,
@@ -305,8 +298,8 @@ impl Grantor {
         let lasts = request.lease.max(self.config.parked_for());
         let bound = self.config.limits.names;
         match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
-            Met::Alone => None,
-            Met::Shared { other, is_back } => {
+            Meeting::Alone => None,
+            Meeting::Shared { other, is_back } => {
                 if is_back {
                     let mut addresses = [from.address, other];
                     addresses.sort_unstable();
@@ -318,7 +311,7 @@ impl Grantor {
         }
     }
 
-    /// Drops an election of which nothing matters any more; the floor keeps its fences.
+    /// Drops an election that no longer matters; the floor keeps its fences.
     fn forget_if_over(&mut self, now: Time, election: &ElectionName, out: &mut Out) {
         let Some(state) = self.elections.get(election) else { return };
         if state.is_forgettable(now, &self.config) {

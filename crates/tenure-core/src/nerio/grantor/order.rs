@@ -1,4 +1,4 @@
-//! Orders from elsewhere, passed on to whom they are about.
+//! Orders from elsewhere, passed on to the leader in question.
 
 use super::super::order::{Order, Ordered, Passed, StepDown};
 use super::super::words::Out;
@@ -6,8 +6,8 @@ use super::{Grantor, Sender, send};
 use crate::time::Time;
 
 impl Grantor {
-    /// Tells the holder of the grant, if it has announced the fence that the order names. Whether
-    /// the sender may order that is the driver's business. Nothing is kept.
+    /// Passes an order on to the holder of the grant, if the holder has announced the fence that
+    /// the order names. The driver has checked the rights of the sender. The grantor keeps nothing.
     pub(super) fn on_order(&self, now: Time, from: &Sender, order: &Order, out: &mut Out) {
         let told = self.state(&order.election).filter(|_| self.is_told(&order.election));
         let grant = told.and_then(|state| state.live(now)).filter(|grant| {

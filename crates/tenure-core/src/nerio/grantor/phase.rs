@@ -1,5 +1,5 @@
-//! What a grantor must do before it may grant: be known to its disk, wait out what it may have
-//! forgotten, and learn which fences it may have forgotten.
+//! The phases of a grantor before its first grant: it writes its boot down, waits out forgotten
+//! leases, and reads the fences that it may have forgotten.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -12,72 +12,82 @@ use super::flush::Flush;
 use crate::fence::Fence;
 use crate::time::{Deadline, Time};
 
-/// What a grantor asks the others before it serves.
+/// Questions of a grantor to the others before it serves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Read {
-    /// Nothing: its own memory is whole.
+    /// None: the grantor's own memory is whole.
     Nothing,
-    /// The fences: its memory was lost, or the cluster is new.
+    /// Fences: the grantor's memory was lost, or the cluster is new.
     Fences,
 }
 
-/// What a member answered to a read.
+/// A member's answer to a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::nerio) struct Known {
+pub(in crate::nerio) struct ReadAnswer {
     pub(in crate::nerio) seen: Fence,
     pub(in crate::nerio) delta_max: Duration,
-    /// Whether it remembers everything.
     pub(in crate::nerio) whole: bool,
-    /// Until when a leader that it has heard may lead.
+    /// Time until which a leader of which the member has heard may lead.
     pub(in crate::nerio) leader: Time,
-    /// Whether it has written down which memory the asker has.
+    /// Whether the member has written down the asker's memory.
     pub(in crate::nerio) recorded: bool,
-    /// The memory that it has itself.
     pub(in crate::nerio) instance: Option<Instance>,
 }
 
-/// Who keeps a read from being done.
+/// The members that keep a read from completing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Missing {
     pub(in crate::nerio) whole: MemberSet,
     pub(in crate::nerio) silent: MemberSet,
     pub(in crate::nerio) empty: MemberSet,
-    /// Which of those that answered do not take this grantor for the member that it is.
+    /// Members, among those that answered, that do not take this grantor for the member that it is.
     pub(in crate::nerio) strange: MemberSet,
 }
 
-/// What a grantor is doing before it may grant, or that it grants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Phase {
-    /// This node is no grantor yet: `Start` has not come.
+    /// The node has no memory yet: `Start` has not come.
     Unborn,
-    /// Its boot is being written down.
-    Opening { flush: Flush, quarantine: Option<Time>, read: Read },
-    /// It could not write its boot down, and tries again at `at`.
-    Unwritten { at: Time, quarantine: Option<Time>, read: Read },
-    /// It waits until every lease that it may have given has ended.
-    Quarantine { until: Time, read: Read },
-    /// It asks the others for their fences.
+    /// The grantor writes its boot down.
+    Opening {
+        flush: Flush,
+        quarantine: Option<Time>,
+        read: Read,
+    },
+    /// The write of its boot failed; the grantor tries again at `at`.
+    Unwritten {
+        at: Time,
+        quarantine: Option<Time>,
+        read: Read,
+    },
+    /// The grantor waits until every lease that it may have given has ended.
+    Quarantine {
+        until: Time,
+        read: Read,
+    },
+    /// The grantor asks the others for their fences.
     Reading {
         since: Time,
         again: Time,
-        answers: BTreeMap<usize, Known>,
-        /// Since the first of these questions another memory of some member was heard of.
+        answers: BTreeMap<usize, ReadAnswer>,
+        /// Whether another memory of some member was heard of since the first of these questions.
         news: bool,
         told: Option<Missing>,
     },
-    /// What it read is being written down.
-    Storing { flush: Flush },
-    /// What it read could not be written down: it knows it, and writes again at `at`.
-    Unstored { at: Time },
-    /// It grants.
+    /// The grantor writes the fences down that it read.
+    Storing {
+        flush: Flush,
+    },
+    /// The write of these fences failed; the grantor tries again at `at`.
+    Unstored {
+        at: Time,
+    },
     Serving,
-    /// A later memory has taken the place of its own: it never grants again.
+    /// A later memory has taken the place of its own: the grantor never grants again.
     Replaced,
 }
 
 impl Phase {
-    /// What it says of itself.
     pub(in crate::nerio) fn service(&self, now: Time) -> Service {
         match self {
             Self::Serving => Service::Serving,
@@ -94,7 +104,6 @@ impl Phase {
         }
     }
 
-    /// The flush that it waits for.
     pub(in crate::nerio) const fn flush(&self) -> Option<Flush> {
         match self {
             Self::Opening { flush, .. } | Self::Storing { flush, .. } => Some(*flush),
@@ -108,7 +117,6 @@ impl Phase {
         }
     }
 
-    /// When it has something to do by itself.
     pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
         let (at, timer) = match self {
             Self::Quarantine { until, .. } => (*until, Timer::Quarantine),

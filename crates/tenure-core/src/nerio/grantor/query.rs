@@ -1,4 +1,4 @@
-//! What a grantor tells those who ask for the leader.
+//! Answers of a grantor to questions for the leader.
 
 use alloc::boxed::Box;
 
@@ -11,7 +11,8 @@ use super::election::{ElectionState, Grant};
 use crate::time::Time;
 
 impl Grantor {
-    /// Its holder leads no more, and a promise holds the release up. Only told to those who ask.
+    /// Its holder leads no more, and a promise delays the release. The grantor only reports this to
+    /// observers.
     pub(super) fn on_leaving(
         &mut self,
         now: Time,
@@ -35,7 +36,7 @@ impl Grantor {
         }
     }
 
-    /// Section 10.4: what this grantor knows of the leader.
+    /// Section 10.4: reports the grantor's view of the leader.
     pub(super) fn on_query(&self, now: Time, from: &Sender, query: &Query, out: &mut Out) {
         let state = self.state(&query.election);
         let told = state.filter(|_| self.is_told(&query.election));
@@ -58,8 +59,8 @@ impl Grantor {
         send(out, from.address, state);
     }
 
-    /// How long nobody has held a grant, at least: since the last one ended and this grantor
-    /// serves. Of an election that was forgotten it is known that it was idle for a quarantine.
+    /// The least time for which no candidate has held the grant: since the last grant ended, and
+    /// this grantor serves. A forgotten election was idle for at least a quarantine.
     fn free_for(&self, now: Time, state: Option<&ElectionState>) -> core::time::Duration {
         let served = now.since(self.serving_since).min(self.config.quarantine());
         let grant = state.and_then(|state| state.grant.as_ref());

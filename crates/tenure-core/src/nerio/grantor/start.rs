@@ -20,8 +20,8 @@ use crate::fence::Fence;
 use crate::time::Time;
 
 impl Grantor {
-    /// Begins an incarnation with what is remembered of the ones before. `now` was sampled after
-    /// the lock on the state directory was held: the quarantine counts from it.
+    /// Begins an incarnation with the memory of the ones before. The driver sampled `now` after it
+    /// locked the state directory: the quarantine counts from it.
     pub(in super::super) fn on_start(&mut self, now: Time, memory: Memory, out: &mut Out) {
         self.instance = memory.instance;
         self.boot = Boot(memory.boot.0 + 1);
@@ -31,10 +31,10 @@ impl Grantor {
         self.fences = Fences::new(memory.reserve);
         self.memories = Memories::new(Roster::of(&self.config, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
-        // Before a very first start nobody has seen another memory.
+        // Before a very first start no member has seen another memory.
         self.says_memory = memory.kept != Kept::New;
         let read = if self.joins { Read::Fences } else { Read::Nothing };
-        // Who asks waits from when enough others have written its memory down.
+        // A grantor that asks waits from when enough members have written its memory down.
         let forgets = memory.kept == Kept::Reserve;
         let quarantine = forgets.then(|| self.ended(self.delta_max));
         if let Kept::Grants(grants) = memory.kept {
@@ -51,13 +51,13 @@ impl Grantor {
         self.write_boot(now, quarantine, read, out);
     }
 
-    /// When every lease has ended that was no longer than `delta_max`, and was given before this
-    /// incarnation, or where it has another memory than the ones before, before that was recorded.
+    /// The time at which every lease has ended that was no longer than `delta_max` and was given
+    /// before this incarnation; for a new memory, before that memory was recorded.
     pub(super) fn ended(&self, delta_max: Duration) -> Time {
         self.recorded.unwrap_or(self.started).after(self.outlasts(delta_max))
     }
 
-    /// How long a lease of `delta_max` lasts at most, on this grantor's clock.
+    /// The longest time of a lease of `delta_max`, on this grantor's clock.
     pub(super) fn outlasts(&self, delta_max: Duration) -> Duration {
         self.config.drift.stretch(delta_max)
     }
@@ -74,7 +74,7 @@ impl Grantor {
         self.phase = Phase::Opening { flush, quarantine, read };
     }
 
-    /// Writes down who this is, and that leases up to `delta_max` may be given.
+    /// Writes down this grantor's identity, and that it may give leases up to `delta_max`.
     pub(super) fn write_identity(
         &mut self,
         now: Time,
@@ -88,14 +88,12 @@ impl Grantor {
         flush
     }
 
-    /// The boot is written down.
     fn on_boot_written(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let until = quarantine.unwrap_or(now);
         self.phase = Phase::Quarantine { until, read };
         self.on_incarnation_due(now, out);
     }
 
-    /// A flush has ended, well or not.
     pub(in super::super) fn on_flushed(
         &mut self,
         now: Time,
@@ -133,7 +131,6 @@ impl Grantor {
         self.memories_flushed(now, flushed, written, out);
     }
 
-    /// Whatever stage of the start is due at `now`.
     pub(super) fn on_incarnation_due(&mut self, now: Time, out: &mut Out) {
         match self.phase {
             Phase::Quarantine { until, read } if now >= until => {
@@ -168,7 +165,6 @@ impl Grantor {
         }
     }
 
-    /// Makes the next reserve durable in time.
     pub(in crate::nerio) fn reserve_if_short(&mut self, now: Time, highest: Fence, out: &mut Out) {
         if self.fences.is_short(highest) {
             self.reserve(now, highest, out);
@@ -182,12 +178,10 @@ impl Grantor {
         flush
     }
 
-    /// The longest lease that this grantor gives now.
     pub(super) fn longest(&self) -> Duration {
         self.raise.as_ref().map_or(self.config.delta_max, Raise::before)
     }
 
-    /// Tells until when longer leases are not given.
     pub(super) fn tell_raise(&self, out: &mut Out) {
         let Some(raise) = &self.raise else { return };
         if let Stage::Waiting { until } = raise.stage {
@@ -196,7 +190,6 @@ impl Grantor {
         }
     }
 
-    /// Writes the larger one down when it has been waited for.
     pub(super) fn on_raise_due(&mut self, now: Time, out: &mut Out) {
         let due = self.raise.as_ref().and_then(Raise::due);
         if due.is_none_or(|due| now < due.at) {
@@ -208,7 +201,6 @@ impl Grantor {
         }
     }
 
-    /// A flush has ended, maybe this one.
     pub(super) fn raise_flushed(
         &mut self,
         now: Time,

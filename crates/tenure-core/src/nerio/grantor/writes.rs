@@ -1,4 +1,4 @@
-//! Records that a grantor could not write down, and when it tries again.
+//! Records whose write failed, and the time of the next attempt.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -12,56 +12,51 @@ use crate::contract::Ticket;
 use crate::name::ElectionName;
 use crate::time::{Deadline, Time};
 
-/// How long until a record that could not be written is written again, and how long a grant that
-/// needs room for a record, or that of the same election, is refused.
+/// Pause before a failed record is written again, and span for which the grantor refuses grants
+/// that need room for a record or belong to the same election.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What is written of an election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) enum Entry {
-    /// Its first record, which needs room.
+    /// The first record of the election, which needs room.
     New,
-    /// Another one in the place of the one before.
+    /// A record in the place of the one before.
     Renewed,
-    /// That it is forgotten.
     Forgotten,
 }
 
-/// Which records are in the state directory, as far as its grantor knows.
+/// The records in the state directory, as far as the grantor knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Writes {
-    /// Elections whose record went out with the last input. They are written, unless the next
-    /// input says that one was not: then nobody knows which, and all count as unwritten.
+    /// Elections whose record went out with the last input. The records are written, unless the
+    /// next input reports a failure: then all count as unwritten, as any of them may be.
     last: Vec<(ElectionName, Entry)>,
-    /// Elections whose last record may not be written: at most as many as there are elections,
-    /// and as many that were forgotten.
+    /// Elections whose last record may not be written: at most as many as there are elections, and
+    /// as many that were forgotten.
     unwritten: BTreeSet<ElectionName>,
-    /// Whether the last flush failed.
     unflushed: bool,
-    /// Whether one that is under way was told to take too long.
+    /// Whether a flush under way was reported to take too long.
     hangs: bool,
-    /// The last one that ended, with the instant of that.
+    /// Last flush that ended, with the time of its end.
     ended: Option<Flush>,
-    /// Whether the last records were written again, and not for a request.
+    /// Whether the last records were repetitions, without a request.
     repeated: bool,
-    /// When to write again what is not written.
     again_at: Time,
-    /// No election whose record is not written is granted before.
+    /// Time before which no election with a failed record is granted.
     refuses_until: Time,
-    /// No election without a record is granted before.
+    /// Time before which no election without a record is granted.
     refuses_new_until: Time,
-    /// The record that was tried last.
+    /// Election of the last repeated record.
     tried: Option<ElectionName>,
 }
 
 impl Writes {
-    /// A record of `election` goes out with the input at hand.
     pub(in crate::nerio) fn put(&mut self, election: &ElectionName, entry: Entry) {
         self.last.push((election.clone(), entry));
     }
 
-    /// Another input has come, and does not say that the last records failed. Says whether with
-    /// them the last of what was missing is written.
+    /// Another input has come, and reports no failure of the last records; true if they were the
+    /// last that were missing.
     pub(in crate::nerio) fn records_written(&mut self) -> bool {
         self.repeated = false;
         if self.unwritten.is_empty() {
@@ -74,8 +69,8 @@ impl Writes {
         !self.is_failing()
     }
 
-    /// One of the last records was not written. Of forgotten elections, whose old record harms
-    /// nobody, no more are remembered when `bound` are. Says whether that is news.
+    /// A record of the last input was not written. The grantor remembers at most `bound` forgotten
+    /// elections, whose old records harm nobody. True if the failure is news.
     pub(in crate::nerio) fn fail(&mut self, now: Time, bound: usize) -> bool {
         let lacked = self.lacks_any();
         self.again_at = now.after(RETRY);
@@ -94,7 +89,7 @@ impl Writes {
         self.lacks_any() && !lacked
     }
 
-    /// A flush has ended, well or not. Says whether with it everything is written, or no longer.
+    /// A flush has ended, well or not; true if that changes whether everything is written.
     pub(in crate::nerio) fn flushed(
         &mut self,
         now: Time,
@@ -114,49 +109,42 @@ impl Writes {
         }
     }
 
-    /// Whether a record goes out with the input at hand.
     pub(in crate::nerio) fn any_now(&self) -> bool {
         !self.last.is_empty()
     }
 
-    /// When the last flush ended.
     pub(in crate::nerio) fn flushed_at(&self) -> Option<Time> {
         self.ended.map(|flush| flush.since)
     }
 
-    /// A flush takes too long.
     pub(in crate::nerio) fn hang(&mut self) {
         self.hangs = true;
     }
 
-    /// Whether that was told of one that is under way.
     pub(in crate::nerio) fn hangs(&self) -> bool {
         self.hangs
     }
 
-    /// Whether something could not be written, and is not written yet.
+    /// Whether a failed write has not been repeated with success.
     fn lacks_any(&self) -> bool {
         self.unflushed || !self.unwritten.is_empty()
     }
 
-    /// The same, or a flush takes too long.
     pub(in crate::nerio) fn is_failing(&self) -> bool {
         self.lacks_any() || self.hangs
     }
 
-    /// Whether a flush could not be written, and none was since.
+    /// Whether a flush failed, and none succeeded since.
     pub(in crate::nerio) fn lacks_flush(&self) -> bool {
         self.unflushed
     }
 
-    /// Whether the last record of `election` may not be written.
     pub(in crate::nerio) fn lacks(&self, election: &ElectionName) -> bool {
         self.unwritten.contains(election)
     }
 
-    /// Whether `election` is not granted at `now`, because its record could not be written just
-    /// before, or another one for which there was no room. One that only replaces its record needs
-    /// none.
+    /// Whether `election` is not granted at `now`: the write of its record failed just before, or
+    /// that of another record for want of room. A record that only replaces another needs no room.
     pub(in crate::nerio) fn refuses(
         &self,
         now: Time,
@@ -170,22 +158,21 @@ impl Writes {
         }
     }
 
-    /// When to try again.
     pub(in crate::nerio) fn due(&self) -> Option<Deadline> {
         // The last instant of a clock never comes.
         let comes = self.lacks_any() && self.again_at < Time::MAX;
         comes.then_some(Timer::WriteRecords.at(self.again_at))
     }
 
-    /// The next of what to write again, if it is time to; `None` in it for a flush alone. Each time
-    /// another one, and one at a time: so one that can never be written holds up no other. The next
-    /// is due at once, unless this one fails.
+    /// The next record to write again, if due; `None` in it for a flush alone. The grantor repeats
+    /// one record at a time, each time another: a record that can never be written delays no other.
+    /// The next is due at once, unless this one fails.
     pub(in crate::nerio) fn take_due(&mut self, now: Time) -> Option<Option<ElectionName>> {
         if !self.lacks_any() || now < self.again_at {
             return None;
         }
         if !self.last.is_empty() {
-            // With other records, whose failure would not be told from that of this one.
+            // Beside other records the failure of this one could not be told from theirs.
             self.again_at = now.next();
             return None;
         }

@@ -1,4 +1,4 @@
-//! A quorum system in terms of names, the same whatever the order of the members list.
+//! A quorum system in terms of names, whatever the order of the members list.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use crate::name::NodeName;
 
 impl Quorums {
     /// The system as a text that does not depend on the order of the members list, and that two
-    /// systems share only when they have the same quorums of the same names. (Not conversely: a
+    /// systems share only if they have the same quorums of the same names. (Not conversely: a
     /// majority given as weights has another text.) `names` has one entry for each member.
     ///
     /// A grid is printed by its rows: their order and the order within them mean nothing.

@@ -1,8 +1,8 @@
 //! Quorum systems: which sets of grantors suffice, with the proof that any two of them meet.
 //!
 //! Leader Uniqueness rests on one sentence of section 2 (equation 7): every two quorums have a
-//! member in common. A [`Quorums`] can only be made by a constructor that has proved it, so that
-//! its holder need not ask again.
+//! member in common. Each constructor of [`Quorums`] proves that, so that the holder of a value
+//! need not ask again.
 //!
 //! | system | a quorum is | why every two meet |
 //! |---|---|---|
@@ -75,9 +75,8 @@ impl Quorums {
         Ok(Self::majority_of(members))
     }
 
-    /// As [`Quorums::majority`] for a list that is not checked yet. Majorities meet however many
-    /// members there are; that there is one at all is for
-    /// [`Config::check`](super::Config::check) to see.
+    /// A majority for a list that is not checked yet. Majorities meet for any number of members;
+    /// [`Config::check`](super::Config::check) refuses an empty list.
     pub(in crate::nerio) const fn majority_of(members: usize) -> Self {
         Self { members, system: System::Majority }
     }
@@ -131,10 +130,10 @@ impl Quorums {
         Ok(Self { members, system: System::Explicit(minimal(sets)) })
     }
 
-    /// Whether `set` contains a quorum. Positions that are no member's do not count.
+    /// Whether `set` contains a quorum. Positions without a member do not count.
     ///
-    /// Without allocation, in at most a few dozen steps for all but explicit systems, which are
-    /// searched: called for every message.
+    /// Allocates nothing, and takes at most a few dozen steps for all but explicit systems, which
+    /// are searched: every message causes a call.
     #[must_use]
     pub fn is_quorum(&self, set: MemberSet) -> bool {
         let set = set.and(self.everyone());
@@ -146,20 +145,19 @@ impl Quorums {
         }
     }
 
-    /// Whether a quorum is left when nobody of `excluded` can be won.
+    /// Whether a quorum is left without the members of `excluded`.
     #[must_use]
     pub fn is_possible(&self, excluded: MemberSet) -> bool {
         self.is_quorum(self.everyone().minus(excluded))
     }
 
-    /// Of what lasts until then at each of these members: the quorum that lasts longest, and when
-    /// the first of it ends.
+    /// The quorum that lasts longest, given an end at each of these members, and its first end.
     pub(in crate::nerio) fn longest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
     ) -> Option<(MemberSet, Time)> {
         let mut members = MemberSet::EMPTY;
-        // They are few: the next is looked for each time, and nothing is allocated.
+        // The members are few: search for the next each time, without allocation.
         loop {
             let left = ends.clone().filter(|(_, member)| !members.contains(*member));
             let (end, member) = left.max()?;
@@ -170,7 +168,7 @@ impl Quorums {
         }
     }
 
-    /// How many members it is over.
+    /// The number of members that the system is over.
     #[must_use]
     pub const fn members(&self) -> usize {
         self.members

@@ -9,9 +9,9 @@ use crate::name::NodeName;
 pub struct MemberSet(u32);
 
 impl MemberSet {
-    /// Nobody.
+    /// The set without members.
     pub const EMPTY: Self = Self(0);
-    /// The most members a quorum system is made for.
+    /// The most members of a quorum system.
     pub const MEMBERS_MAX: usize = 31;
 
     /// The first `count` members.
@@ -20,49 +20,49 @@ impl MemberSet {
         if count >= 32 { Self(u32::MAX) } else { Self((1 << count) - 1) }
     }
 
-    /// This set and `member`. A position of 32 or more is nobody and adds nothing.
+    /// This set and `member`. A position of 32 or more adds nothing.
     #[must_use]
     pub const fn with(self, member: usize) -> Self {
         if member < 32 { Self(self.0 | 1 << member) } else { self }
     }
 
-    /// Whether `member` is in it.
+    /// Whether the set has `member`.
     #[must_use]
     pub const fn contains(self, member: usize) -> bool {
         member < 32 && self.0 >> member & 1 == 1
     }
 
-    /// Whether everybody in `other` is in this one.
+    /// Whether this set has all members of `other`.
     #[must_use]
     pub const fn contains_all(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// How many members it has.
+    /// The number of members.
     #[must_use]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether nobody is in it.
+    /// Whether the set has no members.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Everybody who is in both.
+    /// The members of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Everybody who is in either.
+    /// The members of either set.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Everybody who is in this one and not in the other.
+    /// The members of this set that the other does not have.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_beyond_the_last_is_nobody() {
+    fn position_beyond_last_is_ignored() {
         assert_eq!(MemberSet::EMPTY.with(32), MemberSet::EMPTY);
         assert_eq!(MemberSet::EMPTY.with(usize::MAX), MemberSet::EMPTY);
         assert!(!MemberSet::first(32).contains(32));

@@ -64,7 +64,7 @@ fn agrees_with_brute_force(
 
 proptest! {
     #[test]
-    fn weighted_is_accepted_exactly_when_all_quorums_meet(
+    fn weighted_systems_need_meeting_quorums(
         weights in prop::collection::vec(0_u32..8, 1..=6),
         threshold in prop::option::of(0_u32..24),
     ) {
@@ -76,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn explicit_is_accepted_exactly_when_all_sets_meet(
+    fn explicit_systems_need_meeting_sets(
         (members, sets) in (1_usize..=6).prop_flat_map(|members| {
             let set = (0_u32..1 << members).prop_map(move |bits| {
                 (0..members).filter(|member| bits >> member & 1 == 1).collect::<MemberSet>()
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn text_from_outside_is_read_or_refused_and_never_panics(text in "[a-d0-9=,;:+x th]{0,24}") {
+    fn foreign_text_never_panics(text in "[a-d0-9=,;:+x th]{0,24}") {
         for form in ["", "weights:", "grid:", "sets:"] {
             let names = letters("a b c d");
             if let Ok(made) = Quorums::parse(&format!("{form}{text}"), &names) {
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn majorities_are_what_the_paper_says() {
+fn majorities_follow_the_paper() {
     for members in 1..=6 {
         let made = Quorums::majority(members);
         agrees_with_brute_force(members, made, |set| 2 * set.len() > members).unwrap();
@@ -113,7 +113,7 @@ fn majorities_are_what_the_paper_says() {
 }
 
 #[test]
-fn a_grid_quorum_is_a_full_row_and_one_of_every_other() {
+fn grid_quorum_covers_every_row() {
     for (rows, columns) in
         [(1, 1), (1, 4), (4, 1), (2, 2), (2, 3), (3, 2), (1, 6), (6, 1), (3, 3), (2, 4)]
     {
@@ -126,7 +126,7 @@ fn a_grid_quorum_is_a_full_row_and_one_of_every_other() {
         let made = Quorums::grid(rows, columns);
         agrees_with_brute_force(rows * columns, made.clone(), is_quorum).unwrap();
 
-        // Every full row with a full column is one of them.
+        // The older rule's quorums, every full row with a full column, are among them.
         let made = made.unwrap();
         for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
             let cross = (0..columns).map(|c| place(row, c));
@@ -138,7 +138,7 @@ fn a_grid_quorum_is_a_full_row_and_one_of_every_other() {
 }
 
 #[test]
-fn weights_are_decided_exactly_and_not_by_half_of_the_sum() {
+fn weights_are_decided_exactly() {
     // Half of the sum is enough here: one of the two sides always falls short.
     let odd = [1_000; 31];
     assert!(Quorums::weighted(&odd, Some(15_001)).is_ok());
@@ -160,7 +160,7 @@ fn weights_are_decided_exactly_and_not_by_half_of_the_sum() {
 }
 
 #[test]
-fn explicit_sets_are_kept_minimal_and_in_order() {
+fn explicit_sets_are_minimal_and_sorted() {
     let listed = [set(&[1, 2]), set(&[0, 1]), set(&[0, 1, 2]), set(&[1, 2]), set(&[0, 2])];
     let made = Quorums::explicit(3, &listed).unwrap();
     assert_eq!(made.text(&letters("a b c")).to_string(), "sets:a+b,a+c,b+c");
@@ -168,7 +168,7 @@ fn explicit_sets_are_kept_minimal_and_in_order() {
 }
 
 #[test]
-fn nobody_is_never_a_quorum() {
+fn empty_set_is_no_quorum() {
     for made in [
         Quorums::majority_of(0),
         Quorums::majority(1).unwrap(),
@@ -182,7 +182,7 @@ fn nobody_is_never_a_quorum() {
 }
 
 #[test]
-fn a_refused_system_says_why() {
+fn refused_system_has_a_reason() {
     let many = vec![set(&[0]); Quorums::SETS_MAX + 1];
     let cases = [
         (Quorums::majority(0), "a quorum system needs at least one member, better three"),
@@ -234,7 +234,7 @@ fn a_refused_system_says_why() {
 }
 
 #[test]
-fn text_becomes_the_system_it_describes() {
+fn text_becomes_its_system() {
     let names = letters("a b c d e f");
     let of = |text: &str, count| Quorums::parse(text, &names[..count]).unwrap();
     assert_eq!(of("majority", 5), Quorums::majority(5).unwrap());
@@ -247,7 +247,7 @@ fn text_becomes_the_system_it_describes() {
 }
 
 #[test]
-fn refused_text_says_what_is_wrong_and_where() {
+fn refused_text_names_the_place() {
     let form = |text: &str| {
         format!(
             "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 \
@@ -302,7 +302,7 @@ fn refused_text_says_what_is_wrong_and_where() {
 }
 
 #[test]
-fn the_canonical_text_depends_on_names_and_not_on_their_order() {
+fn canonical_text_ignores_order_of_names() {
     let canonical = |list: &str, text: &str| {
         let names = letters(list);
         Quorums::parse(text, &names).unwrap().canonical(&names)
@@ -320,7 +320,7 @@ fn the_canonical_text_depends_on_names_and_not_on_their_order() {
 }
 
 #[test]
-fn the_quorum_that_lasts_longest_is_the_one_whose_first_end_is_latest() {
+fn longest_quorum_has_latest_first_end() {
     let longest = |quorums: &Quorums, ends: &[(u64, usize)]| {
         let ends = ends.iter().map(|(end, member)| (Time::from_nanos(*end), *member));
         quorums.longest(ends).map(|(members, end)| (members, end.as_nanos()))

@@ -16,62 +16,26 @@ use super::error::QuorumError;
 use super::{MemberSet, Quorums, System};
 use crate::name::NodeName;
 
-/// Why the text of a quorum system was refused. Columns count characters from 1.
+/// The reason why the text of a quorum system was refused. Columns count characters from 1.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum QuorumTextError {
-    /// Not one of the four forms.
     #[error(
         "{text:?} is no quorum system; use majority, weights:a=3,b=1,c=1 (with ;threshold=4 if it \
          is not more than half), grid:2x3 or sets:a+b,b+c,a+c"
     )]
-    UnknownForm {
-        /// What was given.
-        text: String,
-    },
-    /// A part that does not have the shape of its form.
+    UnknownForm { text: String },
     #[error("column {column} of the quorum system: {found:?} is not {expected}")]
-    Shape {
-        /// Where the part begins.
-        column: usize,
-        /// The part.
-        found: String,
-        /// What belongs there.
-        expected: &'static str,
-    },
-    /// A name that is not in the members list.
+    Shape { column: usize, found: String, expected: &'static str },
     #[error(
         "column {column} of the quorum system: {found:?} is not a member; the members are {members}"
     )]
-    UnknownMember {
-        /// Where the name begins.
-        column: usize,
-        /// The name.
-        found: String,
-        /// The members, as a list for people.
-        members: String,
-    },
-    /// A member that has a weight already, or is in the same set already.
+    UnknownMember { column: usize, found: String, members: String },
     #[error("column {column} of the quorum system: member {name} is named a second time")]
-    Repeated {
-        /// Where the second one begins.
-        column: usize,
-        /// The member.
-        name: NodeName,
-    },
-    /// A member without a weight.
+    Repeated { column: usize, name: NodeName },
     #[error("member {name} has no weight; give it one, {name}=0 if its vote shall not count")]
-    NoWeight {
-        /// The member.
-        name: NodeName,
-    },
-    /// The text is well formed, and the system that it describes is refused.
+    NoWeight { name: NodeName },
     #[error("{}", error.named(names))]
-    System {
-        /// Why.
-        error: QuorumError,
-        /// The members, for printing.
-        names: Vec<NodeName>,
-    },
+    System { error: QuorumError, names: Vec<NodeName> },
 }
 
 impl Quorums {
@@ -127,8 +91,8 @@ impl Quorums {
         }
     }
 
-    /// Prints what [`Quorums::parse`] reads with the same names. A member without a name prints
-    /// as `#4`.
+    /// Prints a text that [`Quorums::parse`] reads with the same names. A member without a name
+    /// prints as `#4`.
     pub fn text(&self, names: &[NodeName]) -> impl Display {
         fmt::from_fn(move |f| match &self.system {
             System::Majority => f.write_str("majority"),
@@ -153,7 +117,6 @@ impl Quorums {
     }
 }
 
-/// A part of the text that knows where it begins.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     text: &'a str,
@@ -183,7 +146,7 @@ impl<'a> Part<'a> {
         QuorumTextError::Repeated { column: self.column, name: name.clone() }
     }
 
-    /// Digits only: `parse` alone would let `+3` pass.
+    /// Accepts digits only: `parse` alone would let `+3` pass.
     fn number<N: core::str::FromStr>(self, expected: &'static str) -> Result<N, QuorumTextError> {
         let digits = self.text.bytes().all(|byte| byte.is_ascii_digit());
         self.text.parse().ok().filter(|_| digits).ok_or_else(|| self.is_not(expected))

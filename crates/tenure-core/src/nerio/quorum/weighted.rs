@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::error::QuorumError;
 use super::{MemberSet, Quorums};
 
-/// A weight for each member and the sum that a quorum must reach.
+/// A weight for each member, and the sum that a quorum must reach.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Weighted {
     weights: Vec<u32>,
@@ -49,12 +49,12 @@ impl Weighted {
         set.iter().map(|member| self.weights[member]).sum::<u32>() >= self.threshold
     }
 
-    /// Two disjoint quorums, when there are any.
+    /// Two disjoint quorums, if there are any.
     ///
-    /// There are exactly when some set weighs at least the threshold and at most the sum less
-    /// the threshold: of two disjoint quorums either is such a set, and the complement of such a
-    /// set reaches the threshold too. Which weights sets can have is the subset sum problem; with
-    /// bounded weights it takes at most 31 x 15,500 steps.
+    /// Such quorums exist exactly when some set weighs at least the threshold and at most the sum
+    /// less the threshold: of two disjoint quorums either is such a set, and the complement of such
+    /// a set reaches the threshold too. The possible weights of sets are the subset sum problem;
+    /// with bounded weights it takes at most 31 x 15,500 steps.
     fn disjoint(&self, sum: u32) -> Option<(MemberSet, MemberSet)> {
         let most = sum.checked_sub(self.threshold).filter(|most| *most >= self.threshold)?;
         let last = self.last_members(most as usize);
@@ -87,7 +87,7 @@ impl Weighted {
         last
     }
 
-    /// A quorum within the quorum `set` in which everybody is needed.
+    /// A quorum within the quorum `set` without a member that could be left out.
     fn trimmed(&self, set: MemberSet) -> MemberSet {
         set.iter().fold(set, |kept, member| {
             let without = kept.minus(MemberSet::EMPTY.with(member));

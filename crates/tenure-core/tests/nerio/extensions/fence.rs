@@ -7,9 +7,9 @@ use tenure_core::nerio::{Effect, Event, Message, OwnEvent, Refusal, Request, ToC
 
 use crate::story::*;
 
-/// Rule 1: accepted if it is above what was seen; the ok says so, and the previous value.
+/// Rule 1: a proposal above the fence seen is accepted; the ok says so, with the previous value.
 #[test]
-fn a_proposal_is_accepted_above_what_was_seen() {
+fn proposal_above_seen_is_accepted() {
     let mut s = Story::new();
     let ok = granted(&s.ask("p", "a", proposal(at(10), 7))).unwrap();
     assert_eq!((ok.accepted, ok.seen), (true, Fence::NONE));
@@ -21,11 +21,11 @@ fn a_proposal_is_accepted_above_what_was_seen() {
     }
 }
 
-/// Rule 2: handed out only if all oks of the completing quorum accepted the same fence for the
-/// same leadership; else `max(seen) + 1`, and renewed at once. "Leader" is said only after, and
-/// the grantors learn the fence before the first renewal.
+/// Rule 2: a fence is handed out only if all oks of the completing quorum accepted the same fence
+/// for the same leadership; else `max(seen) + 1`, and renewed at once. The claim is raised only
+/// then, and the grantors learn the fence before the first renewal.
 #[test]
-fn a_fence_that_was_not_accepted_by_all_costs_another_round() {
+fn refused_fence_costs_another_round() {
     let mut s = Story::new();
     s.ask("r", "a", proposal(at(10), 7));
     s.tell("r", "a", release(at(10)));
@@ -49,9 +49,10 @@ fn a_fence_that_was_not_accepted_by_all_costs_another_round() {
     }
 }
 
-/// Rule 2: a has accepted the first proposal and b the second, of which p heard by c's refusal.
+/// Rule 2: grantor a has accepted the first proposal and b the second, of which p heard by c's
+/// refusal.
 #[test]
-fn oks_that_accepted_different_fences_cost_another_round() {
+fn different_fences_cost_another_round() {
     let mut s = Story::new();
     s.ask("r", "c", proposal(at(10), 7));
     s.letters.clear();
@@ -72,7 +73,7 @@ fn oks_that_accepted_different_fences_cost_another_round() {
 
 /// A lease of full length is announced even if the fence took several rounds.
 #[test]
-fn settled_is_said_however_long_the_fence_took() {
+fn slow_fence_still_settles() {
     let mut s = Story::new();
     s.slow_disks = true;
     for grantor in GRANTORS {
@@ -95,7 +96,7 @@ fn settled_is_said_however_long_the_fence_took() {
 
 /// While no fence is accepted, the candidate asks ever more slowly.
 #[test]
-fn a_fence_that_is_never_accepted_is_not_asked_for_in_a_hot_loop() {
+fn refused_fence_slows_proposals() {
     let mut s = Story::new();
     s.slow_disks = true;
     for grantor in GRANTORS {
@@ -123,9 +124,10 @@ fn a_fence_stays_over_renewals() {
     assert_eq!((s.leader(), s.fence("p")), (Some("p"), fence));
 }
 
-/// Rule 2: otherwise it is a new leadership with a new fence, even with nobody in between.
+/// Rule 2: after a lapse a new leadership with a new fence begins, even without another leader in
+/// between.
 #[test]
-fn a_lapse_ends_the_fence_even_with_nobody_in_between() {
+fn lapse_ends_the_fence() {
     let mut s = Story::new();
     s.elect("p");
     let fence = s.fence("p");
@@ -154,7 +156,7 @@ fn a_reserve_covers_many_grants() {
 
 /// Rule 3: only the flush of the highest reserve makes it durable, not one before it.
 #[test]
-fn the_flush_of_an_older_reserve_does_not_make_a_newer_one_durable() {
+fn older_flush_proves_no_newer_reserve() {
     let mut s = Story::new();
     s.slow_disks = true;
     s.ask("p", "a", proposal(at(10), 5_000));
@@ -168,7 +170,7 @@ fn the_flush_of_an_older_reserve_does_not_make_a_newer_one_durable() {
 
 /// Rule 3: a flush that was dropped with the effects of a failed write is asked for again.
 #[test]
-fn a_dropped_flush_is_asked_for_again() {
+fn dropped_flush_is_repeated() {
     let mut s = Story::new();
     s.failing = Some("a");
     s.ask("p", "a", proposal(at(10), 5_000));
@@ -189,10 +191,10 @@ fn a_restart_begins_at_the_reserve() {
     assert!(!granted(&s.ask("p", "a", again)).unwrap().accepted);
 }
 
-/// Rule 4, restart: the first reserve says that the read is done; a start before that reads again.
+/// Rule 4, restart: the first reserve shows that the read is done; a start before that reads again.
 #[test]
-fn a_restart_before_the_read_is_durable_reads_again() {
-    // In the wait, and in the read.
+fn interrupted_read_is_repeated() {
+    // During the wait, and during the read.
     for passed in [2_100, 2_200] {
         restart_before_the_read_is_durable(ms(passed));
     }
@@ -240,9 +242,10 @@ fn fences_and_quorum_timestamps_agree() {
     }
 }
 
-/// Rule 6, on the other side: a candidate that was told a fence that nobody has seen finds back.
+/// Rule 6, on the other side: a candidate with a wrong report of a fence that no node has seen
+/// recovers.
 #[test]
-fn a_wrong_word_about_fences_does_not_stop_a_candidate() {
+fn wrong_fence_stops_no_candidate() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");

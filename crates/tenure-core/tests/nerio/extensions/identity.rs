@@ -1,4 +1,4 @@
-//! Identity: everywhere a participant is (name, inc), and one inc speaks from one address.
+//! Identity: a participant is (name, inc) everywhere, and one inc speaks from one address.
 
 use tenure_core::Input;
 use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
@@ -6,7 +6,7 @@ use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Sender};
 use crate::story::*;
 
 #[test]
-fn a_restarted_candidate_is_a_new_candidate() {
+fn restarted_candidate_is_new() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.restart("p");
@@ -27,7 +27,7 @@ fn keys_are_election_name_and_inc() {
 
 /// A forger on the same network must not be able to keep a candidate out either.
 #[test]
-fn a_forged_release_raises_no_watermark_of_another_address() {
+fn forged_release_raises_no_watermark() {
     let mut s = Story::new();
     let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("q", "a", request(at(5)));
@@ -40,7 +40,7 @@ fn a_forged_release_raises_no_watermark_of_another_address() {
 }
 
 #[test]
-fn a_forged_request_takes_no_place_in_the_queue() {
+fn forged_request_takes_no_place() {
     let mut s = Story::new();
     let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("q", "a", request(at(5)));
@@ -52,7 +52,7 @@ fn a_forged_request_takes_no_place_in_the_queue() {
 }
 
 #[test]
-fn a_node_that_is_no_grantor_says_so() {
+fn candidate_refuses_grantor_messages() {
     let mut s = Story::new();
     let from = s.sender("q");
     let message = Message::from(request(at(1)));

@@ -1,4 +1,4 @@
-//! Elections and those who want them, for anybody who asks.
+//! Lists of elections and candidates, for any sender.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn elections(s: &mut Story, which: &Which, after: Option<&ElectionName>) -> Elec
     }
 }
 
-/// All pages, and how many there are.
+/// The lines of all pages, and the number of pages.
 fn all(s: &mut Story, which: &Which) -> (Vec<String>, usize) {
     let (mut names, mut pages, mut after) = (Vec::new(), 0, None);
     loop {
@@ -62,7 +62,7 @@ fn of(election: &str, request: Request) -> Request {
 }
 
 #[test]
-fn elections_are_told_with_their_holders_and_how_many_wait() {
+fn elections_list_holders_and_counts() {
     let mut s = Story::new();
     s.ask("p", "a", of("billing/eu", renewal(at(10), 1)));
     s.ask("q", "a", of("billing/eu", request(at(20))));
@@ -86,7 +86,7 @@ fn elections_are_told_with_their_holders_and_how_many_wait() {
     assert!(all(&mut s, &Which::All).0.is_empty(), "all of it has ended");
 }
 
-/// In a page of its own each, if they have the longest names, and every one once.
+/// Elections with the longest names have a page each, and every one comes once.
 #[test]
 fn many_elections_come_in_pages() {
     let mut s = Story::new();
@@ -102,10 +102,10 @@ fn many_elections_come_in_pages() {
     assert_eq!(names, (0..300).map(long).collect::<Vec<_>>());
 }
 
-/// Whatever has ended is kept for a while: a question looks at so many of those and says where to
-/// ask on.
+/// A grantor keeps ended elections for a while: a question examines a bounded number of them, and
+/// the page says where to go on.
 #[test]
-fn a_question_looks_at_a_bounded_number_of_elections() {
+fn question_examines_bounded_elections() {
     let mut s = Story::new();
     for number in 0..1_000 {
         let (election, start) = (format!("e{number:03}"), at(number + 1));
@@ -134,9 +134,9 @@ fn asking_changes_nothing() {
     assert!(s.actor("a").core == before, "nothing is remembered of who asks, or for what");
 }
 
-/// Since it was first heard of here, for as long as it says that it is still there.
+/// The time counts from the first request here, for as long as the candidate refreshes it.
 #[test]
-fn who_waits_is_told_with_since_when() {
+fn candidates_list_waiting_times() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(2_000)));
     s.ask("q", "a", Request { priority: 9, ..request(at(20)) });
@@ -157,7 +157,7 @@ fn who_waits_is_told_with_since_when() {
 }
 
 #[test]
-fn all_who_wait_come_in_pages_in_the_order_of_names() {
+fn candidates_come_in_ordered_pages() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(2_000)));
     for number in 0..64_u16 {

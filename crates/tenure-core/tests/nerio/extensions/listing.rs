@@ -1,4 +1,4 @@
-//! Which elections there are, for anybody who asks.
+//! Lists of names of elections, for any sender.
 
 use tenure_core::ElectionName;
 use tenure_core::nerio::{Effect, List, Listed, Message, ToAsker};
@@ -20,10 +20,10 @@ fn grant(s: &mut Story, election: &str, start: u64) {
     assert!(granted(&s.ask("p", "a", request)).is_some());
 }
 
-/// Elections are collected once for all who ask within a tenth of a second: a question does not
-/// cost a walk over all of them. What has ended since is left out.
+/// The grantor collects elections once for all questions within a tenth of a second: a question
+/// does not cost a walk over all of them. Elections that have ended since are left out.
 #[test]
-fn elections_are_collected_for_all_who_ask() {
+fn elections_are_collected_once() {
     let mut s = Story::new();
     for number in 100..200 {
         grant(&mut s, &format!("a-name-of-thirty-bytes-{number:07}"), number);

@@ -1,4 +1,4 @@
-//! One test for each rule of our extensions, named after it (the module document has them).
+//! A test for each rule of our extensions, named after it (the module document has them).
 
 mod directed;
 mod fence;

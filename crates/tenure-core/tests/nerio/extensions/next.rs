@@ -1,4 +1,4 @@
-//! Who is next: the order of those who wait, handing over, and split votes.
+//! Succession: the order of waiting candidates, handing over, and split votes.
 
 use tenure_core::nerio::{Command, Event, Ignored, Message, OwnEvent, Service, ToGrantor};
 use tenure_core::{End, Loss, TransferFailure};
@@ -7,7 +7,7 @@ use crate::story::*;
 
 /// Rule 1: a release is valid if the holder is its (name, inc) and its Start ≥ gs.
 #[test]
-fn a_release_below_the_granted_start_is_ignored() {
+fn release_below_start_is_ignored() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(20)));
     let effects = s.tell("p", "a", release(at(19)));
@@ -19,7 +19,7 @@ fn a_release_below_the_granted_start_is_ignored() {
 }
 
 #[test]
-fn a_next_that_does_not_wait_is_passed_over() {
+fn absent_next_is_passed_over() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(20)));
@@ -45,10 +45,10 @@ fn next_is_used_once() {
     assert_eq!(s.holder("a").as_deref(), Some("r"), "q's wish is open again");
 }
 
-/// Rule 4: a candidate yields only if no quorum is possible any more and a refusal names a
-/// holder ranked above it: exactly one of three that hold one grantor each goes on.
+/// Rule 4: a candidate yields only if no quorum is possible any more and a refusal names a holder
+/// ranked above it: exactly one of three that hold one grantor each goes on.
 #[test]
-fn of_a_split_vote_one_goes_on() {
+fn single_candidate_survives_split_vote() {
     let mut s = Story::new();
     for candidate in CANDIDATES {
         s.campaign(candidate);
@@ -64,10 +64,10 @@ fn of_a_split_vote_one_goes_on() {
     assert_eq!(s.leader(), Some(leader), "and stays");
 }
 
-/// Rule 4: an ok for a request that waited says that the holder in the way has gone: what older
-/// refusals say of it is no reason to give the ok away again.
+/// Rule 4: an ok for a request that waited shows that the rival in the way has gone: older refusals
+/// that name the rival are no reason to give the ok away again.
 #[test]
-fn the_first_ok_of_a_hand_over_is_kept() {
+fn hand_over_keeps_first_ok() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -81,10 +81,10 @@ fn the_first_ok_of_a_hand_over_is_kept() {
     assert!(s.leads("q"));
 }
 
-/// Rule 4, the other side of the sign of life: a leader gets a grantor that was away back from a
-/// waiting candidate that was there first, and soon.
+/// Rule 4, with renewals: a leader soon gets a grantor that was away back from a waiting candidate
+/// that was there first.
 #[test]
-fn a_leader_that_lives_gets_its_grantor_back() {
+fn live_leader_regains_its_grantor() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -103,10 +103,10 @@ fn a_leader_that_lives_gets_its_grantor_back() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Rule 4: that a yield ends with its reason does not make two yield to each other in circles,
-/// however often the one ahead comes and goes.
+/// Rule 4: a yield ends with its reason; two candidates still do not yield to each other in
+/// circles, however often the rival ahead comes and goes.
 #[test]
-fn yielding_to_one_who_comes_and_goes_costs_a_few_messages_each_time() {
+fn unsteady_rival_costs_few_messages() {
     let mut s = Story::new();
     for round in 0..50 {
         s.run(ms(30));
@@ -144,9 +144,9 @@ fn yielding_to_one_who_comes_and_goes_costs_a_few_messages_each_time() {
     }
 }
 
-/// Transfer to a named candidate is this field: a hand-over to one who waits.
+/// Transfer to a named candidate uses this field: a hand-over to a waiting candidate.
 #[test]
-fn a_transfer_hands_over_to_one_who_waits() {
+fn transfer_reaches_waiting_candidate() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -161,7 +161,7 @@ fn a_transfer_hands_over_to_one_who_waits() {
 }
 
 #[test]
-fn a_transfer_to_one_who_does_not_wait_fails_and_the_leader_leads_on() {
+fn transfer_needs_a_waiting_candidate() {
     let mut s = Story::new();
     s.elect("p");
     s.command("p", Command::Transfer { to: name("q"), probe: false });
@@ -189,7 +189,7 @@ fn every_transfer_is_answered() {
 
 /// An ok that speaks of another successor does not end the leadership.
 #[test]
-fn an_ok_for_an_earlier_transfer_hands_over_to_nobody_else() {
+fn ok_belongs_to_its_transfer() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -201,7 +201,6 @@ fn an_ok_for_an_earlier_transfer_hands_over_to_nobody_else() {
     assert!(s.leads("p"), "q waits, r does not, and r was named last");
 }
 
-/// Resign without a campaign does nothing.
 #[test]
 fn resign_is_idempotent() {
     let mut s = Story::new();
@@ -211,7 +210,7 @@ fn resign_is_idempotent() {
     assert_eq!(emitted(&s.resign("p")), [Event::Own(OwnEvent::Ignored(Ignored::Command))]);
 }
 
-/// It leads on with the lease that it has.
+/// The leader leads on with its lease.
 #[test]
 fn a_second_campaign_changes_nothing() {
     let mut s = Story::new();
@@ -220,10 +219,10 @@ fn a_second_campaign_changes_nothing() {
     assert!(s.leads("p"));
 }
 
-/// Campaigns that are over are forgotten when there are many: what an application asks for is
-/// bounded too.
+/// A node with many campaigns forgets those that are over: an application's requests are bounded,
+/// too.
 #[test]
-fn campaigns_that_are_over_do_not_pile_up() {
+fn finished_campaigns_are_forgotten() {
     let mut config = config(&GRANTORS);
     config.limits.elections = 10;
     let mut s = Story::with(config);

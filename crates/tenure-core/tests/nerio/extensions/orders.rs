@@ -1,4 +1,4 @@
-//! Orders to end a leadership, from those who give them to the one that leads.
+//! Orders to end a leadership, from their senders to the leader.
 
 use tenure_core::Fence;
 use tenure_core::nerio::{
@@ -14,7 +14,7 @@ fn order(fence: u64, number: u64) -> Order {
     Order { election, start: at(3), number, fence, next }
 }
 
-/// What a grantor tells the holder, and the one that orders.
+/// A grantor's message to the holder, and its answer to the sender.
 fn passed(s: &mut Story, order: Order) -> (Option<StepDown>, Passed) {
     let effects = s.tell("q", "a", Message::from(order.clone()));
     let (mut told, mut answer) = (None, None);
@@ -37,7 +37,7 @@ fn passed(s: &mut Story, order: Order) -> (Option<StepDown>, Passed) {
 }
 
 #[test]
-fn a_grantor_tells_the_holder_with_that_fence_and_nobody_else() {
+fn grantor_passes_order_to_holder() {
     let mut s = Story::new();
     assert_eq!(passed(&mut s, order(1, 5)), (None, Passed::NotHeld), "nobody holds it");
     s.elect("p");
@@ -53,9 +53,9 @@ fn a_grantor_tells_the_holder_with_that_fence_and_nobody_else() {
     assert_eq!(passed(&mut s, order(fence, 9)), (None, Passed::NotHeld), "it was given back");
 }
 
-/// It holds grants, and others must not be told that it leads.
+/// A candidate with grants has not announced a fence, and gets no order.
 #[test]
-fn one_that_has_not_won_is_told_nothing() {
+fn candidate_receives_no_order() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     let (told, answer) = passed(&mut s, order(1, 11));
@@ -63,7 +63,7 @@ fn one_that_has_not_won_is_told_nothing() {
 }
 
 #[test]
-fn who_leads_obeys_members_only() {
+fn leader_obeys_members_only() {
     let mut s = Story::new();
     s.elect("p");
     let order = down(&s, s.fence("p"), 7);
@@ -76,9 +76,9 @@ fn who_leads_obeys_members_only() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
 }
 
-/// However many orders there are, as many are remembered as can be on their way.
+/// A candidate remembers as many orders as can be under way, however many there are.
 #[test]
-fn orders_without_end_leave_no_more_than_a_few_behind() {
+fn remembered_orders_are_bounded() {
     let mut s = Story::new();
     s.elect("p");
     let fence = s.fence("p");

@@ -7,7 +7,7 @@ use crate::story::*;
 
 /// A grantor that is not free refuses, naming holder and remaining time, and parks the request.
 #[test]
-fn a_grantor_that_is_not_free_refuses_and_parks() {
+fn busy_grantor_refuses_and_parks() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.slip(ms(100));
@@ -22,7 +22,7 @@ fn a_grantor_that_is_not_free_refuses_and_parks() {
 
 /// When its grant ends by the clock it handles one parked request at once.
 #[test]
-fn the_end_of_a_lease_handles_one_parked_request() {
+fn lease_end_handles_parked_request() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.ask("q", "a", request(at(20)));
@@ -40,7 +40,7 @@ fn the_end_of_a_lease_handles_one_parked_request() {
     assert_eq!(s.state("a").waiting, 1);
 }
 
-/// The same for an election that is free: it is kept as long as the request may be on its way.
+/// The watermark of a free election is kept as well, as long as the request may be under way.
 #[test]
 fn a_watermark_outlives_the_next_timeout() {
     let mut s = Story::new();
@@ -68,7 +68,7 @@ fn the_holder_is_never_parked() {
 
 /// Rule 3: a repeated request whose grant has lapsed is not granted again.
 #[test]
-fn a_duplicate_of_a_lapsed_request_is_ignored() {
+fn duplicate_of_lapsed_request_is_ignored() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(20)));
     s.pass(ms(1_100));
@@ -79,7 +79,7 @@ fn a_duplicate_of_a_lapsed_request_is_ignored() {
 /// Rule 4: oks of several Starts are combined, for each grantor only the one with the highest
 /// Start counts, and E is the minimum over the quorum.
 #[test]
-fn oks_of_several_starts_are_combined_by_the_earliest_end() {
+fn oks_combine_by_earliest_end() {
     let mut s = Story::new();
     s.campaign("p");
     let begin = s.now("p");
@@ -94,7 +94,7 @@ fn oks_of_several_starts_are_combined_by_the_earliest_end() {
 
 /// Rule 4: on completion QT is frozen and oks at or below the floor are dropped for ever.
 #[test]
-fn oks_at_or_below_the_floor_are_dropped_for_ever() {
+fn oks_below_floor_are_dropped() {
     let mut s = Story::new();
     s.campaign("p");
     let late = s.deliver_and_take_answers("p", "c");
@@ -109,7 +109,7 @@ fn oks_at_or_below_the_floor_are_dropped_for_ever() {
 /// Rule 4: a renewal takes `E := max(E, new)`, and a failed one is never released while the
 /// earlier lease is in use.
 #[test]
-fn a_failed_renewal_is_not_released_while_the_lease_is_in_use() {
+fn failed_renewal_is_not_released() {
     let mut s = Story::new();
     s.elect("p");
     let until = s.until("p");
@@ -123,9 +123,9 @@ fn a_failed_renewal_is_not_released_while_the_lease_is_in_use() {
     }
 }
 
-/// At the ends of the clock nothing overflows and nothing spins.
+/// At the ends of the clock nothing overflows, and no timer spins.
 #[test]
-fn the_ends_of_the_clock_are_survived() {
+fn ends_of_clock_are_survived() {
     for now in [Time::ZERO, Time::from_nanos(u64::MAX - 1), Time::MAX] {
         let mut s = Story::new();
         for actor in s.actors.values_mut() {

@@ -1,4 +1,4 @@
-//! Restart: what a grantor remembers, and what it waits for when it does not.
+//! Restart: a grantor's memory, and its waits without one.
 
 use tenure_core::nerio::{Effect, Event, Ignored, OwnEvent, Record, Refusal, Request, Service};
 
@@ -6,7 +6,7 @@ use crate::story::*;
 
 /// Rule 2: the grant is written before the ok leaves, a repeated one too.
 #[test]
-fn the_grant_is_written_before_the_ok_leaves() {
+fn grant_is_written_before_ok() {
     let mut s = Story::new();
     for _ in 0..2 {
         let effects = s.ask("p", "a", request(at(10)));
@@ -16,10 +16,10 @@ fn the_grant_is_written_before_the_ok_leaves() {
     }
 }
 
-/// Rule 2: a grant that could not be written is not confirmed, and nothing is granted for a
+/// Rule 2: a grant that could not be written is not confirmed, and the grantor grants nothing for a
 /// while.
 #[test]
-fn a_grant_that_was_not_written_is_not_confirmed() {
+fn unwritten_grant_is_not_confirmed() {
     let mut s = Story::new();
     s.letters.clear();
     s.failing = Some("a");
@@ -31,10 +31,9 @@ fn a_grant_that_was_not_written_is_not_confirmed() {
     assert!(granted(&s.ask("p", "a", request(at(30)))).is_some());
 }
 
-/// A write of the grantor that fails does not take along what the candidate of the same node
-/// has to say.
+/// A failed write of the grantor does not drop the effects of the candidate on the same node.
 #[test]
-fn a_failed_write_does_not_silence_the_candidate_of_the_same_node() {
+fn failed_write_silences_no_candidate() {
     let mut s = Story::new();
     s.elect("a");
     let other = |request| Request { election: "y".parse().unwrap(), ..request };
@@ -55,7 +54,7 @@ fn a_failed_write_does_not_silence_the_candidate_of_the_same_node() {
 
 /// Rule 2: a crash of the process alone needs no quarantine: the table is restored.
 #[test]
-fn a_restart_on_the_same_boot_remembers_its_grants() {
+fn restart_remembers_grants() {
     let mut s = Story::new();
     let ok = granted(&s.ask("p", "a", request(at(10)))).unwrap();
     s.slip(ms(100));
@@ -82,7 +81,7 @@ fn a_reboot_gives_later_samples() {
 }
 
 #[test]
-fn a_boot_that_could_not_be_written_is_written_again() {
+fn failed_boot_is_written_again() {
     let mut s = Story::new();
     s.has_granted("a");
     s.slow_disks = true;
@@ -95,10 +94,10 @@ fn a_boot_that_could_not_be_written_is_written_again() {
     assert!(granted(&s.ask("p", "a", request(at(20)))).is_some());
 }
 
-/// A state directory that is gone is found gone while nothing is written to it. It is a disk that
-/// fails, until a flush has reached it.
+/// A lost state directory is noticed even without writes, and counts as a disk that fails until a
+/// flush has reached it.
 #[test]
-fn a_directory_found_lost_is_a_disk_that_fails() {
+fn lost_directory_is_failing_disk() {
     let mut s = Story::new();
     let effects = s.step("a", tenure_core::Input::Failed(Some(tenure_core::Ticket::NONE)));
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::DiskFailed)]);
@@ -108,9 +107,9 @@ fn a_directory_found_lost_is_a_disk_that_fails() {
     assert_eq!(s.events("a").last(), Some(&Event::Own(OwnEvent::DiskMended)));
 }
 
-/// Before it serves it writes nothing that would tell it.
+/// Before the grantor serves, no write would show that the directory is back.
 #[test]
-fn a_directory_that_is_found_again_during_quarantine_is_told() {
+fn refound_directory_is_reported() {
     let mut s = Story::new();
     s.reboot("a");
     s.pass(ms(100));
@@ -125,7 +124,7 @@ fn a_directory_that_is_found_again_during_quarantine_is_told() {
 
 /// Rule 3: a release during quarantine only moves watermarks.
 #[test]
-fn a_release_during_quarantine_only_moves_watermarks() {
+fn release_in_quarantine_moves_watermarks() {
     let mut s = Story::new();
     s.reboot("a");
     s.pass(ms(100));
@@ -137,9 +136,9 @@ fn a_release_during_quarantine_only_moves_watermarks() {
     assert!(granted(&s.ask("p", "a", request(at(11)))).is_some());
 }
 
-/// A release that comes before the grantor serves is not confirmed, so that it comes again.
+/// A release that comes before the grantor serves is not confirmed, so its sender repeats it.
 #[test]
-fn a_release_that_cannot_be_carried_out_yet_is_not_confirmed() {
+fn early_release_is_not_confirmed() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.slow_disks = true;
@@ -154,7 +153,7 @@ fn a_release_that_cannot_be_carried_out_yet_is_not_confirmed() {
 
 /// A node is a grantor and a candidate at once, and in several elections.
 #[test]
-fn one_node_is_grantor_and_candidate_of_two_elections() {
+fn node_is_grantor_and_candidate() {
     let mut s = Story::new();
     let election: tenure_core::ElectionName = "y".parse().unwrap();
     s.campaign("a");

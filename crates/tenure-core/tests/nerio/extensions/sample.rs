@@ -1,10 +1,10 @@
-//! One clock sample for one decision.
+//! A single clock sample for each decision.
 
 use crate::story::*;
 
 /// The sample that the free test uses is taken after the message was received, and is also T_q.
 #[test]
-fn the_sample_of_the_free_test_is_t_q() {
+fn free_test_sample_is_t_q() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.slip(ms(500));
@@ -17,7 +17,7 @@ fn the_sample_of_the_free_test_is_t_q() {
 
 /// A Start may serve many elections in one datagram: all state is per election.
 #[test]
-fn one_start_serves_many_elections() {
+fn shared_start_serves_many_elections() {
     let mut s = Story::new();
     for election in ["x", "y", "z"] {
         let mut request = request(at(10));
@@ -31,7 +31,6 @@ fn one_start_serves_many_elections() {
     assert!(granted(&s.ask("p", "a", repeated)).is_some(), "y is still granted");
 }
 
-/// A timeout that comes early changes nothing at all.
 #[test]
 fn an_early_timeout_does_nothing() {
     let mut s = Story::new();

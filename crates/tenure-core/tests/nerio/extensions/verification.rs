@@ -7,17 +7,17 @@ use tenure_core::nerio::{
 use crate::story::*;
 
 #[test]
-fn one_who_does_not_lead_promises_nothing() {
+fn follower_promises_nothing() {
     let mut s = Story::new();
     s.campaign("p");
     assert!(remainder(&s.tell("q", "p", verify(at(7)))).unwrap().remaining.is_zero());
     assert!(remainder(&s.tell("q", "r", verify(at(7)))).unwrap().remaining.is_zero());
 }
 
-/// Erratum 2: E := C, then the promise is waited for, then the release is sent; no new attempt
-/// in between.
+/// Erratum 2: E := C, then the leader waits for the end of the promise, then it sends the release;
+/// no new attempt begins in between.
 #[test]
-fn a_release_waits_for_the_promise_and_no_attempt_begins_before() {
+fn release_waits_for_promise() {
     let mut config = config(&GRANTORS);
     config.verify_max = ms(110);
     let mut s = Story::with(config);
@@ -40,7 +40,6 @@ fn a_release_waits_for_the_promise_and_no_attempt_begins_before() {
     assert_eq!(sent(&s), 3);
 }
 
-/// A transfer waits as well.
 #[test]
 fn a_transfer_waits_for_the_promise() {
     let mut config = config(&GRANTORS);
@@ -59,7 +58,7 @@ fn a_transfer_waits_for_the_promise() {
 }
 
 #[test]
-fn an_answer_that_was_not_asked_for_is_ignored() {
+fn unasked_answer_is_ignored() {
     let mut s = Story::new();
     s.elect("p");
     let remaining = ms(500);
@@ -77,7 +76,7 @@ fn an_answer_that_was_not_asked_for_is_ignored() {
 
 /// Questions that were never answered do not keep later ones from being asked.
 #[test]
-fn lost_questions_do_not_use_up_the_room() {
+fn lost_questions_take_no_room() {
     let mut s = Story::new();
     for n in 0..1_000 {
         s.slip(ms(1));

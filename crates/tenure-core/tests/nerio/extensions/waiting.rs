@@ -1,4 +1,4 @@
-//! What a campaign waits for: said when it changes, and not before those who are asked had time to
+//! Reasons why a campaign waits: reported when they change, and not before the grantors had time to
 //! answer.
 
 use tenure_core::nerio::{Event, Message, Refusal, Refused, ToGrantor};
@@ -6,7 +6,7 @@ use tenure_core::{Fence, Waiting};
 
 use crate::story::*;
 
-/// What `who` has said that it waits for, as lines.
+/// The reasons that `who` has reported, as lines.
 fn told(s: &Story, who: &str) -> Vec<String> {
     let told = s.events(who).iter().filter_map(|event| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
@@ -15,9 +15,9 @@ fn told(s: &Story, who: &str) -> Vec<String> {
     told.collect()
 }
 
-/// A quorum that is missing is said once, however long it lasts.
+/// A candidate reports a missing quorum once, however long it is missing.
 #[test]
-fn what_has_not_changed_is_not_said_again() {
+fn unchanged_reason_is_not_repeated() {
     let mut s = Story::new();
     s.actors.remove("b");
     s.actors.remove("c");
@@ -27,7 +27,7 @@ fn what_has_not_changed_is_not_said_again() {
 }
 
 #[test]
-fn a_candidate_that_wins_at_once_says_nothing() {
+fn quick_winner_reports_no_wait() {
     let mut s = Story::new();
     s.elect("p");
     s.run(ms(5_000));
@@ -35,7 +35,7 @@ fn a_candidate_that_wins_at_once_says_nothing() {
 }
 
 #[test]
-fn one_that_answers_again_is_missing_no_more() {
+fn answering_grantor_is_not_missing() {
     let mut s = Story::new();
     let (b, c) = (s.actors.remove("b").unwrap(), s.actors.remove("c"));
     s.campaign("p");
@@ -50,7 +50,7 @@ fn one_that_answers_again_is_missing_no_more() {
 }
 
 #[test]
-fn a_waiting_candidate_says_whom_it_is_behind() {
+fn waiting_candidate_names_its_rival() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -64,9 +64,10 @@ fn a_waiting_candidate_says_whom_it_is_behind() {
     assert_eq!(told(&s, "p"), ["behind q, which leads"]);
 }
 
-/// With one silent and one in quarantine nobody is elected until that one grants again.
+/// With one grantor silent and one in quarantine, no candidate is elected before the quarantine
+/// ends.
 #[test]
-fn a_quarantine_says_until_when() {
+fn quarantine_reports_its_end() {
     let mut s = Story::new();
     s.actors.remove("c");
     s.reboot("b");
@@ -79,7 +80,7 @@ fn a_quarantine_says_until_when() {
         panic!("{:?}", told(&s, "p"))
     };
     assert_eq!((at.as_slice(), missing.as_slice()), (&["b".into()][..], &["c".into()][..]));
-    // The grantor's clock may run slow by the drift, so it may last longer here.
+    // The grantor's clock may be slow by the drift, so the quarantine may last longer here.
     assert!(*until >= ends, "{until} {ends}");
     assert!(*until <= ends.after(s.config.quarantine() / 4), "{until} {ends}");
     s.run(ms(2_000));
@@ -87,7 +88,7 @@ fn a_quarantine_says_until_when() {
 }
 
 #[test]
-fn refusals_that_time_does_not_mend_are_named() {
+fn lasting_refusals_are_named() {
     let mut s = Story::new();
     s.campaign("p");
     for _ in 0..8 {
@@ -120,9 +121,9 @@ fn refuse(s: &mut Story, by: &[&'static str], refusal: &Refusal) {
     }
 }
 
-/// What changes to and fro with each answer is said no more often than the candidate asks.
+/// A reason that changes with each answer is reported no more often than the candidate asks.
 #[test]
-fn what_changes_to_and_fro_is_no_storm() {
+fn alternating_reasons_cause_no_storm() {
     let mut s = Story::new();
     s.campaign("p");
     for round in 0..75 {
@@ -137,12 +138,12 @@ fn what_changes_to_and_fro_is_no_storm() {
 }
 
 #[test]
-fn a_name_in_use_is_said_by_those_who_see_it() {
+fn grantors_report_name_in_use() {
     let mut s = Story::new();
     s.elect("q");
     s.campaign("p");
     s.run(ms(300));
-    // Another process of that name asks in turn with it.
+    // Another process of that name asks in turn with p.
     let mut other = s.sender("p");
     other.who.inc.0 += 1;
     for round in 0..10 {

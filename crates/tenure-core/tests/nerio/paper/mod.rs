@@ -1,5 +1,5 @@
-//! One test for each sentence of the paper that promises something, named after it, in files
-//! named after its sections. (van Renesse, Schneider, Gehrke: *Nerio: Leader Election and Edict
+//! A test for each sentence of the paper that promises something, named after it, in files named
+//! after its sections. (van Renesse, Schneider, Gehrke: *Nerio: Leader Election and Edict
 //! Ordering*, arXiv 1109.5111.)
 
 mod section_1;

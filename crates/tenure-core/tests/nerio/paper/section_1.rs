@@ -8,7 +8,7 @@ use crate::story::*;
 
 /// "Leader Uniqueness: At any time, at most one process is leader."
 #[test]
-fn at_any_time_at_most_one_process_is_leader() {
+fn leader_uniqueness_at_any_time() {
     let mut s = Story::new();
     for candidate in CANDIDATES {
         s.campaign(candidate);
@@ -16,7 +16,7 @@ fn at_any_time_at_most_one_process_is_leader() {
     let mut led = 0;
     for round in 0..400 {
         s.run(ms(10));
-        // `leader` panics when there are two.
+        // `leader` panics with two leaders.
         led += usize::from(s.leader().is_some());
         if let (0, Some(leader)) = (round % 40, s.leader()) {
             s.resign(leader);
@@ -26,8 +26,8 @@ fn at_any_time_at_most_one_process_is_leader() {
     assert!(led > 300, "somebody led {led} of 400 times");
 }
 
-/// "Edict Validity: Only leaders can create edicts." An edict needs a standing, asked at the
-/// moment of its creation: before the first completion and from E on there is none.
+/// "Edict Validity: Only leaders can create edicts." An edict needs a standing, asked at its
+/// creation: before the first completion and from E on there is none.
 #[test]
 fn only_leaders_can_create_edicts() {
     let mut s = Story::new();
@@ -46,7 +46,7 @@ fn only_leaders_can_create_edicts() {
 /// "Edict Ordering: Recipients of multiple edicts can determine the real-time order in which the
 /// edicts were created."
 #[test]
-fn recipients_can_determine_the_real_time_order_of_edicts() {
+fn recipients_can_order_edicts() {
     let mut s = Story::new();
     let mut timestamps = Vec::new();
     for candidate in ["p", "q", "p", "r"] {
@@ -82,7 +82,7 @@ fn a_leader_remains_leader() {
 /// "Eventual Election: If there is no leader then, in the presence of sufficient timely
 /// communication and processing and a bounded number of failures, a leader is elected."
 #[test]
-fn if_there_is_no_leader_a_leader_is_elected() {
+fn vacancy_ends_with_a_leader() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -95,7 +95,7 @@ fn if_there_is_no_leader_a_leader_is_elected() {
 
 /// "Fault Tolerance: Some number of crash failures are tolerated." A minority of grantors.
 #[test]
-fn a_minority_of_crashed_grantors_is_tolerated() {
+fn crashed_minority_is_tolerated() {
     let mut s = Story::new();
     s.actors.remove("b");
     s.elect("p");
@@ -107,11 +107,10 @@ fn a_minority_of_crashed_grantors_is_tolerated() {
     assert!(s.events("p").contains(&Event::Ended(End::Lost(Loss::Expired))));
 }
 
-/// "Efficiency: the time and … networking resources required by the protocol are reasonable":
-/// one message to and one from each grantor elects, and a third of a lease passes before the
-/// next.
+/// "Efficiency: the time and … networking resources required by the protocol are reasonable": one
+/// message to and one from each grantor elects, and a third of a lease passes before the next.
 #[test]
-fn one_round_trip_elects() {
+fn single_round_trip_elects() {
     let mut s = Story::new();
     let begin = s.campaign("p");
     assert_eq!(requests(&begin).len(), 3);
@@ -128,7 +127,7 @@ fn one_round_trip_elects() {
 }
 
 /// "Message loss and reordering by the network is allowed, and network partitioning is permitted
-/// too": nothing is believed without an answer, and a partition heals.
+/// too": a candidate believes nothing without an answer, and a partition heals.
 #[test]
 fn loss_and_partitions_are_survived() {
     let mut s = Story::new();

@@ -8,7 +8,7 @@ use crate::story::*;
 /// 10.2: "if a process has granted a lease to another process, then instead of just ignoring the
 /// grant request, it responds with an error message."
 #[test]
-fn a_refusal_says_who_holds_the_lease_and_for_how_long() {
+fn refusal_names_holder_and_rest() {
     let mut s = Story::new();
     s.elect("p");
     let remaining = s.state("a").holder.unwrap().remaining;
@@ -24,7 +24,7 @@ fn a_refusal_says_who_holds_the_lease_and_for_how_long() {
 /// 10.2: "a process p that sends a revocation request must first have aborted the protocol, thus
 /// even if it ends up collecting positive responses from a quorum, E should not be advanced."
 #[test]
-fn a_withdrawn_attempt_is_not_won_by_late_oks() {
+fn late_oks_win_no_withdrawn_attempt() {
     let mut s = Story::new();
     s.campaign("p");
     let oks: Vec<Letter> =
@@ -39,7 +39,7 @@ fn a_withdrawn_attempt_is_not_won_by_late_oks() {
 /// 10.2: "If more than one process concurrently tries to become leader, then none may be able to
 /// enlist a quorum": a random back-off keeps them apart.
 #[test]
-fn those_who_yield_wait_for_different_times() {
+fn yielding_candidates_wait_differently() {
     let mut s = Story::new();
     for candidate in CANDIDATES {
         s.campaign(candidate);
@@ -54,7 +54,7 @@ fn those_who_yield_wait_for_different_times() {
 /// 10.4: "If process p has an unexpired grant for another process q, then process p can respond
 /// by giving q as a forwarding address."
 #[test]
-fn a_grantor_says_where_the_leader_is() {
+fn grantor_names_the_leader() {
     let mut s = Story::new();
     assert_eq!(s.state("a").holder, None);
     s.elect("p");
@@ -69,8 +69,8 @@ fn view(s: &Story, who: &str) -> Option<View> {
     })
 }
 
-/// 10.4 for those who are no member: leader when a quorum names the same incarnation, vacant when a
-/// quorum says free, else unknown.
+/// 10.4 for observers: leader when a quorum names the same incarnation, vacant when a quorum says
+/// free, else unknown.
 #[test]
 fn an_observer_finds_the_leader() {
     let mut s = Story::new();
@@ -89,9 +89,9 @@ fn an_observer_finds_the_leader() {
     assert!(matches!(view(&s, "r"), Some(View::Unknown { .. })), "{:?}", view(&s, "r"));
 }
 
-/// Its remainder is counted from the send, and less the drift of both clocks.
+/// The view's remainder counts from the send, less the drift of both clocks.
 #[test]
-fn what_an_observer_believes_ends_with_the_grants() {
+fn view_ends_with_the_grants() {
     let mut s = Story::new();
     s.elect("p");
     s.actors.remove("p");
@@ -109,9 +109,9 @@ fn what_an_observer_believes_ends_with_the_grants() {
     assert_eq!(leader.until, Some(until));
 }
 
-/// A grantor in quarantine does not say that an election is vacant.
+/// A grantor in quarantine does not report an election as vacant.
 #[test]
-fn a_grantor_without_memory_does_not_say_vacant() {
+fn lost_grantor_reports_no_vacancy() {
     let mut s = Story::new();
     s.elect("p");
     s.reboot("a");
@@ -123,7 +123,7 @@ fn a_grantor_without_memory_does_not_say_vacant() {
 
 /// An observer may ask as rarely as it likes.
 #[test]
-fn an_observer_that_never_asks_again_is_no_trouble() {
+fn silent_observer_causes_no_trouble() {
     let mut s = Story::new();
     s.command("r", Command::Observe { every: std::time::Duration::MAX });
     s.deliver_all();
@@ -135,7 +135,7 @@ fn an_observer_that_never_asks_again_is_no_trouble() {
 
 /// 10.5 with erratum 1: `T = Start_q + δ(1 − ρ)`, good while `C_q < T`, δ = (E_p − C_p)/(1 + ρ).
 #[test]
-fn erratum_1_a_verification_is_good_until_start_plus_one_minus_rho_delta() {
+fn erratum_1_verification_counts_from_start() {
     let mut config = config(&GRANTORS);
     config.verify_max = config.lease;
     let mut s = Story::with(config);
@@ -155,9 +155,9 @@ fn erratum_1_a_verification_is_good_until_start_plus_one_minus_rho_delta() {
     assert_eq!(until, Some(asked.after(drift.shrink(drift.real_at_least(left)))));
 }
 
-/// Erratum 1: an answer that comes after that says nothing any more.
+/// Erratum 1: a later answer verifies nothing.
 #[test]
-fn erratum_1_a_late_answer_verifies_nothing() {
+fn erratum_1_late_answer_verifies_nothing() {
     let mut s = Story::new();
     s.elect("p");
     s.verify("q", "p");
@@ -171,7 +171,7 @@ fn erratum_1_a_late_answer_verifies_nothing() {
 
 /// 10.5: "if p is no longer leader, δ will be negative".
 #[test]
-fn one_who_no_longer_leads_says_so() {
+fn former_leader_answers_negatively() {
     let mut s = Story::new();
     s.elect("p");
     s.resign("p");
@@ -184,9 +184,9 @@ fn one_who_no_longer_leads_says_so() {
 }
 
 /// Erratum 2: the printed protocol lets a leader promise and then release. Here q believes in p
-/// until T, and nobody else leads before.
+/// until T, and no other process leads before.
 #[test]
-fn erratum_2_nobody_else_leads_before_a_promise_has_run_out() {
+fn erratum_2_promise_delays_next_leader() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("r");
@@ -208,6 +208,6 @@ fn erratum_2_nobody_else_leads_before_a_promise_has_run_out() {
 
 /// Erratum 5: ρ is a rate, and its default is above the 5·10⁻⁴ by which Linux slews a clock.
 #[test]
-fn erratum_5_the_default_bound_on_drift_is_above_what_ntp_does() {
+fn erratum_5_default_drift_exceeds_ntp() {
     assert_eq!(tenure_core::Drift::DEFAULT.to_string(), "0.001");
 }

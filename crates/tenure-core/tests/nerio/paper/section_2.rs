@@ -4,10 +4,10 @@ use tenure_core::nerio::{Event, MemberSet, Quorums};
 
 use crate::story::*;
 
-/// Equation 12: "process p is leader at time t iff a quorum of processes grant a lease to p":
-/// with fewer it is not, and any quorum system will do.
+/// Equation 12: "process p is leader at time t iff a quorum of processes grant a lease to p": with
+/// fewer p is not, and any quorum system will do.
 #[test]
-fn a_process_is_leader_iff_a_quorum_grants_it_a_lease() {
+fn leader_iff_quorum_grants() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -35,7 +35,7 @@ fn a_weighted_quorum_decides_by_weight() {
 }
 
 #[test]
-fn an_explicit_quorum_decides_by_its_sets() {
+fn explicit_quorum_follows_its_sets() {
     let mut config = config(&GRANTORS);
     let sets = [MemberSet::from_iter([0, 1]), MemberSet::from_iter([0, 2])];
     config.quorums = Quorums::explicit(3, &sets).unwrap();
@@ -54,7 +54,7 @@ fn an_explicit_quorum_decides_by_its_sets() {
 const SIX: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 #[test]
-fn a_grid_quorum_needs_a_row_and_one_of_each_other() {
+fn grid_quorum_covers_every_row() {
     let mut config = config(&SIX);
     config.quorums = Quorums::grid(2, 3).unwrap();
     let mut s = Story::empty(config);
@@ -74,9 +74,9 @@ fn a_grid_quorum_needs_a_row_and_one_of_each_other() {
     assert!(s.leads("p"));
 }
 
-/// Equation 7 at its smallest, and at the most members there may be.
+/// Equation 7 at its smallest, and with the most members.
 #[test]
-fn one_member_and_thirty_one_elect() {
+fn smallest_and_largest_clusters_elect() {
     let mut s = Story::empty(config(&["a"]));
     let disk = s.directory(true);
     s.start("a", Some(disk));
@@ -107,7 +107,7 @@ fn one_member_and_thirty_one_elect() {
 
 /// "A process cannot grant a lease to two different processes at the same time t."
 #[test]
-fn a_process_cannot_grant_a_lease_to_two_processes_at_the_same_time() {
+fn grantor_never_grants_twice() {
     let mut s = Story::new();
     assert!(granted(&s.ask("p", "a", request(at(10)))).is_some());
     assert!(granted(&s.ask("q", "a", request(at(10)))).is_none());
@@ -134,7 +134,7 @@ fn grants_outlast_the_claim() {
 /// the clock a pair consisting of the hardware clock and a counter that is reset each time the
 /// hardware clock advances and is incremented each time the clock is sampled."
 #[test]
-fn the_clock_is_a_pair_that_advances_from_one_sample_to_the_next() {
+fn clock_advances_between_samples() {
     let mut s = Story::new();
     let mut sample = |start| granted(&s.ask("p", "a", request(at(start)))).unwrap().stamp;
     let (first, second) = (sample(1), sample(2));

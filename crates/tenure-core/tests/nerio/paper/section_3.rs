@@ -9,7 +9,7 @@ use crate::story::*;
 
 /// Steps 1 to 3: "sample starting time, select δ > 0, broadcast".
 #[test]
-fn steps_1_to_3_sample_start_and_broadcast() {
+fn steps_1_to_3_sample_and_broadcast() {
     let mut s = Story::new();
     let effects = s.campaign("p");
     let line = |place| {
@@ -23,7 +23,7 @@ fn steps_1_to_3_sample_start_and_broadcast() {
 
 /// Step 5: "if p ≠ A ∧ T < F, then ignore the request" (10.2: refuse it).
 #[test]
-fn step_5_a_lease_of_another_is_not_touched() {
+fn step_5_foreign_lease_is_kept() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(1_000)));
     s.slip(ms(1_100) - Duration::from_nanos(1));
@@ -34,8 +34,8 @@ fn step_5_a_lease_of_another_is_not_touched() {
     assert_eq!(s.holder("a").as_deref(), Some("q"));
 }
 
-/// Step 6: `A := p; F := max(F, T + (1 + ρ)δ)`, then `ok`: written first, then sent,
-/// then told.
+/// Step 6: `A := p; F := max(F, T + (1 + ρ)δ)`, then `ok`: first the write, then the send, then the
+/// event.
 #[test]
 fn step_6_grants_and_answers() {
     let mut s = Story::new();
@@ -62,10 +62,10 @@ fn f_never_decreases() {
     assert_eq!(s.state("a").holder.unwrap().remaining, ms(2_200));
 }
 
-/// Steps 7 and 8: "if ok messages are received from a quorum and C < Start + (1 − ρ)δ, then
-/// E := Start + (1 − ρ)δ": counted from the sample before the broadcast.
+/// Steps 7 and 8: "if ok messages are received from a quorum and C < Start + (1 − ρ)δ, then E :=
+/// Start + (1 − ρ)δ": counted from the sample before the broadcast.
 #[test]
-fn step_8_e_counts_from_the_sample_before_the_broadcast() {
+fn step_8_e_counts_from_start() {
     let mut s = Story::new();
     s.campaign("p");
     let start = s.now("p");
@@ -81,7 +81,8 @@ fn step_8_e_counts_from_the_sample_before_the_broadcast() {
     assert_eq!(claims[0].0, start.after(ms(900)));
 }
 
-/// Step 8, completion as a whole: the claim, then who won what, then the first renewal.
+/// Step 8, completion as a whole: the claim, then the events of the election, then the first
+/// renewal.
 #[test]
 fn step_8_the_effects_of_a_completion() {
     let mut s = Story::new();
@@ -112,7 +113,7 @@ fn step_8_the_effects_of_a_completion() {
 /// Step 9: "if not a sufficient number of ok responses are received by C ≥ Start + (1 − ρ)δ,
 /// then this instantiation of OQwBD failed": late oks elect nobody.
 #[test]
-fn step_9_oks_that_come_too_late_elect_nobody() {
+fn step_9_late_oks_elect_nobody() {
     let mut s = Story::new();
     s.campaign("p");
     let oks: Vec<Letter> =
@@ -124,9 +125,9 @@ fn step_9_oks_that_come_too_late_elect_nobody() {
     assert!(!s.leads("p"));
 }
 
-/// The same for a renewal: the leadership ends at E, whether or not a timer fires.
+/// A renewal fails alike: the leadership ends at E, whether or not a timer fires.
 #[test]
-fn a_renewal_that_completes_too_late_does_not_continue_the_leadership() {
+fn late_renewal_continues_no_leadership() {
     let mut s = Story::new();
     s.elect("p");
     let left = s.until("p").since(s.now("p"));
@@ -147,12 +148,12 @@ fn a_renewal_that_completes_too_late_does_not_continue_the_leadership() {
 /// "q grants the lease for at least δ": with p slow and q fast by ρ, at the very ends of the
 /// bound. Equation 15.
 #[test]
-fn a_slow_leader_stops_before_a_fast_grantor_frees() {
+fn slow_leader_stops_before_grantors() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver_all();
     s.drop_all();
-    // One real second: the clock of p shows 0.9 s, those of the grantors 1.1 s.
+    // After a real second the clock of p shows 0.9 s, and those of the grantors show 1.1 s.
     s.actor("p").clock = s.now("p").after(ms(900));
     for grantor in GRANTORS {
         s.actor(grantor).clock = s.now(grantor).after(ms(1_100) - Duration::from_nanos(1));
@@ -189,10 +190,10 @@ fn start_is_returned_and_not_interpreted() {
     }
 }
 
-/// "Note that no effort is made to detect process crashes": a crashed leader's lease is waited
-/// out, and nothing shortens it.
+/// "Note that no effort is made to detect process crashes": candidates wait out a crashed leader's
+/// lease, and nothing shortens it.
 #[test]
-fn the_lease_of_a_crashed_leader_is_waited_out() {
+fn crashed_leaders_lease_runs_out() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -205,7 +206,7 @@ fn the_lease_of_a_crashed_leader_is_waited_out() {
     assert_eq!(s.leader(), Some("q"));
 }
 
-/// A duplicate changes no standing, of whatever message.
+/// A duplicate of any message changes no standing.
 #[test]
 fn duplicates_change_no_standing() {
     let mut s = Story::new();

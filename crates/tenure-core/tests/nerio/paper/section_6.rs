@@ -9,7 +9,7 @@ use crate::story::*;
 /// be running. Second, process p sets E to C. … Next p broadcasts a request to all peers": in
 /// this order, and no other.
 #[test]
-fn a_release_aborts_lowers_e_and_then_broadcasts() {
+fn release_aborts_lowers_e_and_broadcasts() {
     let mut s = Story::new();
     s.elect("p");
     assert_eq!(
@@ -19,7 +19,7 @@ fn a_release_aborts_lowers_e_and_then_broadcasts() {
             "to member 0: release x start 10.000000",
             "to member 1: release x start 10.000000",
             "to member 2: release x start 10.000000",
-            "x: ended: it was resigned",
+            "x: ended: the leader resigned",
         ]
     );
     assert!(!s.leads("p"));
@@ -52,7 +52,7 @@ fn a_release_by_another_is_ignored() {
 /// "If a process is not able to obtain grants from a quorum …, then it might as well give up the
 /// grants that it has so that perhaps another process can be more lucky."
 #[test]
-fn a_withdrawn_attempt_gives_up_its_grants() {
+fn withdrawn_attempt_releases_its_grants() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -67,7 +67,7 @@ fn a_withdrawn_attempt_gives_up_its_grants() {
     s.elect("q");
 }
 
-/// A release that is lost is sent again, until it arrived or no longer matters.
+/// A lost release is sent again, until it arrived or no longer matters.
 #[test]
 fn a_lost_release_is_sent_again() {
     let mut s = Story::new();
@@ -90,10 +90,10 @@ fn a_lost_release_is_sent_again() {
 }
 
 /// Erratum 4. The printed rule elects two leaders: p leads by {a, b} and releases, twice because
-/// the answer is slow; p leads again by {a, b}; a release arrives again, b is free, q leads by
-/// {b, c}.
+/// the answer is slow; p leads again by {a, b}; a release arrives again, b is free, q leads by {b,
+/// c}.
 #[test]
-fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
+fn erratum_4_delayed_release_ends_nothing() {
     let mut s = Story::new();
     s.campaign("p");
     for grantor in ["a", "b"] {
@@ -137,10 +137,10 @@ fn erratum_4_a_delayed_release_does_not_end_a_later_lease() {
     assert_eq!(s.leader(), Some("p"), "q could not take b");
 }
 
-/// Who gives up lets others go first: a new attempt of its own does not overtake the release,
-/// and would take back the grants that it frees.
+/// A candidate that gives up lets others go first: a new attempt of its own does not overtake the
+/// release, and would take back the grants that it frees.
 #[test]
-fn a_new_attempt_does_not_overtake_the_release() {
+fn new_attempt_follows_the_release() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -167,9 +167,9 @@ fn a_new_attempt_does_not_overtake_the_release() {
     assert!(s.letters.is_empty());
 }
 
-/// If the release never arrives, it no longer matters when the lease has ended everywhere.
+/// A release that never arrives no longer matters when the lease has ended everywhere.
 #[test]
-fn a_new_attempt_does_not_wait_for_ever() {
+fn new_attempt_waits_finitely() {
     let mut s = Story::new();
     s.elect("p");
     s.resign("p");
@@ -182,9 +182,9 @@ fn a_new_attempt_does_not_wait_for_ever() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Erratum 4, the other half: a request that was released before it arrived is not granted.
+/// Erratum 4, the other half: a request released before its arrival is not granted.
 #[test]
-fn erratum_4_a_request_that_was_released_is_not_granted() {
+fn erratum_4_released_request_is_refused() {
     let mut s = Story::new();
     s.campaign("p");
     let requests = s.take("p", "a");
@@ -199,7 +199,7 @@ fn erratum_4_a_request_that_was_released_is_not_granted() {
 
 /// "Invariant 16 is not used elsewhere": the F of a released grant does not come back.
 #[test]
-fn a_released_grant_leaves_no_f_behind() {
+fn released_grant_leaves_no_f() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(2_000)));
     s.tell("p", "a", release(at(10)));
@@ -207,7 +207,7 @@ fn a_released_grant_leaves_no_f_behind() {
     assert_eq!(s.state("a").holder.unwrap().remaining, ms(110));
 }
 
-/// Released grants are confirmed, so that nothing is repeated for ever.
+/// Grantors confirm releases, so that no release is repeated for ever.
 #[test]
 fn a_release_is_confirmed() {
     let mut s = Story::new();

@@ -10,7 +10,7 @@ use crate::story::*;
 /// "Extend the ok response from q with T_q. … Process p awaits messages from all processes in a
 /// quorum Q, and constructs a Quorum Timestamp QT_p as the set of pairs (q, T_q) for all q ∈ Q."
 #[test]
-fn qt_is_the_set_of_samples_of_the_completing_quorum() {
+fn qt_holds_the_quorums_samples() {
     let mut s = Story::new();
     s.campaign("p");
     s.slip(ms(3));
@@ -26,7 +26,7 @@ fn qt_is_the_set_of_samples_of_the_completing_quorum() {
 /// Lemma 7.1: instances that complete in order have timestamps in order, whoever completes them
 /// and whichever quorums they use.
 #[test]
-fn lemma_7_1_the_order_of_completion_is_the_order_of_timestamps() {
+fn lemma_7_1_timestamps_follow_completion() {
     let mut s = Story::new();
     let mut last: Option<QuorumTimestamp> = None;
     for (candidate, quorum) in
@@ -55,7 +55,7 @@ fn lemma_7_1_the_order_of_completion_is_the_order_of_timestamps() {
 /// "Edict timestamps are lexicographically ordered, first by quorum timestamp and then by the
 /// natural ordering on edict counters."
 #[test]
-fn edicts_are_ordered_by_leadership_and_then_by_counter() {
+fn edicts_order_by_leadership_and_counter() {
     let mut s = Story::new();
     s.elect("p");
     let first = elected(&s, "p");
@@ -76,7 +76,7 @@ fn edicts_are_ordered_by_leadership_and_then_by_counter() {
 
 /// QT is frozen at completion: the timestamp of a leadership does not change with renewals.
 #[test]
-fn a_leadership_keeps_the_timestamp_of_its_first_completion() {
+fn leadership_keeps_its_timestamp() {
     let mut s = Story::new();
     s.elect("p");
     s.run(ms(5_000));
@@ -87,7 +87,7 @@ fn a_leadership_keeps_the_timestamp_of_its_first_completion() {
 
 /// At most one ok of each grantor enters QT; a duplicate changes nothing.
 #[test]
-fn one_ok_of_each_grantor_enters_qt() {
+fn each_grantor_enters_qt_once() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -104,7 +104,7 @@ fn one_ok_of_each_grantor_enters_qt() {
 /// A grantor whose state directory was lost is another instance: its timestamps are not
 /// comparable with the earlier ones, which is an error and never an order.
 #[test]
-fn a_lost_state_directory_gives_another_instance() {
+fn lost_directory_gives_another_instance() {
     let mut s = Story::new();
     let before = granted(&s.ask("p", "a", request(at(10)))).unwrap();
     s.lose_disk("a");

@@ -7,9 +7,9 @@ use tenure_core::nerio::Event;
 use crate::story::*;
 
 /// "If leader p starts OQwBD before c_p(E_p) − d, then it is able to extend its leadership before
-/// it expires." It starts after a third of the lease.
+/// it expires." Here the leader starts after a third of the lease.
 #[test]
-fn a_renewal_starts_well_before_the_latest_moment() {
+fn renewal_starts_early() {
     let mut s = Story::new();
     s.elect("p");
     let until = s.until("p");
@@ -57,7 +57,7 @@ fn a_leader_survives_slow_round_trips() {
 
 /// "No matter what value of δ is chosen, Leader Uniqueness will hold."
 #[test]
-fn any_delta_is_granted_for_what_it_says() {
+fn any_delta_is_granted_in_full() {
     for delta in [10, 100, 1_990] {
         let mut s = Story::new();
         s.ask("p", "a", for_span(at(10), ms(delta)));
@@ -68,9 +68,9 @@ fn any_delta_is_granted_for_what_it_says() {
     }
 }
 
-/// 10.1: "δ = d + max(i, (1 + ρ)(E − C))" is what a checked lease is at least.
+/// 10.1: a checked lease is at least "δ = d + max(i, (1 + ρ)(E − C))".
 #[test]
-fn a_checked_lease_is_at_least_the_delta_of_10_1() {
+fn section_10_1_bounds_checked_leases() {
     let s = Story::new();
     let config = &s.config;
     let remaining = config.drift.shrink(config.lease) - config.renew_after();

@@ -10,31 +10,24 @@ use tenure_core::{Fence, Input, Protocol, Standing, Ticket, Time};
 
 use super::{Story, address, members, x};
 
-/// A message under way.
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// Node that sent the message.
     pub by: &'static str,
-    /// Sender that the receiver sees.
     pub from: Sender,
-    /// Address of the receiver.
+    /// The receiver's address.
     pub to: To,
     pub message: Message,
 }
 
-/// A node of a story.
 pub struct Actor {
-    /// State machine of the process.
     pub core: Nerio,
-    /// Time on the node's clock.
     pub clock: Time,
-    /// Directory of the node, if the node has one.
+    /// `None` for a node without a directory.
     pub disk: Option<Remembered>,
-    /// All events so far.
     pub events: Vec<Event>,
     /// Claims with their ends on the node's clock; a lowered claim has no fence.
     pub claims: Vec<(Time, Option<Fence>)>,
-    /// Flushes without an answer, while disks are slow.
+    /// Flushes not answered yet, while disks are slow.
     pub flushes: VecDeque<(Ticket, Record)>,
     /// Number of earlier processes.
     pub lives: u32,
@@ -49,12 +42,10 @@ impl Actor {
 }
 
 impl Story {
-    /// The node of this name.
     pub fn actor(&mut self, who: &str) -> &mut Actor {
         self.actors.get_mut(who).unwrap_or_else(|| panic!("no actor {who}"))
     }
 
-    /// What the clock of `who` shows.
     pub fn now(&self, who: &str) -> Time {
         self.actors[who].clock
     }
@@ -63,8 +54,7 @@ impl Story {
         self.events(who).iter().any(|event| matches!(event, Event::Settled))
     }
 
-    /// Hands one input to one node and carries out what it answers. The effects are returned
-    /// as well, for those who want to see all of them.
+    /// Hands one input to one node and carries out its effects, which are returned as well.
     pub fn step(&mut self, who: &'static str, input: Input<Words>) -> Vec<Effect> {
         let slow = self.slow_disks;
         let failing = self.failing == Some(who);
@@ -98,7 +88,7 @@ impl Story {
         }
         self.letters.append(&mut sent);
         if failed {
-            // Everything after the write that failed is dropped.
+            // A failed write drops every effect after it.
             self.failing = None;
             effects.extend(self.step(who, Input::Failed(None)));
         }
@@ -120,24 +110,21 @@ impl Story {
         self.step(who, Input::Flushed(ticket))
     }
 
-    /// The oldest flush of `who` that was not answered is durable.
+    /// The oldest unanswered flush of `who` is durable.
     pub fn flush_one(&mut self, who: &'static str) -> Vec<Effect> {
         let (ticket, record) = self.actor(who).flushes.pop_front().expect("a flush to answer");
         self.flushed(who, ticket, record)
     }
 
-    /// `who` is asked for this.
     pub fn command(&mut self, who: &'static str, command: Command) -> Vec<Effect> {
         self.step(who, Input::Command { election: x(), command })
     }
 
-    /// `who` contends for the election.
     pub fn campaign(&mut self, who: &'static str) -> Vec<Effect> {
         let value = who.parse().unwrap();
         self.command(who, Command::Campaign { value, priority: 0 })
     }
 
-    /// `who` gives up.
     pub fn resign(&mut self, who: &'static str) -> Vec<Effect> {
         self.command(who, Command::Resign)
     }
@@ -205,7 +192,7 @@ impl Story {
         }
     }
 
-    /// Delivers everything, and everything that this causes.
+    /// Delivers everything, and everything that follows from that.
     pub fn deliver_all(&mut self) {
         for _ in 0..10_000 {
             if self.letters.is_empty() {
@@ -217,13 +204,13 @@ impl Story {
         panic!("the network never falls silent");
     }
 
-    /// Delivers what is on its way from one node to another now, and nothing that it causes.
+    /// Delivers the letters now under way from one node to another, and no later ones.
     pub fn deliver(&mut self, from: &str, to: &str) -> Vec<Effect> {
         let letters = self.take(from, to);
         letters.iter().flat_map(|letter| self.put(letter)).collect()
     }
 
-    /// Takes what is on its way from one node to another out of the network.
+    /// Takes the letters under way from one node to another out of the network.
     pub fn take(&mut self, from: &str, to: &str) -> Vec<Letter> {
         let at: To = address(to).into();
         let matches = |l: &Letter| l.by == from && l.to == at;
@@ -232,23 +219,22 @@ impl Story {
         taken
     }
 
-    /// Delivers from one to another, and takes the answers out of the network.
+    /// Delivers the letters from one node to another, and takes the answers out of the network.
     pub fn deliver_and_take_answers(&mut self, from: &str, to: &str) -> Vec<Letter> {
         self.deliver(from, to);
         self.take(to, from)
     }
 
-    /// Drops everything that is on its way.
     pub fn drop_all(&mut self) {
         self.letters.clear();
     }
 
-    /// Drops everything but what is on its way from one node to another.
+    /// Drops every letter but those from one node to another.
     pub fn drop_all_but(&mut self, from: &str, to: &str) {
         self.letters = self.take(from, to);
     }
 
-    /// Delivers one letter, which may be an old one.
+    /// Delivers one letter, possibly an old one.
     pub fn put(&mut self, letter: &Letter) -> Vec<Effect> {
         let to = self.actors.keys().find(|name| letter.to == address(name).into()).copied();
         let Some(to) = to else { return Vec::new() };
@@ -256,23 +242,22 @@ impl Story {
         self.step(to, Input::Message { from, message })
     }
 
-    /// A message of a life that may be over, or from an address that may be forged.
+    /// Hands over a message of a life that may be over, or from an address that may be forged.
     pub fn tell_as(&mut self, from: &Sender, to: &'static str, message: Message) -> Vec<Effect> {
         self.step(to, Input::Message { from: from.clone(), message })
     }
 
-    /// Whether `who` leads, by its own clock.
     pub fn standing(&self, who: &str) -> Standing {
         let actor = &self.actors[who];
         actor.core.standing(&x(), actor.clock)
     }
 
-    /// The same in a word.
+    /// Whether `who` leads, by its own clock.
     pub fn leads(&self, who: &str) -> bool {
         self.standing(who).is_leading()
     }
 
-    /// Who leads by its own clock: never two.
+    /// The leader, by its own clock; panics with two.
     pub fn leader(&self) -> Option<&'static str> {
         let mut leaders = self.actors.keys().copied().filter(|who| self.leads(who));
         let leader = leaders.next();
@@ -280,7 +265,6 @@ impl Story {
         leader
     }
 
-    /// The fence of `who`, which leads.
     pub fn fence(&self, who: &str) -> u64 {
         match self.standing(who) {
             Standing::Leading { fence: Some(fence), .. } => fence.number(),
@@ -288,7 +272,6 @@ impl Story {
         }
     }
 
-    /// Until when `who` leads, by its own clock.
     pub fn until(&self, who: &str) -> Time {
         match self.standing(who) {
             Standing::Leading { until, .. } => until,
@@ -296,7 +279,6 @@ impl Story {
         }
     }
 
-    /// The events that `who` emitted.
     pub fn events(&self, who: &str) -> &[Event] {
         &self.actors[who].events
     }

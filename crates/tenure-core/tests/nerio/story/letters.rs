@@ -1,4 +1,4 @@
-//! Messages written by hand, and what is found in effects.
+//! Messages written by hand, and messages found in effects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tenure_core::nerio::{
 
 use super::{Time, at, ms, name, x};
 
-/// A request for 1 s in the name of an attempt that began with it.
+/// A request for 1 s, the first of its attempt.
 pub fn request(start: Time) -> Request {
     Request {
         election: x(),
@@ -46,7 +46,7 @@ pub fn release(start: Time) -> Message {
     Message::from(Release { election: x(), start, next: None })
 }
 
-/// A release that names who should be handled first.
+/// A release that names the next candidate.
 pub fn release_for(start: u64, next: &str) -> Message {
     Message::from(Release { election: x(), start: at(start), next: Some(name(next)) })
 }
@@ -55,7 +55,6 @@ pub fn verify(start: Time) -> Message {
     Message::from(Verify { election: x(), start })
 }
 
-/// The first ok among the effects.
 pub fn granted(effects: &[Effect]) -> Option<Granted> {
     sent(effects).find_map(|message| match message {
         Message::Candidate(ToCandidate::Granted(granted)) => Some(granted.clone()),
@@ -63,7 +62,6 @@ pub fn granted(effects: &[Effect]) -> Option<Granted> {
     })
 }
 
-/// The first refusal among the effects.
 pub fn refused(effects: &[Effect]) -> Option<Refused> {
     sent(effects).find_map(|message| match message {
         Message::Candidate(ToCandidate::Refused(refused)) => Some(refused.clone()),
@@ -75,7 +73,6 @@ pub fn refusal(effects: &[Effect]) -> Option<Refusal> {
     refused(effects).map(|refused| refused.refusal)
 }
 
-/// The requests among the effects.
 pub fn requests(effects: &[Effect]) -> Vec<Request> {
     let request = |message: &Message| match message {
         Message::Grantor(ToGrantor::Request(request)) => Some(request.clone()),
@@ -84,7 +81,6 @@ pub fn requests(effects: &[Effect]) -> Vec<Request> {
     sent(effects).filter_map(request).collect()
 }
 
-/// The releases among the effects.
 pub fn releases(effects: &[Effect]) -> Vec<Release> {
     let release = |message: &Message| match message {
         Message::Grantor(ToGrantor::Release(release)) => Some(release.clone()),
@@ -93,7 +89,6 @@ pub fn releases(effects: &[Effect]) -> Vec<Release> {
     sent(effects).filter_map(release).collect()
 }
 
-/// The first verification answer among the effects.
 pub fn remainder(effects: &[Effect]) -> Option<Remainder> {
     sent(effects).find_map(|message| match message {
         Message::Asker(ToAsker::Remainder(remainder)) => Some(remainder.clone()),

@@ -1,11 +1,11 @@
-//! A stage for tests that read like stories: nodes with clocks that are moved by hand, and a
-//! network that delivers what it is told to.
+//! A stage for tests that read like stories: nodes whose clocks a test moves by hand, and a network
+//! that delivers on demand.
 //!
 //! ```text
 //! let mut s = Story::new();           // grantors a, b, c; candidates p, q, r; election "x"
-//! s.campaign("p");                    // a command; what p sends waits in the network
-//! s.deliver_all();                    // everything arrives, and what it causes
-//! let late = s.take("p", "a");        // what p sent to a, taken out of the network
+//! s.campaign("p");                    // a command; p's messages wait in the network
+//! s.deliver_all();                    // everything arrives, and everything that follows
+//! let late = s.take("p", "a");        // p's messages to a, taken out of the network
 //! s.pass(ms(500));                    // all clocks move, timers fire, nothing is delivered
 //! s.put(&late);                       // an old letter arrives after all
 //! ```
@@ -38,7 +38,6 @@ pub fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// The election of all stories.
 pub fn x() -> ElectionName {
     "x".parse().unwrap()
 }
@@ -47,17 +46,16 @@ pub fn name(text: &str) -> NodeName {
     text.parse().unwrap()
 }
 
-/// One node of each name is reached at its own port.
+/// The address of a name: each name has its own port.
 pub fn address(name: &str) -> SocketAddr {
     let port = 7_000 + name.bytes().fold(0, |sum, byte| sum * 27 + u16::from(byte - b'`'));
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-/// How often a candidate asks again.
+/// Pause before a candidate asks again.
 pub const REFRESH: Duration = Duration::from_millis(100);
 
-/// Lease 1 s (the first one too), R 100 ms, ρ 10 %: figures that can be
-/// worked out in the head.
+/// Lease 1 s (the first one too), R 100 ms, ρ 10 %: figures for mental arithmetic.
 pub fn config(grantors: &[&str]) -> Config {
     let member = |text: &&str| Member::at(name(text), address(text));
     let members = grantors.iter().map(member).collect();
@@ -73,15 +71,13 @@ pub fn config(grantors: &[&str]) -> Config {
 /// Grantors and candidates with these settings, their clocks, and the network between them.
 pub struct Story {
     pub config: Checked,
-    /// By their names.
     pub actors: BTreeMap<&'static str, Actor>,
-    /// What is on its way.
     pub letters: Vec<Letter>,
-    /// Flushes are answered by hand.
+    /// Whether tests answer flushes by hand.
     pub slow_disks: bool,
-    /// The next persist of this node fails.
+    /// Node whose next persist fails.
     pub failing: Option<&'static str>,
-    /// How many directories there were.
+    /// Number of directories so far.
     directories: u64,
 }
 
@@ -91,7 +87,7 @@ impl Story {
         Self::with(config(&GRANTORS))
     }
 
-    /// The same with other settings.
+    /// Three grantors and three candidates with other settings.
     pub fn with(config: Config) -> Self {
         let mut story = Self::empty(config);
         for grantor in GRANTORS {
@@ -128,8 +124,8 @@ impl Story {
         self.step(who, Input::Start(Start { inc, seed: 1, memory }))
     }
 
-    /// `who` has granted something in this boot of the machine: where a process ended before that,
-    /// the next one waits out all leases.
+    /// Notes that `who` has granted something in this boot of the machine: without that, the next
+    /// process waits out all leases.
     pub fn has_granted(&mut self, who: &'static str) {
         self.actor(who).disk.as_mut().unwrap().begin_grants();
     }
@@ -151,33 +147,30 @@ impl Story {
         self.restart(who)
     }
 
-    /// The state directory of `who` is lost.
     pub fn lose_disk(&mut self, who: &'static str) -> Vec<Effect> {
         let disk = self.directory(false);
         self.actor(who).disk = Some(disk);
         self.restart(who)
     }
 
-    /// `who` begins with an empty directory.
     pub fn start_empty(&mut self, who: &'static str) -> Vec<Effect> {
         let disk = self.directory(false);
         self.start(who, Some(disk))
     }
 
-    /// An empty state directory, of a memory that is later than all before: `first` if an operator
-    /// says that it is the very first start of the cluster.
+    /// An empty state directory, of a memory later than all before: `first` if an operator declares
+    /// the very first start of the cluster.
     pub fn directory(&mut self, first: bool) -> Remembered {
         self.directories += 1;
         let (born, random) = (self.directories * 1_000, u128::from(self.directories));
         Remembered::new(Instance::new(born, random), first)
     }
 
-    /// The memory that `who` has.
     pub fn instance(&mut self, who: &'static str) -> Instance {
         self.actor(who).disk.as_ref().unwrap().durable().instance
     }
 
-    /// What is sent from now on is for nodes with these settings.
+    /// Changes the settings for which the letters from now on are sent.
     pub fn configure(&mut self, change: impl FnOnce(&mut Config)) {
         let mut config = Config::clone(&self.config);
         change(&mut config);
@@ -203,19 +196,19 @@ impl Story {
         self.command(asker, Command::Extra(Extra::Verify { leader: address(leader) }))
     }
 
-    /// A message from one to another, made up.
+    /// Hands over a made-up message from one node to another.
     pub fn tell(&mut self, from: &str, to: &'static str, message: Message) -> Vec<Effect> {
         let from = self.sender(from);
         self.tell_as(&from, to, message)
     }
 
-    /// A request from one to another, made up.
+    /// Hands over a made-up request from one node to another.
     pub fn ask(&mut self, from: &str, to: &'static str, request: Request) -> Vec<Effect> {
         self.tell(from, to, Message::from(request))
     }
 
-    /// b and c answer what a asks, which only asks at first and then has its memory written down:
-    /// that they remember everything, have granted for `delta_max` at most, and know `roster`.
+    /// Members b and c answer a, which only asks at first and then has its memory written down:
+    /// they remember everything, have granted for `delta_max` at most, and know `roster`.
     pub fn others_answer(&mut self, delta_max: Duration, roster: &Roster) {
         for record in [false, true] {
             let asked = self.letters.iter().rev().find_map(|letter| match &letter.message {
@@ -234,7 +227,7 @@ impl Story {
         }
     }
 
-    /// What a grantor says about the election.
+    /// The state of the election at a grantor.
     pub fn state(&mut self, grantor: &'static str) -> State {
         let query = Message::from(Query { election: x(), start: at(1) });
         let answers = self.tell("r", grantor, query);
@@ -247,7 +240,7 @@ impl Story {
             .unwrap()
     }
 
-    /// Who holds the grant of a grantor.
+    /// The holder of a grantor's grant.
     pub fn holder(&mut self, grantor: &'static str) -> Option<String> {
         self.state(grantor).holder.map(|holder| holder.who.name.to_string())
     }

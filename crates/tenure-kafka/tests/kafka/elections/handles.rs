@@ -128,23 +128,23 @@ macro_rules! promises {
     };
     ($class:ty) => {
         promises! { $class:
-            alone => a_failure_ends_leaderships_before_their_leases;
+            alone => failures_end_leaderships_before_their_leases;
             beside_others =>
                 leaders_follow_each_other
-                a_campaign_that_is_dropped_is_withdrawn
-                a_leadership_that_is_dropped_is_resigned
-                a_participant_campaigns_once_in_an_election
-                values_that_nobody_could_read_are_refused
-                resigning_twice_is_resigning_once
-                a_leader_outlives_its_leadership_and_leads_no_more
-                a_leadership_is_handed_over_or_that_is_not_supported
-                observers_are_told_who_leads
-                an_observer_that_is_slow_hears_that_it_missed_something
+                a_dropped_campaign_is_withdrawn
+                a_dropped_leadership_is_resigned
+                a_participant_campaigns_once_per_election
+                unreadable_values_are_refused
+                a_second_resignation_does_nothing
+                a_leader_handle_ends_with_leadership
+                a_transfer_succeeds_or_is_unsupported
+                observers_see_each_leader
+                a_slow_observer_gets_a_reset
                 closing_ends_everything
-                work_that_ends_by_itself_resigns
-                leading_again_and_again_nobody_works_beside_another
-                work_that_panics_leaves_the_election_to_the_next
-                a_shutdown_withdraws_one_who_waits;
+                finished_work_resigns
+                two_leaders_never_work_at_once
+                panicking_work_resigns
+                a_shutdown_withdraws_a_waiting_candidate;
         }
     };
 }

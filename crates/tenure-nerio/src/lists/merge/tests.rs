@@ -1,4 +1,4 @@
-//! Words of members made up, and what is made of them.
+//! Made-up statements of members, and their merged lists.
 
 use tenure_core::Fence;
 use tenure_core::nerio::{CandidateHere, Config, ElectionHere, Inc, Member};
@@ -67,7 +67,7 @@ fn quorum_names_leader_by_fence() {
     assert_eq!(named(1, [p(7), p(7), p(0)]), told(7));
 }
 
-/// However long a member took to answer, or the pages of others to come.
+/// The rule holds however long a member took to answer, or the pages of others to arrive.
 #[test]
 fn ended_lease_names_no_leader() {
     let said = || [(0, holds("p", 7, 3_000)), (0, holds("p", 7, 3_300)), (0, None)];
@@ -86,7 +86,7 @@ fn ended_lease_names_no_leader() {
     );
 }
 
-/// Which members were asked when is of no account, as long as all their grants are live.
+/// The times of the questions do not matter, as long as all grants are live.
 #[test]
 fn late_answer_ends_no_grant() {
     let p = || (0, holds("p", 7, 3_000));
@@ -100,7 +100,7 @@ fn late_answer_ends_no_grant() {
     assert_eq!(named(1, three), told);
 }
 
-/// Counted from when it was asked for, and not from when it is printed.
+/// The time counts from the question, not from the printing.
 #[test]
 fn resigned_leader_is_named_until_release() {
     let said = || {
@@ -125,7 +125,7 @@ fn overtaken_leader_is_not_named() {
     assert!(named(20, [(0, p()), (10, p()), (10, holds("q", 6, 4_000))]).is_some());
 }
 
-/// A member that knows nothing of an election says so: its word is as old as any.
+/// A member reports that it does not know an election: its answer counts for the age, too.
 #[test]
 fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
@@ -177,7 +177,7 @@ fn candidate_is_listed_once() {
     });
     let expected = [("p", 9, (1, 1), 0), ("q", 3, (0, 0), 2), ("r", 3, (0, 0), 1)];
     assert_eq!(told.collect::<Vec<_>>(), expected);
-    // Here for 50 ms, and yet somebody waits for an hour; less the drift of both clocks.
+    // The candidate waits here for 50 ms, and elsewhere for an hour, less the drift of both clocks.
     assert_eq!(all[0].waited, None);
     assert_eq!(all[1].waited.map(|waited| waited.as_secs()), Some(3_592));
 }

@@ -7,7 +7,7 @@ use super::*;
 /// A seal whose key has all rights.
 const R: &str = "10.0.1.3:5000";
 
-/// Each field on a line of its own, as `seal/bytes.rs` has them.
+/// Each field has a line, as in `seal/bytes.rs`.
 const TEXT: &str = include_str!("golden.txt");
 
 fn hex(bytes: &[u8]) -> String {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Everything between a candidate and two members, of every kind.
+/// Datagrams of every kind between a candidate and two members.
 fn talk() -> (Net, Vec<Packet>) {
     let mut net = candidate_and_members();
     for (from, to) in [(P, A), (A, P), (P, B), (B, P), (A, B), (B, A)] {
@@ -17,7 +17,7 @@ fn talk() -> (Net, Vec<Packet>) {
     (net, sent)
 }
 
-/// Asserts the peers of a node, and that it still talks to them.
+/// Asserts the peers of a node, and that the node still talks to them.
 fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
     let known = |net: &Net| [A, B, P].map(|address| net.peers(address)).to_vec();
     assert_eq!(known(net), before);
@@ -43,7 +43,7 @@ fn datagram_is_read_once() {
     is_unharmed(&mut net, &before);
 }
 
-/// A key was taken out, and put back.
+/// A key was removed, and came back.
 #[test]
 fn returning_key_replays_nothing() {
     let (mut net, sent) = talk();
@@ -58,7 +58,7 @@ fn returning_key_replays_nothing() {
         assert!(!matches!(read, Ok(Some(_))), "{packet:?}: {read:?}");
     }
     net.queue.clear();
-    // As one that was started anew it is greeted when it is silent.
+    // A process that was restarted is greeted when it is silent.
     net.say(P, A, "two");
     assert_eq!(net.settle(), [""; 0]);
     net.wait(60);
@@ -73,14 +73,14 @@ proptest! {
 
     /// Datagrams of every kind with a changed bit, a cut end, or bytes added.
     #[test]
-    fn what_was_changed_is_not_read(
+    fn changed_datagram_is_not_read(
         which in 0..100_usize,
         place in 0..10_000_usize,
         how in 0..10_u8,
     ) {
         let (mut net, sent) = talk();
         let before = [A, B, P].map(|address| net.peers(address)).to_vec();
-        // To one that has not read it: the window may not be what keeps it out.
+        // Deliver to a node that has not read it: the window may not be the reason for the refusal.
         let mut packet = sent[which % sent.len()].clone();
         let seed = if packet.to == at(A) { 1 } else if packet.to == at(B) { 2 } else { 3 };
         let keys = if seed == 3 { application("billing") } else { member() };
@@ -116,7 +116,7 @@ proptest! {
 }
 
 /// A stranger that greets in the name of another address, with old datagrams, makes a member send
-/// less than was sent to it.
+/// less than it received.
 #[test]
 fn answers_are_shorter_than_questions() {
     const { assert!(bytes::HELLO_MIN > bytes::WELCOME_BYTES) };
@@ -142,8 +142,8 @@ fn leaked_application_key_forges_nothing() {
     let victim = net.nodes[&at(P)].own.public;
     let leaked = keys[0].secret().clone();
     let secrets = [
-        // The secrets of the application's processes, of the thief with the members, and with the
-        // victim.
+        // Secrets of the application's processes, of the thief with the members, and of the thief
+        // with the victim.
         leaked.clone(),
         thief.with_members.clone().unwrap(),
         extract(&leaked, &thief.own.private.diffie_hellman(&PublicKey::from(victim))),
@@ -172,7 +172,7 @@ fn leaked_application_key_forges_nothing() {
         bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(DropReason::Forged));
-        // And its data, though the member's door is known to all who can greet it.
+        // And data in its name, though every greeting process knows the member's door.
         let mut bytes = Vec::new();
         bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
@@ -182,7 +182,7 @@ fn leaked_application_key_forges_nothing() {
     assert_eq!(net.settle(), ["on"]);
 }
 
-/// An application greets in the name of a member's address, which it can hear.
+/// An application greets in the name of a member's address, at which it can listen.
 #[test]
 fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);

@@ -1,8 +1,8 @@
-//! Processes of a cluster that are given keys one after the other.
+//! Processes of a cluster that get their keys one after the other.
 
 use super::*;
 
-/// A node that has keys already.
+/// A node that has its keys already.
 fn given(keys: Keys, seed: u8) -> Seal {
     seal(keys.accept_unsealed(true), seed)
 }
@@ -86,7 +86,7 @@ fn keyless_asker_is_answered_unsealed() {
     }
 }
 
-/// Members say nothing to each other for days, and an answer is never answered.
+/// Members send each other nothing for days, and an answer is never answered.
 #[test]
 fn late_silence_keeps_key() {
     let mut net = begun(vec![(B, given(member(), 2))]);
@@ -99,7 +99,7 @@ fn late_silence_keeps_key() {
         net.say(A, B, "answer");
         assert_eq!((readable(&net, B), net.settle()), (0, vec!["answer".to_owned()]));
     }
-    // Nor after a datagram that was lost, with its hello.
+    // A lost datagram with its hello changes nothing either.
     net.wait(1_500);
     net.say(A, B, "lost");
     net.queue.clear();
@@ -129,7 +129,7 @@ fn new_key_is_used_at_once() {
     assert_eq!(heard(&mut net, A).unsealed, [], "it has shown a key since");
 }
 
-/// The line stays as it is while keys are exchanged: what was heard is still known, and since when.
+/// The line stays while keys are exchanged: the heard senders are still known, with their times.
 #[test]
 fn accepted_senders_are_kept() {
     let mut net = begun(Vec::new());
@@ -148,7 +148,7 @@ fn accepted_senders_are_kept() {
     assert_eq!((after.accepts_since, after.unsealed), (Some(net.now), Vec::new()), "anew");
 }
 
-/// A stranger has sent something in its name, long before.
+/// A stranger has sent a datagram in its name, long before.
 #[test]
 fn unanswered_node_is_greeted() {
     let p = given(application("billing"), 3);
@@ -194,7 +194,7 @@ fn node_restarted_without_key_is_reached() {
     assert!(matches!(reached, Some(1_000..=1_100)), "{reached:?} ms");
 }
 
-/// Anybody can send a datagram in the name of a member that is quiet.
+/// Any host can send a datagram in the name of a silent member.
 #[test]
 fn stranger_ends_no_sealing() {
     let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
@@ -210,7 +210,7 @@ fn stranger_ends_no_sealing() {
     }
     net.say(A, B, "to a member");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["to a member".to_owned()]));
-    // The node may have been started without a key, and its datagrams say so now.
+    // The node may have been restarted without a key, and its datagrams show that now.
     net.say(A, P, "answer");
     assert_eq!(readable(&net, P), 1);
     net.queue.clear();

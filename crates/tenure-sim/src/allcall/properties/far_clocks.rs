@@ -1,8 +1,8 @@
 use super::super::plan::Kind;
 use super::{Check, Fact, LeasedLeaders, Property, seconds};
 
-/// Ruling 4: one whose clock is further off than 3K + 2H neither stands nor renews when at least
-/// two others go right and answer, or one did so before that clock was off.
+/// Ruling 4: a candidate whose clock is off by more than 3K + 2H neither campaigns nor renews when
+/// at least two others with right clocks answer, or one did so before that clock was off.
 #[derive(Debug, Default)]
 pub(in super::super) struct FarClocksDoNotWin;
 
@@ -18,12 +18,12 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let own = &check.plan.own;
         let (since, ahead) = check.own.ahead[claim.node];
         let far = 3 * own.skew + 2 * own.heartbeat;
-        // A claim takes effect when its call is heard, within half a heartbeat: that may be older.
+        // A claim takes effect when its call is heard, within half a heartbeat, so it may be older.
         let before = claim.decided <= since + own.slow(own.heartbeat / 2);
         if own.is_right(claim.node) || ahead.unsigned_abs() < far || before {
             return Ok(());
         }
-        // Since when one has called, at least.
+        // The earliest possible time of its first call.
         let calls = |node: usize| {
             let role = &check.apps[node][claim.election];
             role.campaigning.then_some(role.since.max(check.history.since[node]))
@@ -31,7 +31,7 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let others = (0..check.plan.participants()).filter(|other| *other != claim.node);
         let others: Vec<u64> = others.filter_map(calls).collect();
         let answer = |then: u64| others.iter().filter(|calls| **calls < then).count();
-        // With the only other one it was compared, for as long as a right clock was compared.
+        // The only other clock is a comparison only if it was right for that long.
         let compared = 3 * (own.lease + 4 * own.heartbeat);
         let two = calls(claim.node).is_some_and(|own| own + compared < since)
             && check.own.agreed[claim.node] > compared

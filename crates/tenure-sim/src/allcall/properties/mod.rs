@@ -20,7 +20,7 @@ pub(super) const SENTENCES: Sentences = Sentences {
 };
 
 crate::checks! {
-    /// All of them, in the order in which they see a fact.
+    /// All properties, in the order in which they see a fact.
     pub Properties of LeasedLeaders {
         parts::OneAfterAHeal,
         the_best_leads::TheBestInTheEnd,

@@ -3,7 +3,7 @@ use tenure_core::etcd::{Act, Op};
 use super::{Check, Elections, Fact, Leadership, Own, Property, is_foul, seconds};
 use crate::etcd::store::note::Note;
 
-/// A claim is lowered before a request leaves that ends its key or lease, and nobody else's
+/// A claim is lowered before a request leaves that ends its key or lease, and no other node's
 /// request ends it: contract, duty 6.
 #[derive(Debug, Default)]
 pub(super) struct AClaimEndsBeforeItsKey;
@@ -14,7 +14,7 @@ impl Property<Elections> for AClaimEndsBeforeItsKey {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        // Whoever was told before a backup was restored what is in the store cannot know better.
+        // Knowledge of the store from before a restore counts for nothing.
         let knows = |node: usize| !check.records().went_back(check.records().confirmed[node]);
         let holding = |is: &dyn Fn(&Leadership) -> bool| {
             let all = check.history.elections.iter().enumerate();
@@ -37,7 +37,7 @@ impl Property<Elections> for AClaimEndsBeforeItsKey {
                         let ends = |l: &Leadership| l.node == node && on_it(l);
                         (holding(&ends), what)
                     }
-                    // Only a key that is not there.
+                    // The transaction only deletes a missing key.
                     Op::Txn(txn) if txn.deletes_nothing() => return Ok(()),
                     Op::Txn(txn) => {
                         let deletes = |l: &Leadership| {

@@ -9,13 +9,13 @@ use tenure_core::etcd::{
 use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
-/// Proof of E, computed a second and simpler time from the requests and answers of each process. A
+/// The proof of E, computed again and more simply from the requests and answers of each process. A
 /// grant counts from its send, while no earlier lease of its id can have ended. A keep-alive counts
 /// from its send, once a log entry of the same term found a key of ours on the lease, if that term
 /// was established before the first request for the lease. A claim ends no later than the lease on
 /// which its key was found. Keys move only to a lease that lasts as long.
 ///
-/// This judge remembers what the core has forgotten, so it allows more than the core may use.
+/// This judge remembers facts that the core has forgotten, so it allows more than the core may use.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsAreProven {
     lives: Lives<Life>,
@@ -24,19 +24,19 @@ pub(super) struct ClaimsAreProven {
 /// Requests and answers of one life.
 #[derive(Debug, Default)]
 struct Life {
-    /// When each member was first heard of in each term, as a number of steps.
+    /// First message of each member in each term, as a number of steps.
     heard: BTreeMap<(u64, u64), u64>,
     steps: u64,
-    /// The terms that are established: a linearizable answer of a member that had answered in it
-    /// before that was asked.
+    /// Established terms: a member that had answered in the term before gave a linearizable answer
+    /// in it.
     terms: Vec<u64>,
     asked: BTreeMap<CallId, Call>,
     leases: BTreeMap<LeaseId, Lease>,
-    /// The keep-alives that were answered last, in each term.
+    /// Send time of the last answered keep-alive, in each term.
     alive: BTreeMap<(LeaseId, u64), Time>,
     /// The leases on which each key was made or found.
     homes: BTreeMap<Bytes, Vec<LeaseId>>,
-    /// Until when each election is claimed.
+    /// End of the claim to each election.
     claims: BTreeMap<usize, Time>,
 }
 
@@ -51,25 +51,25 @@ struct Call {
 enum Purpose {
     Grant(LeaseId),
     KeepAlive(LeaseId),
-    /// With the keep-alives that were answered before.
+    /// Confirms, with the earlier answered keep-alives.
     Confirm(BTreeMap<(LeaseId, u64), Time>),
     Create(Bytes, LeaseId),
     Move(LeaseId, Vec<Bytes>),
     Other,
 }
 
-/// A lease that was asked for.
+/// A requested lease.
 #[derive(Debug)]
 struct Lease {
-    /// How often, without what was refused.
+    /// Number of requests, without refused ones.
     asked: u32,
     /// The terms that were established before.
     terms: Vec<u64>,
-    /// When it ends at the earliest, by its first grant.
+    /// Earliest end, by its first grant.
     first_end: Time,
-    /// Whether etcd has said that it exists.
+    /// Whether etcd has reported that it exists.
     joined: bool,
-    /// When it ends by all that is known since; `None` when it may have ended.
+    /// Latest known end; `None` if the lease may have ended.
     lasts: Option<Time>,
     /// E.
     proven: Option<Time>,
@@ -160,7 +160,7 @@ impl Life {
         }
     }
 
-    /// A key may be on the next lease before that is known: that must last as long as its claim.
+    /// Keys may be on the next lease before that is known, so it must last as long as their claim.
     fn may_move(&self, check: &Check<'_>, to: LeaseId, keys: &[Bytes]) -> Result<(), String> {
         let lasts = self.leases.get(&to).and_then(Lease::proven);
         for key in keys {
@@ -174,7 +174,7 @@ impl Life {
         Ok(())
     }
 
-    /// Until when the lease of a key is proven.
+    /// The proven end of the lease of a key.
     fn proven(&self, key: &Bytes) -> Option<Time> {
         let homes = self.homes.get(key)?.iter();
         homes.filter_map(|home| self.leases.get(home)?.proven()).max()
@@ -205,7 +205,7 @@ impl Life {
             }
             // The refused grant made no lease: only the next one can make it.
             (Purpose::Grant(lease), Reply::Refused(_)) => self.made_no(lease),
-            // Since it was first asked for it lasts.
+            // The lease lasts since the first request for it.
             (Purpose::Grant(lease), Reply::LeaseExists) => {
                 if let Some(lease) = self.leases.get_mut(&lease) {
                     lease.joined = true;
@@ -279,8 +279,7 @@ impl Lease {
         self.proven.max(self.joined.then_some(self.first_end))
     }
 
-    /// Extends the lease until `ends`, as an answer at `now` says, unless the lease has ended
-    /// before.
+    /// Extends the lease until `ends` by an answer at `now`, unless it has ended before.
     fn extend(&mut self, ends: Time, now: Time, proves: bool) {
         if self.lasts.is_none_or(|until| until <= now) {
             self.lasts = None;
@@ -293,13 +292,12 @@ impl Lease {
     }
 }
 
-/// The keys that a transaction moves.
 fn moved(txn: &Txn) -> impl Iterator<Item = &Bytes> {
     txn.then.iter().filter(|act| matches!(act, Act::Move { .. })).map(Act::key)
 }
 
-/// How long a lease of `ttl` seconds lasts at least on the clock of a node, while that of etcd's
-/// leader runs fast: TTL·(1 − ρ)/(1 + ρ).
+/// The least span of a lease of `ttl` seconds on the clock of a node, while etcd's leader has a
+/// fast clock: TTL·(1 − ρ)/(1 + ρ).
 fn counts(check: &Check<'_>, node: usize, ttl: u32) -> Duration {
     let config = check.plan.ours(node).map(|ours| &ours.config);
     let drift = config.map_or(0, |config| u128::from(config.drift.parts_per_billion()));

@@ -1,6 +1,6 @@
 use super::{Check, Claim, Elections, Fact, Property, Records, seconds};
 
-/// E is never beyond the end of the lease by the clock of etcd's leader, and the key is there.
+/// E is never beyond the end of the lease by the clock of etcd's leader, and the key exists.
 #[derive(Debug, Default)]
 pub(super) struct ClaimsStandOnTheirLease;
 

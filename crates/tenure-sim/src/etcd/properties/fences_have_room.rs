@@ -1,7 +1,6 @@
 use super::{Check, Claim, Elections, Fact, Property};
 use crate::etcd::plan::FENCE_END;
 
-/// Each fence has room for the revision that it is made of.
 #[derive(Debug, Default)]
 pub(super) struct FencesHaveRoom;
 

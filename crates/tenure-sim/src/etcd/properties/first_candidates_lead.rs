@@ -1,7 +1,6 @@
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// When nothing goes wrong, a process of ours whose key is the first leads as soon as it can know
-/// that: it waits for nothing else.
+/// Without faults, our process with the first key leads as soon as it can know that.
 #[derive(Debug, Default)]
 pub(super) struct FirstCandidatesLead;
 

@@ -2,13 +2,12 @@ use std::ops::{Index, IndexMut};
 
 use super::Fact;
 
-/// State that a property keeps of each node, by its number; each life of a node begins with a new
-/// one.
+/// A property's state of each node, by its number; each life of a node begins with a new one.
 #[derive(Debug, Default)]
 pub(super) struct Lives<L>(Vec<L>);
 
 impl<L: Default> Lives<L> {
-    /// To be called with every fact, before what is kept is asked for.
+    /// Call this with every fact, before reading the state.
     #[inline(always)]
     pub(super) fn see(&mut self, fact: Fact<'_>) {
         if let Fact::Started { node, .. } | Fact::Crashed { node } = fact {

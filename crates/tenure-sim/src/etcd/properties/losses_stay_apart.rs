@@ -3,7 +3,7 @@ use tenure_core::etcd::Lost;
 use super::{Check, Elections, Fact, Property, Records, seconds};
 
 /// A process has one lease for all its elections. The loss of one election leaves the others alone:
-/// no leadership ends for a reason that is not there.
+/// no leadership ends for a false reason.
 #[derive(Debug, Default)]
 pub(super) struct LossesStayApart;
 

@@ -1,5 +1,5 @@
-//! Properties that only elections on etcd have, one file each, judged by the contents of the store,
-//! which no process knows. [`promises`](crate::scenario::promises) judge the common ones.
+//! Properties of elections on etcd alone, one file each, judged by the contents of the store, which
+//! no process knows. [`promises`](crate::scenario::promises) has the common ones.
 
 mod a_claim_ends_before_its_key;
 mod claims_are_proven;
@@ -34,7 +34,7 @@ type Check<'a> = crate::scenario::Check<'a, Elections>;
 type Fact<'a> = crate::scenario::Fact<'a, Elections>;
 type Leadership = crate::scenario::Leadership<Details>;
 
-/// Shared by what is judged for every protocol and what only etcd has of it.
+/// Sentences of properties that are common and of etcd alone.
 const FENCES: Sentence = ("Fences strictly grow and are unique", "the promise; ruling 8 (E7)");
 const OBSERVERS: Sentence = ("Observers see what is", "ruling 9 (E8)");
 const NO_LEASE_IS_LOST: Sentence =
@@ -54,7 +54,7 @@ pub(super) const SENTENCES: Sentences = Sentences {
 };
 
 crate::checks! {
-    /// All of them, in the order in which they see a fact.
+    /// All properties, in the order in which they see a fact.
     pub Properties of Elections {
         AtMostOne,
         claims_stand_on_their_lease::ClaimsStandOnTheirLease,
@@ -88,13 +88,13 @@ impl Check<'_> {
         &self.own.records
     }
 
-    /// Whether this is the life of a node that runs.
+    /// Whether this is the life of a running node.
     fn runs(&self, node: usize, life: u64) -> bool {
         self.history.lives[node].is_some_and(|runs| runs as u64 == life)
     }
 
-    /// Whether a key was taken away since then by somebody who may, or the store went back: that
-    /// is outside the promise.
+    /// Whether an authorized stranger removed a key since then, or the store went back: both are
+    /// outside the promise.
     fn is_robbed(&self, key: &Bytes, since: u64) -> bool {
         let taken = self.records().gone.get(key);
         let taken = taken.is_some_and(|(at, cause)| *at >= since && is_foul(*cause));
@@ -102,7 +102,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether a key or lease that went for this cause was taken away against the promise.
+/// Whether this cause removes a key or lease outside the promise.
 const fn is_foul(cause: Cause) -> bool {
     matches!(cause, Cause::Meddled)
 }

@@ -5,8 +5,8 @@ use tenure_core::etcd::{CallId, LeaseId, Op, Reply, Revision};
 use super::lives::Lives;
 use super::{Check, Claim, Elections, Fact, Own, Property};
 
-/// A linearizable answer below the highest revision that was known when it was asked comes from a
-/// store that went back: no claim is raised on it, and no lease of before is counted on.
+/// A linearizable answer below the highest revision known at its request comes from a store that
+/// went back: no claim is raised on it, and no earlier lease counts.
 #[derive(Debug, Default)]
 pub(super) struct NoClaimOnOlderState {
     nodes: Lives<Life>,
@@ -15,19 +15,19 @@ pub(super) struct NoClaimOnOlderState {
 /// Answers and requests of one life.
 #[derive(Debug, Default)]
 struct Life {
-    /// Highest revision of an answer that the core waited for, now and before the answer at hand.
-    /// Watches do not count: the core may have given them up.
+    /// Highest revision of an awaited answer, now and before the present answer. Watches do not
+    /// count: the core may have given them up.
     seen: Revision,
     before: Revision,
-    /// Highest known revision at the send of each request that has no answer yet.
+    /// Highest known revision at the send of each unanswered request.
     floors: BTreeMap<CallId, Revision>,
-    /// The answer that it handles now, if that is below its floor: both revisions.
+    /// Both revisions of the present answer, if it is below its floor.
     back: Option<(Revision, Revision)>,
-    /// Whether what it handles now is an answer.
+    /// Whether the present input is an answer.
     answers: bool,
     /// The lease that carries its keys.
     lease: Option<LeaseId>,
-    /// Complaint about the answer at hand, dropped if the core did not wait for this answer.
+    /// Complaint about the present answer, dropped if the core was not waiting for it.
     keeps: Option<String>,
 }
 

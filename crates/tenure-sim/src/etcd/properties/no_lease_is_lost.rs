@@ -1,6 +1,6 @@
 use super::{Check, Elections, Fact, Own, Property};
 
-/// When nothing goes wrong no lease is lost, whether somebody leads with it or not.
+/// Without faults no lease is lost, whether a leader holds it or not.
 #[derive(Debug, Default)]
 pub(super) struct NoLeaseIsLost;
 

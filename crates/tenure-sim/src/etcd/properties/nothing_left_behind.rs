@@ -1,7 +1,7 @@
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// No key stays in the store longer than one lease after whoever made it has left, died or given
-/// it up; and in the end nothing is left at all.
+/// A key stays in the store at most one lease after its maker has left, died or given it up; in the
+/// end the store is empty.
 #[derive(Debug, Default)]
 pub(super) struct NothingLeftBehind;
 

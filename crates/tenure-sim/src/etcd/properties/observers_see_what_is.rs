@@ -4,11 +4,10 @@ use tenure_core::{LeaderView, View};
 use super::{Check, Elections, Fact, Plan, Property, Records, seconds};
 
 /// A view was true at some instant since the observer last asked, and never comes from memory.
-/// While nothing goes wrong the view is true now: soon in calm worlds, elsewhere after the next
-/// look.
+/// Without faults the view is true now: soon in calm worlds, elsewhere after the next look.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
-    /// Last view of each node and election, and since when the node observes.
+    /// Last view of each node and election, and the begin of the observation.
     told: Vec<Vec<Option<Report>>>,
 }
 
@@ -16,11 +15,11 @@ pub(super) struct ObserversSeeWhatIs {
 struct Report {
     began: u64,
     view: Option<View>,
-    /// When that was told.
+    /// Time of the view.
     at: u64,
 }
 
-/// Whether a view names this key, or nobody.
+/// Whether a view names this key, or no leader.
 fn is(view: &View, first: Option<&KeyValue>) -> bool {
     match (view, first) {
         (View::Leader(LeaderView { id, value, fence, .. }), Some(kv)) => {
@@ -35,7 +34,7 @@ fn is(view: &View, first: Option<&KeyValue>) -> bool {
 }
 
 impl ObserversSeeWhatIs {
-    /// Once nothing goes wrong any more, or where nothing ever does.
+    /// Judges the views after the last fault, or in worlds without faults.
     fn in_the_end(&self, check: &Check<'_>) -> Result<(), String> {
         let plan = check.plan;
         let again = plan.own.bounds.look_again() + 3 * plan.conditions.unit;

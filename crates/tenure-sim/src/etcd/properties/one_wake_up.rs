@@ -5,12 +5,12 @@ use tenure_core::etcd::{Act, Bytes, Change, Compare, Op, Reply, Revision};
 use super::{Check, Elections, Fact, Own, Plan, Property};
 use crate::etcd::store::note::Note;
 
-/// A departure wakes at most one other candidate that has a key; this candidate looks again.
+/// A departure wakes at most one other candidate with a key; this candidate looks again.
 #[derive(Debug, Default)]
 pub(super) struct OneWakeUp {
-    /// The deletions that each node is hearing of.
+    /// Deletions that each node is hearing of.
     hearing: Vec<Vec<(Bytes, Revision)>>,
-    /// Whether what each node handles now is an answer.
+    /// Whether the present input of each node is an answer.
     answers: Vec<bool>,
     /// Recent looks: the deleted key, its revision, the node that looked, and its own key.
     woken: VecDeque<(Bytes, Revision, usize, Bytes)>,
@@ -76,8 +76,8 @@ impl Property<Elections> for OneWakeUp {
                 }
                 Ok(())
             }
-            // Whoever looked because of it before now heard of an earlier deletion: after a restore
-            // revisions come again.
+            // Earlier looks were caused by an earlier deletion: after a restore revisions come
+            // again.
             Fact::Own(Own::Stored(Note::Gone { key, .. })) => {
                 self.woken.retain(|(gone, ..)| gone != key);
                 Ok(())

@@ -2,7 +2,7 @@ use tenure_core::Value;
 
 use super::{Check, Elections, Fact, Property, seconds};
 
-/// Observers read the last value that the application of a leader proclaimed.
+/// Observers read the last value that a leader's application proclaimed.
 #[derive(Debug, Default)]
 pub(super) struct ValuesAreWhatWasSaid;
 

@@ -5,8 +5,8 @@ use tenure_core::etcd::{Act, Bytes, CallId, Keys, LeaseId, Op, Reply};
 use super::lives::Lives;
 use super::{Check, Elections, Fact, Own, Property};
 
-/// A key that is told as released is gone, or its lease is over with that; but one that somebody
-/// asked for and got no answer about may come later, and it looks for that.
+/// A released key is gone, or its lease ends with it; a key of an unanswered create may come late,
+/// and its process looks for it.
 #[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
     nodes: Lives<Releases>,
@@ -15,20 +15,20 @@ pub(super) struct WhatIsReleasedIsGone {
 /// Requests and reports of one life.
 #[derive(Debug, Default)]
 struct Releases {
-    /// The keys that it asked for, by call, without an answer until now.
+    /// Keys of unanswered requests, by call.
     asked: BTreeMap<CallId, Bytes>,
-    /// Key of the create that was answered last.
+    /// Key of the last answered create.
     answered: Option<Bytes>,
     /// Keys that may come later.
     doubtful: BTreeSet<Bytes>,
-    /// Complaint about a key that was reported as gone and is there; dropped when its lease ends.
+    /// Complaint about a released key that exists; dropped when its lease ends.
     told: Option<String>,
-    /// The leases that are over.
+    /// Leases that are over.
     over: BTreeSet<LeaseId>,
-    /// The creates that are not answered, and those of unknown outcome: a key may come late.
+    /// Creates without an answer or with an uncertain outcome: their keys may come late.
     creates: BTreeMap<CallId, (Bytes, LeaseId)>,
     unsure: BTreeSet<(Bytes, LeaseId)>,
-    /// A key that may come late, as long as nobody looks for it, and what to say of that.
+    /// A possibly late key that no process looks for, and the complaint about it.
     unseen: Option<(Bytes, String)>,
 }
 
@@ -99,8 +99,8 @@ impl WhatIsReleasedIsGone {
         let Some(kv) = check.records().keys.get(key) else { return };
         let this = &mut self.nodes[node];
         let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
-        // By the name of a lease that it was handed there may be a key of an earlier life;
-        // and somebody else may have put it on another lease, or have put it back.
+        // A lease from outside may name a key of an earlier life; a stranger may also have moved it
+        // to another lease, or put it back.
         let owner = check.records().owner_of(kv);
         let earlier = owner.is_none_or(|(n, owner)| *n != node || !check.runs(node, *owner));
         let earlier = earlier || check.records().is_taken(key);
@@ -116,7 +116,7 @@ impl WhatIsReleasedIsGone {
     }
 }
 
-/// Whether somebody who asks this sees a key that comes late, or deletes it.
+/// Whether this request sees a late key, or deletes it.
 fn looks_for(op: &Op, key: &Bytes) -> bool {
     match op {
         Op::Watch { keys: Keys::One(watched), .. } => watched == key,

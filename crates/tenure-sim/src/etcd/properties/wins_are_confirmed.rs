@@ -6,23 +6,23 @@ use tenure_core::etcd::{
 
 use super::{Check, Claim, Elections, Fact, Own, Plan, Property, Records};
 
-/// Whoever is elected had the first key at some instant after it last asked, and knows it from one
-/// transaction, which found its key and looked who is first.
+/// An elected candidate had the first key at some instant after its last request, and knows that
+/// from one transaction, which found its key and read the first key.
 #[derive(Debug, Default)]
 pub(super) struct WinsAreConfirmed {
-    /// The fence of the claim that was raised last, by node and election.
+    /// Fence of the last raised claim, by node and election.
     raised: Vec<Vec<u64>>,
     lives: Vec<Looks>,
 }
 
-/// A key, and when it was created.
+/// A key, and its create revision.
 type Key = (Bytes, Revision);
 
 /// Looks of one life.
 #[derive(Clone, Debug, Default)]
 struct Looks {
     asked: BTreeMap<CallId, Key>,
-    /// Key that the last answer found, in the transaction that also read the first key.
+    /// Key found by the last answer, in the transaction that also read the first key.
     shown: Option<Key>,
 }
 
@@ -98,7 +98,7 @@ impl WinsAreConfirmed {
     }
 }
 
-/// The key that has to be there for a transaction to look who is first, if that is what it does.
+/// The required key of a transaction that reads the first key.
 fn looked_for(request: &Request) -> Option<Key> {
     let Op::Txn(txn) = &request.op else { return None };
     let Some(Compare::Created { key, revision }) = txn.when.first() else { return None };

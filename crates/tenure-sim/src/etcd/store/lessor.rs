@@ -1,4 +1,4 @@
-//! Leases: timed by whoever leads, or believes to, on its own clock.
+//! Leases, timed by the real or supposed leader on its own clock.
 
 use tenure_core::etcd::{Header, LeaseId, Reply};
 
@@ -11,19 +11,18 @@ use crate::world::clock::TRUE_RATE;
 const LATE: u64 = 21;
 const EXTEND: u64 = 22;
 const REVOKE: u64 = 23;
-/// How often a renewal that waits looks whether its lease is gone.
+/// The interval of a waiting renewal's looks for its lease.
 const WAIT: u64 = 100 * MS;
-/// A new leader adds less than this to every lease.
+/// The upper bound on a new leader's extension of leases.
 const EXTENSION: u64 = 1_000 * MS;
 
 impl Cluster {
-    /// So many seconds on the clock of a member, in true time.
+    /// Seconds on the clock of a member, in true time.
     fn seconds(&self, member: usize, ttl: u32) -> u64 {
         let counted = u128::from(ttl) * 1_000_000_000 * u128::from(TRUE_RATE);
         counted.div_ceil(u128::from(self.setting.rates[member])) as u64
     }
 
-    /// A lease begins.
     pub(super) fn begin(&mut self, lease: LeaseId, ttl: u32, out: &mut Out) {
         if let Some(leader) = self.leader {
             let ends = self.now + self.seconds(leader, ttl);
@@ -31,7 +30,7 @@ impl Cluster {
         }
     }
 
-    /// A lease lasts until then, by the clock of `leader`.
+    /// A lease lasts until `ends`, by the clock of `leader`.
     fn extend(&mut self, leader: usize, lease: LeaseId, ends: u64, out: &mut Out) {
         self.members[leader].expiry.insert(lease, ends);
         self.plan(ends.saturating_sub(self.now), Task::Expire { member: leader, lease });
@@ -51,7 +50,7 @@ impl Cluster {
         }
     }
 
-    /// A leader that had lost its quorum has it again, in the same term: what it renewed counts.
+    /// A leader regains its quorum in the same term: its renewals count.
     pub(super) fn resume(&mut self, leader: usize, out: &mut Out) {
         for (lease, ends) in self.members[leader].expiry.clone() {
             if self.truth.leases.contains_key(&lease) {
@@ -63,7 +62,7 @@ impl Cluster {
         }
     }
 
-    /// A keep-alive comes before a member that leads, or believes to.
+    /// Handles a keep-alive at a real or supposed leader.
     pub(super) fn renew(
         &mut self,
         ask: &Ask,
@@ -95,7 +94,7 @@ impl Cluster {
         answer(ask, Some(header), Reply::Alive { ttl: Some(ttl) }, out);
     }
 
-    /// A lease may have ended, by the clock of a member that leads, or believes to.
+    /// A lease may have ended, by the clock of a real or supposed leader.
     pub(super) fn expire(&mut self, member: usize, lease: LeaseId) {
         let ends = self.members[member].expiry.get(&lease).copied();
         let Some(ends) = ends.filter(|ends| *ends <= self.now) else { return };
@@ -108,7 +107,7 @@ impl Cluster {
         }
     }
 
-    /// The leader asks for the revocation of what has ended, and then it is carried out.
+    /// The leader proposes the revocation of an ended lease, which is then carried out.
     pub(super) fn revoke_expired(&mut self, lease: LeaseId, term: u64, out: &mut Out) {
         if self.term != term || self.leader.is_none() {
             return;

@@ -29,41 +29,38 @@ use super::packet::{Order, Packet, Place, Report};
 use super::words::{Out, Words};
 use crate::rng::mix;
 
-/// How many members there are.
+/// The number of members.
 pub const MEMBERS: usize = 3;
 /// The id of the cluster.
 const CLUSTER: u64 = 0xc1;
 /// A millisecond, in nanoseconds.
 const MS: u64 = 1_000_000;
-/// How often open streams say that they are.
+/// The interval of open streams' signs of life.
 pub(super) const BEAT: u64 = 500 * MS;
 
-/// Settings of the store of a world.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setting {
-    /// For its draws.
     pub seed: u64,
-    /// How fast the clock of each member runs, as [`crate::world::clock::TRUE_RATE`] says it.
+    /// Clock rate of each member, in units of [`crate::world::clock::TRUE_RATE`].
     pub rates: [u64; MEMBERS],
-    /// How late after its end a lease is revoked, at most.
+    /// The longest delay of a lease's revocation.
     pub late: u64,
-    /// Whether leases of other people end in numbers, so that a leader that is cut off has not
-    /// proposed the revocation of all when it is deposed.
+    /// Whether foreign leases end in numbers, so that a cut-off leader has not proposed all
+    /// revocations when it is deposed.
     pub crowded: bool,
-    /// Whether a renewal that comes while a revocation is under way is answered as if it counted
-    /// (before 3.5.23).
+    /// Whether a renewal during a revocation is answered as if it counted (before 3.5.23).
     pub racing: bool,
     /// Whether a leader that was stuck revokes nothing when it comes back (after etcd#16822).
     pub fixed: bool,
-    /// Leases that exist from the beginning, with their seconds.
+    /// Leases from the beginning, with their seconds.
     pub given: Vec<(LeaseId, u32)>,
-    /// How long anything takes within etcd, at most.
+    /// The longest delay of any step within etcd.
     pub latency: u64,
-    /// How many operations a transaction may have.
+    /// The largest number of operations in a transaction.
     pub operations: usize,
-    /// The revision of the empty store.
+    /// Revision of the empty store.
     pub revision: Revision,
-    /// Whether a member that missed an election and more is brought up to date with a snapshot.
+    /// Whether a member that missed an election and more gets a snapshot.
     pub snapshots: bool,
     pub focus: Focus,
     /// End of all faults, in true time.
@@ -73,56 +70,55 @@ pub struct Setting {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Member {
     state: State,
-    /// How many entries of the log it has applied.
+    /// Number of applied log entries.
     applied: u64,
     term: u64,
-    /// The term that its answers name: of the entry that it has applied last. A snapshot is none.
+    /// Term in its answers: of the last applied entry. A snapshot is none.
     named: u64,
-    /// How much of the log it gets as a snapshot.
+    /// Length of the log that it gets as a snapshot.
     snapshot: u64,
-    /// Whom it believes to lead.
+    /// The member that it believes to lead.
     leader: Option<usize>,
     /// Whether it believes that it leads itself.
     leads: bool,
-    /// When each lease ends, as far as it has led.
+    /// End of each lease, by its own leadership.
     expiry: BTreeMap<LeaseId, u64>,
-    /// Until when it does not reach the others, is down, is stuck on its disk, is slow.
+    /// End of each fault: cut off, down, stuck on its disk, slow.
     cut: u64,
     dead: u64,
     stuck: u64,
     slow: u64,
-    /// Until when its process is suspended.
+    /// End of its suspension.
     stopped: u64,
-    /// How often its process was started.
+    /// Number of its starts.
     start: u64,
-    /// Whether it took part when that was last looked at.
+    /// Whether it took part at the last look.
     up: bool,
-    /// Since when it knows no leader.
+    /// Time since which it knows no leader.
     lonely: Option<u64>,
 }
 
-/// A request that is being served.
+/// A request in service.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Ask {
     node: usize,
     life: u64,
     member: usize,
     arrived: u64,
-    /// Whether somebody still waits for the answer.
+    /// Whether the client still waits for the answer.
     awaited: bool,
     request: Request,
 }
 
-/// A request that is served once its member has applied the log up to `index`.
+/// A request that is answered once its member has applied the log up to `index`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct PendingReply {
     ask: Ask,
     index: u64,
-    /// The answer to a write; a read is answered from the state of the member.
+    /// The answer to a write; a read is answered from the member's state.
     reply: Option<(Reply, Revision)>,
 }
 
-/// Task on the agenda of the store.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Task {
     Serve(Ask),
@@ -141,7 +137,7 @@ enum Task {
         member: usize,
         lease: LeaseId,
     },
-    /// A revocation that a member has in hand.
+    /// A member's pending revocation.
     Propose {
         member: usize,
         start: u64,
@@ -175,13 +171,12 @@ enum Task {
     Beat,
 }
 
-/// All of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Cluster {
     setting: Setting,
     now: u64,
     truth: State,
-    /// The entries that not every member has applied, after `base` others.
+    /// Entries that some member has not applied, after `base` others.
     log: VecDeque<Entry>,
     base: u64,
     members: [Member; MEMBERS],
@@ -192,20 +187,19 @@ pub struct Cluster {
     agenda: BTreeMap<(u64, u64), Task>,
     numbered: u64,
     hung: Vec<Ask>,
-    /// How many grants of each node went unanswered in a row.
+    /// Number of successive unanswered grants of each node.
     unanswered: BTreeMap<usize, u32>,
     waiting: Vec<PendingReply>,
     streams: BTreeMap<StreamId, Stream>,
-    /// Leases that have ended, and whether their revocation is under way.
+    /// Ended leases, each with whether its revocation is under way.
     doomed: BTreeMap<LeaseId, bool>,
     denied: BTreeMap<usize, u64>,
-    /// Until when somebody else writes values.
+    /// End of the time in which a stranger writes values.
     argued: u64,
     backup: Option<(State, u64)>,
 }
 
 impl Cluster {
-    /// A cluster that has not started.
     #[must_use]
     pub fn new(setting: Setting) -> Self {
         let mut truth = State::default();
@@ -234,7 +228,7 @@ impl Cluster {
         }
     }
 
-    /// When something happens in it.
+    /// The time of the next task.
     pub(super) fn due(&self) -> Option<Time> {
         self.agenda.first_key_value().map(|((at, _), _)| Time::from_nanos(*at))
     }
@@ -307,23 +301,22 @@ impl Cluster {
         }
     }
 
-    /// Something happens after a span.
     fn plan(&mut self, after: u64, task: Task) {
         self.numbered += 1;
         self.agenda.insert((self.now + after, self.numbered), task);
     }
 
-    /// A number that belongs to one purpose.
+    /// A random number for one purpose.
     const fn draw(&self, purpose: u64, about: u64) -> u64 {
         mix(self.setting.seed ^ mix(purpose ^ mix(about)))
     }
 
-    /// A span below `bound` that belongs to one purpose.
+    /// A random span below `bound` for one purpose.
     const fn span(&self, purpose: u64, about: u64, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.draw(purpose, about) % bound }
     }
 
-    /// A leader with a quorum puts an entry into the log, and has applied it at once.
+    /// A leader with a quorum appends an entry, and applies it at once.
     fn commit(&mut self, entry: &Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
         let before = self.truth.revision;
         let reply = self.truth.apply(entry);
@@ -333,7 +326,7 @@ impl Cluster {
                 let note = match change {
                     Change::Put(kv) => Note::Put(kv.clone()),
                     Change::Deleted { key, .. } => Note::Gone { key: key.clone(), cause },
-                    // Only on the way to a client.
+                    // The change is only visible on its way to a client.
                     Change::TooLarge { .. } => continue,
                 };
                 tell(note, out);
@@ -353,12 +346,12 @@ impl Cluster {
         (reply, revision)
     }
 
-    /// How long the log is.
+    /// The length of the log.
     fn index(&self) -> u64 {
         self.base + self.log.len() as u64
     }
 
-    /// The leader has applied everything; the others come after it.
+    /// The leader has applied everything; the others follow.
     fn spread(&mut self, out: &mut Out) {
         let index = self.index();
         for member in 0..MEMBERS {
@@ -373,7 +366,7 @@ impl Cluster {
         }
     }
 
-    /// A member applies what there is, if it can; answers and events follow.
+    /// A member applies available entries, if it can; answers and events follow.
     fn catch_up(&mut self, member: usize, out: &mut Out) {
         if self.leader.is_none() || !self.takes_part(member) {
             return;
@@ -400,7 +393,7 @@ impl Cluster {
         self.answer_waiting(member, out);
     }
 
-    /// Header of the answers of a member.
+    /// The header of a member's answers.
     fn header(&self, member: usize) -> Header {
         let this = &self.members[member];
         let revision = this.state.revision;
@@ -409,12 +402,11 @@ impl Cluster {
     }
 }
 
-/// For the judges.
+/// Sends a note to the judges.
 fn tell(note: Note, out: &mut Out) {
     out.push(Effect::Emit { election: None, event: Report::Store(note) });
 }
 
-/// An answer leaves.
 fn answer(ask: &Ask, header: Option<Header>, reply: Reply, out: &mut Out) {
     if ask.awaited {
         let answer = Answer { call: ask.request.call, header, reply };
@@ -423,7 +415,7 @@ fn answer(ask: &Ask, header: Option<Header>, reply: Reply, out: &mut Out) {
     }
 }
 
-/// An error that does not tell whether anything was carried out.
+/// An error with an uncertain outcome.
 fn unknown(why: &str) -> Reply {
     Reply::Unknown { why: why.into() }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use tenure_core::etcd::{Bytes, KeyValue, LeaseId};
 
-/// The value of a key that an operator has written, and nobody else.
+/// The value that only operators write.
 pub const MEDDLED: &str = "meddled";
 
-/// Something that has become true in the store. Judges see it at once; nobody else does.
+/// A change of the store. Only judges see it, at once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Note {
     /// A key was written.
@@ -17,32 +17,32 @@ pub enum Note {
     /// A lease lasts at least until then, in true time.
     Lease {
         lease: LeaseId,
-        /// When its end is due.
+        /// Due end.
         ends: u64,
     },
     /// A lease is over.
     LeaseOver { lease: LeaseId, cause: Cause },
-    /// A member leads etcd itself with a quorum, or nobody does.
+    /// The member that leads etcd with a quorum, if any.
     Leader(Option<usize>),
-    /// A backup was restored: this is all there is.
+    /// A backup was restored, with exactly these contents.
     Restored { keys: Vec<KeyValue>, leases: Vec<LeaseId> },
 }
 
-/// Why a key or a lease is gone.
+/// The cause of a key's or lease's end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cause {
-    /// A node asked for it.
+    /// A node's request.
     Asked { node: usize },
     /// The lease was not renewed in time, by the clock of etcd's leader.
     Expired,
-    /// A member that led before revoked what was renewed elsewhere: it had the revocation in hand
-    /// when it was deposed, or was stuck on its disk (etcd#15247), or suspended.
+    /// A former leader revoked a lease that was renewed elsewhere: it was deposed with the
+    /// revocation pending, or was stuck on its disk (etcd#15247), or suspended.
     Late,
-    /// An operator did it.
+    /// An operator.
     Meddled,
 }
 
-/// Something that goes wrong in etcd. Spans are nanoseconds of true time.
+/// A fault of etcd. Spans are nanoseconds of true time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trouble {
     /// A member does not reach the others; clients reach it.
@@ -55,45 +55,33 @@ pub enum Trouble {
     Stick { span: u64 },
     /// The leader's process is suspended.
     Stop { span: u64 },
-    /// A member applies late what the others have.
+    /// A member applies entries late.
     Slow { member: usize, span: u64 },
     /// The streams of a member end.
     Break { member: usize },
-    /// Another member is made the leader, as `etcdctl move-leader` does, or the same once more.
+    /// Another member becomes the leader, as by `etcdctl move-leader`, or the same member again.
     MoveLeader,
-    /// The history is forgotten up to now, or almost.
-    Compact {
-        /// How many revisions are kept.
-        keep: u64,
-    },
+    /// The history is compacted up to the last `keep` revisions.
+    Compact { keep: u64 },
     /// The quota is used up.
     Full { span: u64 },
-    /// A node may do nothing.
+    /// A node has no permissions.
     Deny { node: usize, span: u64 },
-    /// A stranger writes its own value into the leaders' keys, whenever there is another value.
+    /// A stranger writes its own value into the leaders' keys, whenever they have another.
     Argue { span: u64 },
     /// A backup is made.
     Backup,
     /// The last backup is restored.
     Restore {
-        /// For how long etcd is down.
+        /// Downtime of etcd.
         span: u64,
     },
-    /// An operator deletes a key.
-    DeleteKey {
-        /// The how-manieth.
-        nth: usize,
-    },
-    /// An operator writes a key.
-    Overwrite {
-        /// The how-manieth.
-        nth: usize,
-    },
-    /// An operator revokes a lease.
-    RevokeLease {
-        /// The how-manieth.
-        nth: usize,
-    },
+    /// An operator deletes the `nth` key.
+    DeleteKey { nth: usize },
+    /// An operator writes the `nth` key.
+    Overwrite { nth: usize },
+    /// An operator revokes the `nth` lease.
+    RevokeLease { nth: usize },
 }
 
 impl fmt::Display for Note {

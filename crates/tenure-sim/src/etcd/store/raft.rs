@@ -1,4 +1,4 @@
-//! Leaders of etcd, beliefs of its members about them, and faults between the members.
+//! Leaders of etcd, its members' beliefs about them, and faults between the members.
 
 use tenure_core::etcd::{Act, LeaseId, Revision, Txn};
 
@@ -10,13 +10,13 @@ use super::{Cluster, Focus, MEMBERS, MS, Out, Task, tell};
 const ELECTION: u64 = 31;
 const WHO: u64 = 32;
 const BELIEF: u64 = 33;
-/// Leases of operators have ids from here on.
+/// First id of operators' leases.
 const OPERATORS: i64 = 0x0e00_0000_0000;
-/// How long a deposed leader may believe that it leads.
+/// Bound on the time in which a deposed leader still believes that it leads.
 const BELIEVES: u64 = 2 * ELECTION_TIMEOUT;
-/// How long members wait before they elect, at least; and at most twice as long.
+/// The shortest election timeout; the longest is twice as long.
 const ELECTION_TIMEOUT: u64 = 1_000 * MS;
-/// How far above all that was there before a backup is restored, where that is so.
+/// The step of revisions in a bumped restore.
 const BUMP: Revision = 1_000;
 
 impl Cluster {
@@ -26,19 +26,19 @@ impl Cluster {
         this.cut.max(this.dead).max(this.stuck) <= self.now
     }
 
-    /// How many do.
+    /// The number of members that take part.
     pub(super) fn taking_part(&self) -> usize {
         (0..MEMBERS).filter(|member| self.takes_part(*member)).count()
     }
 
-    /// To whom a member hands a keep-alive: the leader it believes in, if it reaches it.
+    /// The leader to which a member forwards keep-alives, if it knows and reaches one.
     pub(super) fn leader_of(&self, member: usize) -> Option<usize> {
         let leader = self.members[member].leader?;
         let reaches = |member: usize| self.members[member].cut <= self.now;
         (leader == member || (reaches(leader) && reaches(member))).then_some(leader)
     }
 
-    /// Looks who takes part, and what follows from that.
+    /// Updates leadership after a change of the members that take part.
     pub(super) fn settle(&mut self, out: &mut Out) {
         let quorum = self.taking_part() > MEMBERS / 2;
         for member in 0..MEMBERS {
@@ -66,7 +66,7 @@ impl Cluster {
         self.follow();
     }
 
-    /// The leader of this term goes on, or another one is elected.
+    /// Keeps the leader of this term, or elects another.
     fn find_leader(&mut self, out: &mut Out) {
         let same = |member: &usize| {
             let this = &self.members[*member];
@@ -104,7 +104,7 @@ impl Cluster {
         self.go_on();
     }
 
-    /// Whoever takes part follows the leader.
+    /// Makes members that take part follow the leader.
     fn follow(&mut self) {
         let Some(leader) = self.leader else { return };
         for member in (0..MEMBERS).filter(|member| *member != leader) {
@@ -116,7 +116,7 @@ impl Cluster {
             let snapshots = self.setting.snapshots;
             let this = &mut self.members[member];
             if this.term != term {
-                // The first entry of the term is in the snapshot, too.
+                // The snapshot has the first entry of the term, too.
                 if snapshots && this.applied < index {
                     this.snapshot = index;
                 } else {
@@ -136,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// A member that hears of no leader will doubt that there is one.
+    /// Plans the doubt of a member that hears of no leader.
     fn plan_doubt(&mut self, member: usize) {
         let wait = ELECTION_TIMEOUT + self.span(BELIEF ^ self.now, member as u64, ELECTION_TIMEOUT);
         self.plan(wait, Task::Doubt { member });
@@ -165,7 +165,6 @@ impl Cluster {
         }
     }
 
-    /// Something goes wrong.
     pub(super) fn trouble(&mut self, trouble: Trouble, out: &mut Out) {
         let until = |span: u64| (self.now + span).min(self.setting.mended.max(self.now));
         match trouble {
@@ -229,14 +228,14 @@ impl Cluster {
         }
     }
 
-    /// Whoever is in trouble is out of it after a span, or when the storm ends.
+    /// Ends a fault after a span, or when the storm ends.
     pub(super) fn settle_after(&mut self, span: u64, out: &mut Out) {
         let mended = self.setting.mended.saturating_sub(self.now);
         self.plan(span.min(mended), Task::Settle);
         self.settle(out);
     }
 
-    /// The process of a member ends.
+    /// Ends the process of a member.
     fn kill(&mut self, member: usize, out: &mut Out) {
         self.end_streams(member, "connection reset", out);
         let this = &mut self.members[member];
@@ -265,7 +264,7 @@ impl Cluster {
                     Entry::Txn(Txn { when: Vec::new(), then, otherwise: Vec::new() })
                 })
             }
-            // The key is on a lease of the operator from then on, which nobody renews.
+            // From then on the key is on an operator's lease, which is never renewed.
             Trouble::Overwrite { nth } => {
                 let nth = nth % self.truth.keys.len().max(1);
                 self.truth.keys.keys().nth(nth).cloned().map(|key| {
@@ -286,8 +285,8 @@ impl Cluster {
         }
     }
 
-    /// All members stop, get the last backup for their data, and start again: with the same
-    /// cluster, in the same term, at an older revision (ruling 8, E7).
+    /// Stops all members, gives them the last backup as their data, and starts them again: with the
+    /// same cluster, in the same term, at an older revision (ruling 8, E7).
     pub(super) fn restore(&mut self, until: u64, out: &mut Out) {
         let Some((state, term)) = self.backup.clone() else { return };
         for member in 0..MEMBERS {

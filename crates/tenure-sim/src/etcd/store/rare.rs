@@ -1,4 +1,4 @@
-//! Rare faults of etcd at the moment at which they matter, in worlds that concentrate on them.
+//! Rare faults of etcd at the critical moment, in worlds that concentrate on them.
 
 use tenure_core::etcd::{Act, Bytes, Compare, KeyValue, Op, Txn};
 
@@ -11,19 +11,18 @@ const UNANSWERED: u64 = 51;
 const BACKUP: u64 = 52;
 const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
-/// So many grants of a node in a row go unanswered at most: whoever waits for one looks again.
+/// The largest number of unanswered grants of a node in a row.
 const IN_A_ROW: u32 = 6;
-/// After so many the lease that is answered for is given up, as it may have ended: the next one is
-/// answered for, too.
+/// Number of grants after which the answered lease may have ended and is given up: the next one is
+/// answered, too.
 const GIVEN_UP: u32 = 2;
-/// How long after a create somebody puts all keys back, at most.
+/// The longest delay of a stranger's put-back after a create.
 const SOON: u64 = 400 * MS;
-/// How long etcd is down for a restore, at least, and three times that at most.
+/// The shortest downtime of a restore; the longest is three times that.
 const DOWN: u64 = 100 * MS;
 
 impl Cluster {
-    /// A request is about to be carried out: who asked, if that happens, and whether an answer
-    /// comes.
+    /// Decides about a request at hand: returns it if it is carried out, with or without an answer.
     pub(super) fn happens(&mut self, mut ask: Ask, out: &mut Out) -> Option<Ask> {
         let focus = self.setting.focus;
         let id = ask.life ^ ask.request.call.0 << 32;
@@ -68,8 +67,7 @@ impl Cluster {
         Some(ask)
     }
 
-    /// All keys that begin with `prefix` are taken away, and put back as they were, in one
-    /// transaction each.
+    /// Removes all keys with `prefix`, and puts them back unchanged, in one transaction each.
     pub(super) fn put_back(&mut self, prefix: &Bytes, out: &mut Out) {
         if self.leader.is_none() || self.truth.full {
             return;
@@ -91,7 +89,7 @@ impl Cluster {
         }
     }
 
-    /// Something has been written.
+    /// Compacts the history after a write.
     pub(super) fn forget_history(&mut self, writes: bool, out: &mut Out) {
         let storm = self.now < self.setting.mended;
         if writes && storm && self.setting.focus == Focus::Compacted {
@@ -100,7 +98,7 @@ impl Cluster {
     }
 }
 
-/// The key that a transaction makes, if it was not there.
+/// The key that a transaction makes, if it was missing.
 fn made(txn: &Txn) -> Option<&Bytes> {
     match (&txn.when[..], txn.then.first()) {
         ([Compare::Created { revision: 0, .. }], Some(Act::Put { key, .. })) => Some(key),
@@ -108,14 +106,14 @@ fn made(txn: &Txn) -> Option<&Bytes> {
     }
 }
 
-/// The common prefix of all keys of the same election.
+/// The common prefix of the keys of this key's election.
 fn election_of(key: &Bytes) -> Bytes {
     let key = key.as_slice();
     let end = key.iter().position(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     Bytes::new(&key[..end])
 }
 
-/// Whether it deletes a key that is there.
+/// Whether the transaction deletes an existing key.
 fn deletes(txn: &Txn) -> bool {
     let is_there = |compare: &Compare| matches!(compare, Compare::Created { revision: 1.., .. });
     txn.when.iter().any(is_there) && matches!(txn.then.first(), Some(Act::Delete { .. }))

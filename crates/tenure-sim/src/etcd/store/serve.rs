@@ -1,4 +1,4 @@
-//! Requests: what a member does with them, and what it cannot do.
+//! Requests, and their failures at a member.
 
 use tenure_core::etcd::{
     Act, CallId, Compare, Header, KeyValue, Op, Refusal, Reply, Revision, Txn,
@@ -9,22 +9,22 @@ use super::state::{Entry, is_linearizable, no_space, operations, writes};
 use super::streams::StreamId;
 use super::{Ask, Cluster, MS, Out, PendingReply, Task, answer, unknown};
 
-/// Without a leader a write fails after this.
+/// Time limit of a write without a leader.
 const WRITE_FAILS: u64 = 7_000 * MS;
-/// And a read after this.
+/// Time limit of a read without a leader.
 const READ_FAILS: u64 = 10_000 * MS;
 /// Salts of draws.
 const LATENCY: u64 = 11;
 const ORPHAN: u64 = 12;
 const ANYWAY: u64 = 13;
-/// How often somebody else looks who writes which value, and what it writes.
+/// The interval of the stranger's looks at values, and its own value.
 const ARGUES: u64 = 50 * MS;
 const ARGUED: &str = "argued";
-/// The shortest lease that is granted, in seconds.
+/// The shortest granted lease, in seconds.
 const TTL_MIN: u32 = 2;
 
 impl Cluster {
-    /// A request arrives at a member.
+    /// Handles a request at a member.
     pub(super) fn receive(&mut self, ask: Ask, out: &mut Out) {
         if let Op::Unwatch { watch } = ask.request.op {
             self.streams.remove(&StreamId { node: ask.node, life: ask.life, call: watch });
@@ -54,7 +54,7 @@ impl Cluster {
                 let Some(leader) = self.leader_of(ask.member) else { return };
                 self.plan(latency, Task::Renew { ask, header, leader, lease });
             }
-            // Such a one is served from what the member has, however old (ruling 2).
+            // A serializable read is served from the member's own state, however old (ruling 2).
             Op::Txn(txn) if !is_linearizable(txn) => {
                 let member = &self.members[ask.member];
                 answer(&ask, Some(self.header(ask.member)), member.state.look(txn), out);
@@ -69,7 +69,7 @@ impl Cluster {
         self.span(LATENCY ^ ask.life, ask.request.call.0, self.setting.latency)
     }
 
-    /// The request comes before the leader, if there is one.
+    /// Passes the request to the leader, if there is one.
     pub(super) fn serve(&mut self, ask: Ask, out: &mut Out) {
         if self.members[ask.member].dead > self.now {
             return answer(&ask, None, unknown("connection reset"), out);
@@ -93,9 +93,9 @@ impl Cluster {
         self.answer_waiting(member, out);
     }
 
-    /// An entry of a client's. Between the write that reaches the quota and the alarm for it etcd
-    /// carries out what it then answers with the want of room; so it does again when somebody
-    /// takes the alarm back and makes no room.
+    /// Commits a client's entry. Between the write that reaches the quota and its alarm etcd
+    /// carries out writes that it answers with a lack of room, and again when an operator disarms
+    /// the alarm and makes no room.
     fn write(&mut self, ask: &Ask, entry: Entry, cause: Cause, out: &mut Out) -> (Reply, Revision) {
         let drawn = self.draw(ANYWAY ^ ask.life, ask.request.call.0).is_multiple_of(3);
         if !self.truth.full || !entry.needs_room() || !drawn {
@@ -127,7 +127,7 @@ impl Cluster {
         }
     }
 
-    /// Answers what a member has applied.
+    /// Answers requests whose entries a member has applied.
     pub(super) fn answer_waiting(&mut self, member: usize, out: &mut Out) {
         let applied = self.members[member].applied;
         let is_done = |w: &mut PendingReply| w.ask.member == member && w.index <= applied;
@@ -136,7 +136,7 @@ impl Cluster {
             let header = self.header(member);
             match reply {
                 Some((reply, revision)) => {
-                    // An error comes without.
+                    // An error needs no applied entry.
                     let is_error =
                         matches!(reply, Reply::Refused(_) | Reply::LeaseGone | Reply::LeaseExists);
                     let header = (!is_error).then_some(Header { revision, ..header });
@@ -162,7 +162,7 @@ impl Cluster {
         self.hung.push(ask);
     }
 
-    /// Tries again the requests that hung.
+    /// Tries the hanging requests again.
     pub(super) fn go_on(&mut self) {
         for ask in std::mem::take(&mut self.hung) {
             let latency = self.latency(&ask);

@@ -1,5 +1,5 @@
-//! State on which the members of etcd agree: keys, leases, revisions; and the effect of a log on
-//! it.
+//! The state on which the members of etcd agree: keys, leases, revisions; and the effect of a log
+//! on it.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,23 @@ use tenure_core::etcd::{
     Act, Bytes, Change, Compare, KeyValue, Keys, LeaseId, Pick, Read, Refusal, Reply, Revision, Txn,
 };
 
-/// Entry of the log.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Entry {
-    /// A transaction.
     Txn(Txn),
-    /// A new lease.
     Grant(LeaseId, u32),
     /// The end of a lease, and of its keys.
     Revoke(LeaseId),
     /// Forgets the history before this revision.
     Compact(Revision),
-    /// The quota is used up, or is not any more.
+    /// Whether the quota is used up.
     Full(bool),
-    /// Carried out even if the quota is used up.
+    /// An entry that is carried out even if the quota is used up.
     Anyway(Box<Self>),
 }
 
 impl Entry {
-    /// Whether it is refused for want of room: a grant, or a transaction that may put, whichever
-    /// branch it takes.
+    /// Whether the entry needs room: a grant, or a transaction that may put, whichever branch it
+    /// takes.
     #[must_use]
     pub fn needs_room(&self) -> bool {
         match self {
@@ -51,7 +48,7 @@ pub struct State {
     /// Last revision whose changes are forgotten.
     pub compacted: Revision,
     pub keys: BTreeMap<Bytes, KeyValue>,
-    /// The leases, with the seconds that were granted.
+    /// Leases, with the granted seconds.
     pub leases: BTreeMap<LeaseId, u32>,
     /// Whether the quota is used up.
     pub full: bool,
@@ -73,8 +70,7 @@ impl Default for State {
 }
 
 impl State {
-    /// Applies an entry. The answer to whoever asked for it; what it changed is at the end of
-    /// the history.
+    /// Applies an entry, and returns its answer; the changes are at the end of the history.
     pub fn apply(&mut self, entry: &Entry) -> Reply {
         if self.full && entry.needs_room() {
             return no_space();
@@ -102,12 +98,12 @@ impl State {
                 self.full = *full;
                 Reply::Watching
             }
-            // Nothing is that twice over.
+            // `Anyway` is never nested.
             Entry::Anyway(entry) => self.apply(entry),
         }
     }
 
-    /// All keys of a lease go in one revision.
+    /// Deletes all keys of a lease in one revision.
     fn drop_keys(&mut self, lease: LeaseId) {
         let of_lease = self.keys.values().filter(|kv| kv.lease == Some(lease));
         let keys: Vec<Bytes> = of_lease.map(|kv| kv.key.clone()).collect();
@@ -124,19 +120,19 @@ impl State {
         self.history.insert(revision, changes);
     }
 
-    /// Whether a transaction may be carried out, and what the answer is if not.
+    /// The reason against a transaction, if any.
     fn objection(&self, acts: &[Act]) -> Option<Reply> {
         let lacks_lease = |lease: LeaseId| lease.0 != 0 && !self.leases.contains_key(&lease);
         acts.iter().filter_map(attaches).any(lacks_lease).then_some(Reply::LeaseGone)
     }
 
-    /// Which branch a transaction takes now.
+    /// Whether a transaction takes its first branch now.
     fn holds(&self, txn: &Txn) -> bool {
         let created = |key| self.keys.get(key).map_or(0, |kv: &KeyValue| kv.created);
         let lease = |key| self.keys.get(key).and_then(|kv: &KeyValue| kv.lease);
         txn.when.iter().all(|compare| match compare {
             Compare::Created { key, revision } => created(key) == *revision,
-            // A key without a lease compares as zero, and so does one that is not there.
+            // A missing key compares as zero, like a key without a lease.
             Compare::Lease { key, lease: wanted } => lease(key).unwrap_or(LeaseId(0)) == *wanted,
         })
     }
@@ -182,7 +178,7 @@ impl State {
         Reply::Txn { succeeded, found }
     }
 
-    /// Writes a key that is there: the rest of it stays.
+    /// Writes an existing key, and keeps its other fields.
     fn change(
         &mut self,
         key: &Bytes,
@@ -195,7 +191,7 @@ impl State {
         Some(Change::Put(kv.clone()))
     }
 
-    /// The answer to a transaction that only reads.
+    /// The answer to a read-only transaction.
     #[must_use]
     pub fn look(&self, txn: &Txn) -> Reply {
         let succeeded = self.holds(txn);
@@ -224,8 +220,7 @@ impl State {
             Keys::Prefix(_) => match pick {
                 Pick::First => all.min_by_key(|kv| kv.created).cloned(),
                 Pick::LastUpTo(most) => {
-                    // Keys that one transaction created have the same revision: take the first in
-                    // the order of keys.
+                    // Keys of one transaction have one revision: take the first in key order.
                     let newer = |best: &KeyValue, kv: &KeyValue| kv.created > best.created;
                     let first = all.find(|kv| kv.created <= most)?;
                     let rest = all.filter(|kv| kv.created <= most);
@@ -236,7 +231,7 @@ impl State {
         }
     }
 
-    /// From now on revisions are above this one, and what was before is forgotten.
+    /// Raises later revisions above this one, and forgets the earlier history.
     pub fn bump(&mut self, revision: Revision) {
         self.revision = revision;
         self.compacted = revision;
@@ -248,7 +243,6 @@ impl State {
         self.history.range(from..).map(|(revision, changes)| (*revision, changes))
     }
 
-    /// The first key of each election.
     pub fn firsts(&self) -> impl Iterator<Item = &KeyValue> {
         let election = |kv: &KeyValue| {
             let key = kv.key.as_slice();
@@ -261,7 +255,7 @@ impl State {
         self.keys.values().filter(is_first)
     }
 
-    /// The key with the lowest create revision among those that begin with `prefix`.
+    /// The key with `prefix` and the lowest create revision.
     #[must_use]
     pub fn first(&self, prefix: &Bytes) -> Option<&KeyValue> {
         let all = self.keys.values().filter(|kv| kv.key.starts_with(prefix));
@@ -280,25 +274,25 @@ const fn is_put(act: &Act) -> bool {
     matches!(act, Act::Put { .. } | Act::Move { .. } | Act::Proclaim { .. })
 }
 
-/// A refusal for want of room.
+/// The refusal for lack of room.
 #[must_use]
 pub fn no_space() -> Reply {
     Reply::Refused(Refusal::NoSpace { said: "etcdserver: mvcc: database space exceeded".into() })
 }
 
-/// How many operations a transaction has, as etcd counts them.
+/// The number of operations in a transaction, as etcd counts them.
 #[must_use]
 pub fn operations(txn: &Txn) -> usize {
     txn.when.len().max(txn.then.len()).max(txn.otherwise.len())
 }
 
-/// Whether a transaction has an operation that makes it linearizable, in either branch.
+/// Whether an operation in either branch makes the transaction linearizable.
 #[must_use]
 pub fn is_linearizable(txn: &Txn) -> bool {
     !txn.then.is_empty() || !txn.otherwise.is_empty()
 }
 
-/// Whether a transaction goes into the log: one that only reads does not.
+/// Whether the transaction goes into the log: a read-only one does not.
 #[must_use]
 pub fn writes(txn: &Txn) -> bool {
     txn.then.iter().chain(&txn.otherwise).any(|act| !matches!(act, Act::Read(_)))

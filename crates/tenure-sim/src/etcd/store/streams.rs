@@ -8,18 +8,18 @@ use tenure_core::etcd::{Answer, CallId, Change, Header, Keys, Op, Reply, Revisio
 use super::{Ask, Cluster, MS, Out, unknown};
 use crate::etcd::packet::{Packet, Place};
 
-/// A watch that requires a leader ends when its member has had none for so long.
+/// The time without a leader after which a member ends watches that require one.
 const LONELY: u64 = 3_000 * MS;
 
-/// A watch that is open.
+/// An open watch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Stream {
     member: usize,
     keys: Keys,
     deletions: bool,
-    /// The first revision that has not been told.
+    /// First unreported revision.
     next: Revision,
-    /// How many answers there were.
+    /// Number of answers.
     told: u32,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct StreamId {
 }
 
 impl Cluster {
-    /// A watch begins, if its beginning is still known.
+    /// Opens a watch, if its first revision is still known.
     pub(super) fn open(&mut self, ask: &Ask, out: &mut Out) {
         let Op::Watch { keys, from, deletions } = &ask.request.op else { return };
         let id = StreamId { node: ask.node, life: ask.life, call: ask.request.call };
@@ -53,7 +53,7 @@ impl Cluster {
         self.pour(member, next, out);
     }
 
-    /// A member tells what changed from a revision on.
+    /// Reports a member's changes from a revision on.
     pub(super) fn pour(&mut self, member: usize, from: Revision, out: &mut Out) {
         let header = self.header(member);
         let state = &self.members[member].state;
@@ -76,7 +76,7 @@ impl Cluster {
         }
     }
 
-    /// The streams of a member end, and everybody is told.
+    /// Ends the streams of a member, with a message to each client.
     pub(super) fn end_streams(&mut self, member: usize, why: &str, out: &mut Out) {
         let header = self.header(member);
         for (id, stream) in &mut self.streams {
@@ -87,7 +87,7 @@ impl Cluster {
         self.streams.retain(|_, stream| stream.member != member);
     }
 
-    /// Every now and then: signs of life, and what requires a leader ends without one.
+    /// Sends signs of life, and ends streams that require a leader and have none.
     pub(super) fn beat(&mut self, out: &mut Out) {
         for member in 0..self.members.len() {
             let lonely = self.members[member].lonely;
@@ -106,7 +106,6 @@ impl Cluster {
     }
 }
 
-/// Sends the next answer of a stream.
 fn send(id: StreamId, stream: &mut Stream, header: Header, reply: Reply, out: &mut Out) {
     stream.told += 1;
     let answer = Answer { call: id.call, header: Some(header), reply };

@@ -7,9 +7,9 @@ use crate::scenario::Claim;
 use crate::scenario::history::under;
 
 /// Ruling 1: with `at_most_one` a process claims only an assigned partition, by a claim record that
-/// it read back and that nothing has voided, after the grace period, and until T after the send of
-/// an own record that it read back. The fence is that of the claim record. The process lowers a
-/// void claim in the same step (N2).
+/// it read back and that is not void, after the grace period, and until T after the send of an own
+/// record that it read back. The fence is that of the claim record. The process lowers a void claim
+/// in the same step (N2).
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsAreProven;
 
@@ -38,7 +38,7 @@ fn proof(check: &Check<'_>, node: usize, election: usize) -> Option<(Config, Opt
     Some(((**config).clone(), proof))
 }
 
-/// The proof that ended with the input at hand.
+/// The proof that ended with the present input.
 fn just_ended(check: &Check<'_>, node: usize, config: &Config, election: usize) -> Option<Proof> {
     let partition: Partition = config.partition_of(config.role(&check.plan.elections[election])?);
     let proofs = check.own.proofs(node)?;
@@ -51,14 +51,14 @@ fn judge(check: &Check<'_>, claim: &Claim) -> Result<(), String> {
     let name = check.name(node);
     let of = check.election(election);
     let Some((config, proof)) = proof(check, node, election) else { return Ok(()) };
-    // The input at hand may void the claim or take the partition away; the core acts on its timers
+    // The present input may void the claim or take the partition away; the core runs its timers
     // first.
     let proof = proof.or_else(|| just_ended(check, node, &config, election));
     let Some(proof) = proof else {
         return Err(format!("{name} claims {of}, and has no claim in the log that counts"));
     };
     let now = check.plan.conditions.sites[node].clock.shows(claim.decided);
-    // A leadership that goes on has its own fence, and the claim may be a later one.
+    // A leadership that continues has its own fence, and the claim may be a later one.
     let goes_on = check.own(claim).is_some();
     let since = if goes_on { proof.since } else { proof.renewed };
     let grace = by_any_clock(config.takeover, &config);
@@ -71,7 +71,7 @@ fn judge(check: &Check<'_>, claim: &Claim) -> Result<(), String> {
             claim.ends
         ));
     }
-    // The core acted on its timers before it read this record.
+    // The core ran its timers before it read this record.
     let at = check.own.proofs(node).map(|proofs| proofs.at);
     if proof.stale.is_some_and(|stale| Some(stale) != at) && !goes_on {
         return Err(format!("{name} takes office in {of} by a claim of an earlier leader epoch"));
@@ -91,7 +91,7 @@ fn fence(config: &Config, proof: &Proof) -> Option<Fence> {
     fits.then(|| Fence::new(epoch << 40 | proof.offset))
 }
 
-/// A claim of somebody else, or something that may be one, is what ends it.
+/// A claim is void only after another claim, or a possible one.
 fn voided(check: &Check<'_>, node: usize, partition: Partition) -> Result<(), String> {
     let Some(proofs) = check.own.proofs(node) else { return Ok(()) };
     let read = proofs.partitions.get(&partition);
@@ -102,7 +102,7 @@ fn voided(check: &Check<'_>, node: usize, partition: Partition) -> Result<(), St
     }
 }
 
-/// All effects of the input before this one have been carried out.
+/// Judges after all effects of the previous input.
 fn lowered(check: &Check<'_>, node: usize) -> Result<(), String> {
     let life = check.history.lives[node];
     for election in 0..check.plan.elections.len() {

@@ -24,7 +24,7 @@ pub(super) const SENTENCES: Sentences = Sentences {
 };
 
 crate::checks! {
-    /// All of them, in the order in which they see a fact.
+    /// All properties, in the order in which they see a fact.
     pub Properties of Emergence {
         claims_are_proven::ClaimsAreProven,
         shown_vacancies::ShownVacancies,

@@ -5,9 +5,9 @@ use tenure_core::{End, Loss};
 
 use super::{Check, Emergence, Fact, Own, Property};
 
-/// Guarantee (c): in `at_least_one`, where nothing goes wrong and nobody has come or gone for as
-/// long as a partition takes to change hands, a leader that ends because its partition is somebody
-/// else's is not the last; unless it left, and nobody else stands for it.
+/// Guarantee (c): in `at_least_one`, without faults and without changes of the group for as long as
+/// a partition takes to move, a leader that ends because its partition moved is not the last
+/// leader, unless it left and no other process stands for the role.
 #[derive(Debug, Default)]
 pub(in super::super) struct NoGap {
     /// Nodes that have left their group and got no partition since.
@@ -41,7 +41,7 @@ impl Property<Emergence> for NoGap {
         let group = plan.process(node).map(|one| one.manner.group);
         let same = |other: usize| plan.process(other).map(|one| one.manner.group) == group;
         let span = plan.own.takeover + plan.own.changes;
-        // Once it has lost its last role it comes back.
+        // A process that has lost its last role comes back.
         let steady =
             check.apps.iter().enumerate().filter(|(other, _)| same(*other)).all(|(other, app)| {
                 app.iter().all(|role| {

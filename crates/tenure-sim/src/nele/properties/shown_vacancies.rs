@@ -5,15 +5,15 @@ use tenure_core::nele::Mode;
 
 use super::{Check, Emergence, Fact, Property};
 
-/// Observers, in true time: while one shows a vacancy nobody leads who began so long before that
-/// it was to be heard; in `at_most_one` nobody of its own group. In `at_least_one` a leader that
-/// reads late leads on for as long, which is promised to nobody: there it is judged where nothing
-/// goes wrong.
+/// Observers, in true time: while an observer shows a vacancy, no process leads that began long
+/// enough before to be heard; in `at_most_one` no process of its own group. In `at_least_one` a
+/// leader that reads late leads on for as long, without any promise, so that case is judged without
+/// faults only.
 #[derive(Debug, Default)]
 pub(in super::super) struct ShownVacancies {
-    /// Observers and the elections that each shows as vacant.
+    /// Observers with the elections that each shows as vacant.
     vacant: BTreeSet<(usize, usize)>,
-    /// When the timer of each node went off last: what it shows is so as of then.
+    /// Last timer of each node, the time of its shown views.
     went_off: BTreeMap<usize, u64>,
 }
 
@@ -32,7 +32,7 @@ impl Property<Emergence> for ShownVacancies {
             }
             Fact::Viewed { node, election, view: View::Vacant, looked, .. } => {
                 self.vacant.insert((node, election));
-                // Else it says what was, before its process stopped.
+                // A stopped process shows an old view.
                 if looked == check.now {
                     return judge(check, node, election, looked);
                 }

@@ -2,16 +2,16 @@ use std::collections::BTreeMap;
 
 use super::{Check, Emergence, Fact, Own, Property};
 
-/// The bounds on a gap, where nothing goes wrong but that processes end, come and go, and
-/// coordinators change: within the session timeout, a rebalance and the rest of that sum, in
-/// `at_most_one` with a claim and the grace period on top, somebody of the group leads what all of
-/// it stand for. In true time, and of each group by itself: one that is left alone leads
-/// throughout, whatever becomes of another one on the same topic (ruling 9).
+/// The bounds on a vacancy, where the only faults are ends, arrivals and departures of processes
+/// and changes of coordinators: within the session timeout, a rebalance and the rest of that sum,
+/// in `at_most_one` with a claim and the grace period on top, a process of the group leads every
+/// role that all its members stand for. In true time, and for each group by itself: an undisturbed
+/// group leads throughout, whatever happens to another one on the same topic (ruling 9).
 #[derive(Debug, Default)]
 pub(in super::super) struct Vacancies {
-    /// When a process of each group began, ended, or its application wanted something else, last.
+    /// Time of the last begin, end or change of mind in each group.
     disturbed: BTreeMap<usize, u64>,
-    /// When the broker began: before that nobody can lead.
+    /// Begin of the broker, before which nobody can lead.
     broker: Option<u64>,
 }
 

@@ -4,11 +4,12 @@ use tenure_core::Time;
 
 use super::{Check, Emergence, Fact, Own, Property};
 
-/// Guarantee (d): no claim lasts longer than T after its process has heard that the partition is
-/// somebody else's.
+/// Guarantee (d): no claim lasts longer than T after its process has learned that its partition
+/// moved.
 #[derive(Debug, Default)]
 pub(in super::super) struct WithinT {
-    /// When each node heard of the loss of a partition that it has not got since, on its clock.
+    /// Time at which each node learned of a lost partition, on its clock; removed with the next
+    /// assignment.
     lost: BTreeMap<(usize, u32), Time>,
 }
 

@@ -2,8 +2,8 @@ use tenure_core::nerio::{Entry, FenceSeen, Instance, Message, Roster, ToAsker};
 
 use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Names, instances: which memories of other members an answer names is written down, and of two
-/// memories of a member the earlier one is never named after the later one.
+/// Names, instances: an answer names only written memories of other members, and never an earlier
+/// memory of a member after a later one.
 #[derive(Debug, Default)]
 pub(super) struct AnswersNameMemories {
     /// Last answer of each node, and its memory at that time.

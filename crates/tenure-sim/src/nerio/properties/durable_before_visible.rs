@@ -6,7 +6,7 @@ use super::{Check, Fact, Own, Property, QuorumLeases};
 /// No world uses up so many fences, though each proposal may be 2⁴² above the last.
 const ENOUGH: u64 = 1 << 60;
 
-/// Nothing is visible before it is durable: the grant behind an ok, the fence that it accepts,
+/// Facts are durable before they are visible: the grant behind an ok, the fence that it accepts,
 /// the boot that its timestamp names.
 #[derive(Debug, Default)]
 pub(super) struct DurableBeforeVisible;

@@ -5,11 +5,9 @@ use tenure_core::nerio::{EdictTimestamp, Incomparable};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Section 1: edicts are ordered as they were created, by their timestamps and by fence and
-/// number.
+/// Section 1: edicts are ordered as they were created, by their timestamps and by fence and number.
 #[derive(Debug, Default)]
 pub(super) struct EdictOrdering {
-    /// The last edict of each election.
     last: Vec<Option<(EdictTimestamp, Fence)>>,
 }
 
@@ -27,7 +25,7 @@ impl Property<QuorumLeases> for EdictOrdering {
         let Fact::Own(Own::Edict { election, who, fence, timestamp, counter }) = fact else {
             return Ok(());
         };
-        // Beyond the bound a leader that was deposed creates edicts too: recipients refuse them.
+        // Beyond the bound a deposed leader creates edicts too: recipients refuse them.
         let current = check.past(election).leaderships.last();
         if !check.plan.bounded && current.is_some_and(|last| last.fence != Some(fence)) {
             return Ok(());
@@ -44,9 +42,9 @@ impl Property<QuorumLeases> for EdictOrdering {
         }
         match last.order(&edict) {
             Ok(Ordering::Less) => Ok(()),
-            // Where a state directory was lost, two quorums may have no memory in common.
+            // After the loss of a state directory two quorums may have no memory in common.
             Err(Incomparable::Disjoint) if check.own.lost_disk => Ok(()),
-            // Quorums that met before the bound was broken need not order what came after.
+            // Quorums that met before the bound was broken need not order later timestamps.
             _ if !check.plan.bounded => Ok(()),
             other => Err(format!("{last} was created before {edict}, which order as {other:?}")),
         }

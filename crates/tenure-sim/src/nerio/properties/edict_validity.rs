@@ -1,7 +1,7 @@
 use super::{Check, Fact, Own, Property, QuorumLeases};
 
-/// Section 1: an edict is created by the leader, while it leads. (That handle and core agree on who
-/// that is, is a promise of every protocol, under the same name.)
+/// Section 1: an edict is created by the leader, while it leads. (A promise of every protocol has
+/// the same name: handle and core agree on the leader.)
 #[derive(Debug, Default)]
 pub(super) struct EdictValidity;
 

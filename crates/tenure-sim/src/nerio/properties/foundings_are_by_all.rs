@@ -3,38 +3,37 @@ use tenure_core::{NodeName, Ticket, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Founding: it is the memories of all members that found a cluster, by one of them that has lost
-/// its own, while nobody remembers anything, and when the leases of leaders that it has heard are
-/// over.
+/// Founding: a member that lost its memory founds the cluster with the memories of all members,
+/// when no member remembers and the leases of all leaders that it has heard are over.
 #[derive(Debug, Default)]
 pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
-    /// Which members remember, by position.
+    /// Members that remember, by position.
     whole: Vec<bool>,
-    /// Last memory of each member that was lost or new.
+    /// Last lost or new memory of each member.
     born: Vec<Birth>,
 }
 
-/// When a memory began that knows nothing.
+/// The begin of an empty memory.
 #[derive(Clone, Debug)]
 struct Birth {
     instance: Option<Instance>,
-    /// Which members have remembered ever since, by position.
+    /// Members that have remembered ever since, by position.
     beside: Vec<bool>,
 }
 
-/// State of one grantor in its present life.
+/// The state of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
     /// Whether it has lost its memory.
     reads: bool,
-    /// Until when a leader that it has heard may lead, on its clock.
+    /// Latest end of the leaderships that it has heard of, on its clock.
     led_until: Time,
     /// Flush of the roster that has not succeeded: the grantor may have decided long before it
     /// writes.
     owes: Option<Ticket>,
-    /// Memories that began meanwhile: a founding names them without the mark, because those before
-    /// them were there.
+    /// Memories that began meanwhile: a founding names them without the mark, because earlier
+    /// memories existed.
     later: Vec<Instance>,
 }
 
@@ -109,7 +108,7 @@ impl Life {
 }
 
 impl FoundingsAreByAll {
-    /// `grantor` names new founders; decided `at`, if that is known.
+    /// Judges the founders that `grantor` names; it decided `at`, if that is known.
     fn judge(
         &self,
         check: &Check<'_>,

@@ -1,7 +1,7 @@
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
-/// Restart: once nothing goes wrong, every grantor that runs grants again within the bound. The
-/// others would make up for it, until too few are left.
+/// Restart: after the last fault, every running grantor grants again within the bound. The others
+/// would hide a failure until too few are left.
 #[derive(Debug, Default)]
 pub(super) struct GrantorsServe {
     serves: Vec<bool>,

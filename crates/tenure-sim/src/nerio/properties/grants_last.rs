@@ -7,14 +7,14 @@ use tenure_core::{Drift, Time};
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
 /// Section 3, step 6, to the nanosecond: a grant lasts (1 + ρ)δ from the arrival of its request,
-/// never goes back, stays at one address, and has a stamp above all before.
+/// never shrinks, stays at one address, and has a stamp above all before.
 #[derive(Debug, Default)]
 pub(super) struct GrantsLast {
-    /// By grantor and election.
+    /// Dealings by grantor and election.
     seen: Vec<Vec<Dealings>>,
-    /// The highest stamp of each grantor.
+    /// Highest stamp of each grantor.
     stamps: Vec<Option<Stamp>>,
-    /// Grants of this boot or an earlier one of each grantor are told again, and not given anew.
+    /// Boot up to which grants of each grantor are only repeated, and not given anew.
     before: Vec<Option<Boot>>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct GrantsLast {
 struct Dealings {
     asked: Vec<Ask>,
     grant: Option<Grant>,
-    /// Whether a grant of an earlier life may go on, longer than it is known here.
+    /// Whether a grant of an earlier life may last longer than known here.
     restored: bool,
 }
 
@@ -145,8 +145,8 @@ impl GrantsLast {
         let seen = &self.seen[grantor][election];
         let before = seen.grant.as_ref();
         let own = before.filter(|before| before.holder == record.holder && !before.freed);
-        // Forgotten after that, sooner by a later life with a shorter lease: then a repetition is a
-        // request like any other.
+        // The grantor then forgets, sooner in a later life with a shorter lease: a repetition
+        // becomes an ordinary request.
         let remembered = node.remembers();
         let known = |own: &&Grant| at.clock < own.finish.after(remembered);
         if let Some(own) = own.filter(|own| own.start == record.start).filter(known) {

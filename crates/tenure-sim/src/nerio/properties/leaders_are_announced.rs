@@ -1,13 +1,13 @@
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Readings: whoever begins to lead tells the grantors its fence at once, so that observers learn
-/// of it before its next renewal.
+/// Readings: a new leader sends its fence to the grantors at once, so that observers learn of it
+/// before its next renewal.
 #[derive(Debug, Default)]
 pub(super) struct LeadersAreAnnounced {
-    /// The election in which each node has just begun to lead, and has not said so.
+    /// The election of each node's unannounced leadership.
     owes: Vec<Option<usize>>,
-    /// When it asked for each election last: a request has a Start of its own, so that whoever
-    /// asked at the same instant asks a nanosecond later.
+    /// Time of its last request in each election: each request has its own Start, so a second
+    /// request at the same instant comes a nanosecond later.
     asked: Vec<Vec<u64>>,
 }
 

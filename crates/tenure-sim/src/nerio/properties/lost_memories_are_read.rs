@@ -5,29 +5,29 @@ use tenure_core::{Fence, NodeName, Time};
 
 use super::{Check, Disk, Fact, Own, Plan, Property, QuorumLeases};
 
-/// A bound on fences is so far above those that were seen when it is begun.
+/// The distance of a new bound on fences above all seen fences.
 const ROOM: u64 = 1_024;
 
-/// A memory that begins counts for nothing before enough others have written it down, takes over
-/// what they know of each other's memories, and goes by the word of their latest ones only: so many
-/// of them remember that no quorum goes without one, or it was there at the founding.
+/// A new memory counts for nothing before enough others have written it, takes over their knowledge
+/// of each other's memories, and trusts only their latest ones: every quorum contains one of them,
+/// or the memory took part in the founding.
 #[derive(Debug, Default)]
 pub(super) struct LostMemoriesAreRead {
     lives: Vec<Life>,
 }
 
-/// State of one grantor in its present life.
+/// The state of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
-    /// The memory that begins, until its bound on fences is written.
+    /// The new memory, until its bound on fences is written.
     begins: Option<Instance>,
-    /// The last answer of each member to the latest question, and when that was asked.
+    /// Last answer of each member to the latest question, and the time of that.
     answers: BTreeMap<usize, Answer>,
     asked: Time,
-    /// Answer that arrives, and the answer handled last, which the grantor may still ignore.
+    /// The arriving answer, and the last one handled, which the grantor may still ignore.
     hears: Option<(usize, Answer)>,
     handled: Option<(usize, Answer)>,
-    /// The latest memory of each member that an answer named.
+    /// Latest memory of each member that an answer named.
     latest: BTreeMap<usize, Instance>,
 }
 

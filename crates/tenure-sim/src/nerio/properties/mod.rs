@@ -1,5 +1,5 @@
-//! Properties that only Nerio has, one file each; [`promises`](crate::scenario::promises) judge the
-//! common ones, under the paper's names.
+//! Properties of Nerio alone, one file each; [`promises`](crate::scenario::promises) has the common
+//! ones, under the paper's names.
 
 mod answers_name_memories;
 mod claims_stand_on_grants;
@@ -35,7 +35,7 @@ use crate::scenario::{Claim, Leadership, Property, Sentences, seconds};
 type Check<'a> = crate::scenario::Check<'a, QuorumLeases>;
 type Fact<'a> = crate::scenario::Fact<'a, QuorumLeases>;
 
-/// Shared by what is judged for every protocol and what only Nerio has of it.
+/// Sentences of properties that are common and of Nerio alone.
 const EDICT_VALIDITY: Sentence = ("Edict Validity", "section 1");
 const OBSERVERS: Sentence = ("Observers see what is", "section 10.4; settings, wire, readings");
 
@@ -53,7 +53,7 @@ pub(super) const SENTENCES: Sentences = Sentences {
 };
 
 crate::checks! {
-    /// All of them, in the order in which they see a fact.
+    /// All properties, in the order in which they see a fact.
     pub Properties of QuorumLeases {
         AtMostOne,
         claims_stand_on_grants::ClaimsStandOnGrants,

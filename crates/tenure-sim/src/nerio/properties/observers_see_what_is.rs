@@ -9,11 +9,11 @@ use crate::nerio::forge::stranger;
 use crate::nerio::plan::NodePlan;
 use crate::scenario::Scenario;
 
-/// Section 10.4: what an observer is told of a leader is that leader's own, and it holds grants of
-/// a quorum, all of them written, as long as it says.
+/// Section 10.4: an observed leader has its own address, value and fence, and holds written grants
+/// of a quorum as long as the view says.
 #[derive(Debug, Default)]
 pub(super) struct ObserversSeeWhatIs {
-    /// When each life last gave something up, or a grantor took it back.
+    /// Last release of each life, or the last grant that a grantor freed.
     gave_up: BTreeMap<(usize, Inc), u64>,
 }
 
@@ -74,7 +74,7 @@ impl ObserversSeeWhatIs {
     }
 }
 
-/// Judges that a view names the own address, value and fence of the leader.
+/// Judges that a view has the leader's own address, value and fence.
 fn judge_who(
     check: &Check<'_>,
     election: usize,

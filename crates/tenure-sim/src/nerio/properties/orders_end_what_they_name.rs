@@ -4,11 +4,10 @@ use tenure_core::Fence;
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Orders: who is ordered to end its leadership leads with the fence that the order names, and is
-/// told of an order once.
+/// Orders: an ordered leader leads with the fence that the order names, and gets an order once.
 #[derive(Debug, Default)]
 pub(super) struct OrdersEndWhatTheyName {
-    /// The order that each node is handed at the moment.
+    /// Present order of each node.
     handed: Vec<Option<u64>>,
     /// Orders that each life reported, with their election and fence.
     told: Vec<BTreeSet<(usize, Fence, u64)>>,
@@ -33,7 +32,7 @@ impl Property<QuorumLeases> for OrdersEndWhatTheyName {
                 let Some(number) = self.handed[node].take() else {
                     return Err(format!("{} is ordered by nobody", check.name(node)));
                 };
-                // Its claim may have lapsed while it slept on the order.
+                // The claim may have lapsed while its process slept on the order.
                 let last = check.past(election).leaderships.iter().rev().find(|l| l.node == node);
                 let own = last.and_then(|led| led.fence);
                 if own != Some(fence) {

@@ -6,21 +6,21 @@ use tenure_core::{End, Loss};
 
 use super::{Check, Claim, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
-/// Succession: where nothing goes wrong, a waiting candidate leads soon after the leader gave up.
+/// Succession: without faults, a waiting candidate leads soon after the leader gave up.
 #[derive(Debug, Default)]
 pub(super) struct PromptSuccession {
     calm: bool,
-    /// Since when each node wants to lead each election.
+    /// Begin of each node's wish to lead each election.
     waiting: BTreeMap<(usize, usize), u64>,
-    /// Until when the answers to verifications may hold up a release in each election.
+    /// End of verification promises that may delay a release, by election.
     promised: BTreeMap<usize, u64>,
-    /// By when each election must have a leader again, and when it lost the last.
+    /// Due time of each election's next leader, and the end of the last.
     due: BTreeMap<usize, (u64, u64)>,
 }
 
 impl Property<QuorumLeases> for PromptSuccession {
     const NAME: &'static str = "Prompt succession";
-    const SOURCE: &'static str = "parked requests; who is next";
+    const SOURCE: &'static str = "parked requests; succession";
 
     fn begin(&mut self, plan: &Plan) {
         *self = Self {
@@ -84,14 +84,14 @@ impl Property<QuorumLeases> for PromptSuccession {
     }
 }
 
-/// How long things take where nothing goes wrong, in true time.
+/// Bounds on spans without faults, in true time.
 struct Bound {
-    /// From the wish to lead to being parked everywhere: a message there.
+    /// Time from the wish to lead to waiting at all grantors: a message.
     parked: u64,
-    /// From the end of one leadership to the next: the release, the ok, and a second round for
+    /// Time from the end of one leadership to the next: the release, the ok, and a second round for
     /// the fence; a waiting request that is refreshed just then; and a rival that yields.
     next: u64,
-    /// How long the answer to a verification holds up a release.
+    /// Delay of a release by the answer to a verification.
     promise: u64,
 }
 

@@ -43,7 +43,7 @@ impl Property<QuorumLeases> for QuorumTimestampsOrder {
     }
 }
 
-/// Section 7, equation 21, word by word.
+/// Section 7, equation 21, literally.
 fn order(one: &QuorumTimestamp, two: &QuorumTimestamp) -> Result<Ordering, Incomparable> {
     let both = one.stamps().iter().flat_map(|(here, stamp)| {
         let same = two.stamps().iter().filter(move |(there, _)| there == here);

@@ -5,17 +5,17 @@ use tenure_core::nerio::Inc;
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Section 6 with erratum 4: a release ends the grant of the Start that it names, or of an
-/// earlier one, of the life that sent it, and of nobody else.
+/// Section 6 with erratum 4: a release ends the grant of its Start, or of an earlier one, of the
+/// life that sent it, and no other grant.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseEndsOnlyItsOwn {
-    /// The release that each grantor handles: from whom and where, and up to which Start.
+    /// The release that each grantor handles: its sender, address and last Start.
     handled: Vec<Option<(Inc, SocketAddr, Time)>>,
 }
 
 impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
     const NAME: &'static str = "A release never shortens somebody else's lease";
-    const SOURCE: &'static str = "section 6; erratum 4; who is next 1";
+    const SOURCE: &'static str = "section 6; erratum 4; succession 1";
     const NEEDS_BOUND: bool = false;
 
     fn begin(&mut self, plan: &Plan) {
@@ -38,8 +38,8 @@ impl Property<QuorumLeases> for ReleaseEndsOnlyItsOwn {
                     && grant.to == *by
                     && grant.address == address
                     && grant.start <= start;
-                // A release cannot shorten a grant that is over: the released grant may never have
-                // been written.
+                // A release cannot shorten a lapsed grant: the released grant may never have been
+                // written.
                 let over = grant.finish <= check.now;
                 if own || over || check.remembers_more(grantor) {
                     return Ok(());

@@ -1,7 +1,7 @@
 use super::{Check, Fact, Own, Property, QuorumLeases, seconds};
 
-/// Section 6 and erratum 2: the claim is lowered before a release is sent, and what a
-/// verification promised has run out.
+/// Section 6 and erratum 2: a release is sent after its claim is lowered, and after every
+/// verification's promise.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseKeepsPromises;
 

@@ -2,7 +2,7 @@ use tenure_core::nerio::Who;
 
 use super::{Check, Details, Fact, Leadership, Own, Property, QuorumLeases, seconds};
 
-/// Section 10.5: nobody believes in a leader longer than it leads.
+/// Section 10.5: no verification lasts longer than its leadership.
 #[derive(Debug, Default)]
 pub(super) struct VerificationNeverOverstates;
 

@@ -142,7 +142,7 @@ impl Run<QuorumLeases> {
         }
     }
 
-    /// A grant that a core goes by, though a failed write keeps it from everybody else.
+    /// Records a grant that a core relies on, though a failed write hides it from all others.
     pub(super) fn decided(
         &mut self,
         context: &Context<'_>,

@@ -1,4 +1,4 @@
-//! Nerio as a scenario: what its nodes are, and what its checks look things up in.
+//! The scenario of Nerio: its nodes, and the state that its checks use.
 
 mod facts;
 mod starts;
@@ -31,23 +31,22 @@ use crate::world::conditions::DiskFate;
 use crate::world::node::Node;
 use crate::world::nodes::Nodes;
 
-/// How many inputs pass between two looks at a core, and where there is room for few who wait.
+/// The number of inputs between two looks at a core, also where few candidates may wait.
 const EVERY: u32 = 8_192;
 const EVERY_FEW: u32 = 1_024;
-/// The numbers of memories that begin while a directory is not there are above those of lost ones.
+/// Distance of numbers of memories that begin while a directory is missing from those of lost ones.
 const ABSENT: u64 = 100;
 
 crate::tally! {
-    /// Counts that only Nerio has.
     Counts {
         /// Verifications answered with yes.
         verified,
         edicts,
         /// State directories lost.
         lost_disks,
-        /// State directories that were another's.
+        /// State directories of another node.
         foreign_disks,
-        /// State directories that were not there.
+        /// State directories that were missing.
         absent_disks,
     }
 }
@@ -263,7 +262,7 @@ impl Scenario for QuorumLeases {
         run.decided(context, node, effect)
     }
 
-    /// The application creates an edict if its handle calls it leader.
+    /// The application creates an edict if its handle shows it as leader.
     fn asked(
         run: &mut Run<Self>,
         context: &Context<'_>,
@@ -299,7 +298,7 @@ impl Scenario for QuorumLeases {
         led.until.max(led.own.promised)
     }
 
-    /// A lease that no quorum gives is waited for in vain.
+    /// A candidate cannot win a lease that no quorum grants.
     fn can_lead(plan: &Plan, node: usize) -> bool {
         is_given(plan, plan.nodes[node].config.lease, None)
     }
@@ -316,7 +315,7 @@ impl Scenario for QuorumLeases {
         Some(patience.as_nanos() as u64)
     }
 
-    /// An entry prints in less than a kilobyte, a grant with all around it in less than eight.
+    /// An entry prints in less than a kilobyte, a grant with its surroundings in less than eight.
     fn memory(plan: &Plan) -> Memory {
         let limits = &plan.config().limits;
         let few = limits.parked < plan.nodes.len();
@@ -327,7 +326,7 @@ impl Scenario for QuorumLeases {
 
     fn overfull(check: &Check<'_, Self>, _: usize, printed: &str) -> Option<String> {
         let room = check.plan.config().limits.parked;
-        let waiting = printed.matches("Parked {").count();
+        let waiting = printed.matches("ParkedRequest {").count();
         (waiting > room * check.plan.elections.len())
             .then(|| format!("lets {waiting} wait, and has room for {room} in each election"))
     }
@@ -406,7 +405,7 @@ impl Scenario for QuorumLeases {
     }
 }
 
-/// The others that remember everything, or are going to.
+/// The other members that remember everything, or will.
 fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     let remembers = |other: &usize| {
         let present = plan.copy_of(*other).unwrap_or(*other);
@@ -418,8 +417,8 @@ fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     (0..plan.members()).filter(|other| *other != node).filter(remembers).collect()
 }
 
-/// A state directory is not there for a while, if an empty one can take its place for good, or, as
-/// few others remember, none at all. Where nobody remembers, the cluster would be founded anew.
+/// Removes a state directory for a while, if an empty one may take its place for good, or, as few
+/// others remember, none at all. Where no member remembers, the cluster would be founded anew.
 fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &run.plan;
     let counts = &mut run.counts.own;
@@ -438,14 +437,14 @@ fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     true
 }
 
-/// A state directory is lost, if the others remember enough, or if all are.
+/// Loses a state directory, if the others remember enough, or if all are lost.
 fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &mut run.plan;
     let seed = plan.conditions.seed;
     let focus = plan.own.focus;
     // A quorum of the others must remember, or be about to.
     let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
-    // While nobody has founded the cluster, one that is new can be lost.
+    // Before the founding of the cluster, a new directory can be lost.
     let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;
     let new = (0..plan.members()).all(|other| !disks[other].is_whole());
     let is_new = focus.founds() && few && new;

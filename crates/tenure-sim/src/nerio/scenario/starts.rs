@@ -1,4 +1,4 @@
-//! Facts from the reports and records of grantors that start.
+//! Facts from the reports and records of starting grantors.
 
 use tenure_core::Ticket;
 use tenure_core::nerio::{OwnEvent, Record};
@@ -11,7 +11,7 @@ use crate::timeline::SpanKind;
 use crate::world::Context;
 
 impl Run<QuorumLeases> {
-    /// Tells a report of a grantor about its service.
+    /// Records a grantor's report about its service.
     pub(super) fn grantor_event(
         &mut self,
         context: &Context<'_>,
@@ -31,7 +31,7 @@ impl Run<QuorumLeases> {
         }
     }
 
-    /// A grantor begins to write something that has to be durable.
+    /// Records the begin of a grantor's durable write.
     pub(super) fn flushed(
         &mut self,
         context: &Context<'_>,

@@ -2,22 +2,22 @@ use std::fmt::Write;
 
 use super::{Check, Fact, PlanOf, Property, Scenario};
 
-/// How much a core may keep: what it prints of itself grows with everything that it keeps.
+/// Bounds on a core's debug output, which grows with its memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// A core is looked at once in so many inputs, at least one.
+    /// Inputs between two looks, at least one.
     pub every: u32,
-    /// In so many bytes it prints itself.
+    /// Largest output in bytes.
     pub bytes: usize,
 }
 
-/// Memory is bounded by the configuration and by how many take part, however long it goes on.
+/// Memory is bounded by the configuration and by the number of participants, at any age.
 #[derive(Debug, Default)]
 pub struct BoundedMemory {
-    /// How many inputs pass until the next look.
+    /// Inputs until the next look.
     left: u32,
     pub(super) limit: Memory,
-    /// Debug output of a core, in a buffer that is used again.
+    /// Debug output of a core, in a reused buffer.
     printed: String,
 }
 

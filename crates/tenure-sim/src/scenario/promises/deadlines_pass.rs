@@ -2,11 +2,10 @@ use tenure_core::Protocol;
 
 use super::{Check, Fact, PlanOf, Property, Scenario};
 
-/// The contract: after a timeout nothing is left that was due, so that no deadline stays in the
-/// past for ever.
+/// The contract: a timeout handles everything that is due, so that no deadline stays in the past.
 #[derive(Debug, Default)]
 pub struct DeadlinesPass {
-    /// How many timeouts in a row left a deadline in the past, for each node.
+    /// Successive timeouts that left a deadline in the past, for each node.
     stuck: Vec<u32>,
 }
 

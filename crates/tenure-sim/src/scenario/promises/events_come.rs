@@ -10,7 +10,7 @@ pub struct EventsCome {
 /// Reports of a node about one election.
 #[derive(Clone, Debug, Default)]
 struct Role {
-    /// The node has raised a claim, and not yet announced that it is elected.
+    /// Whether the node has raised a claim without announcing its election.
     raised: bool,
     /// True time of the election, until the leadership settles.
     unsettled: Option<u64>,
@@ -68,7 +68,7 @@ impl<S: Scenario> Property<S> for EventsCome {
 }
 
 impl EventsCome {
-    /// All effects of the input before this one have been carried out.
+    /// Judges after all effects of the previous input.
     fn judge_claims<S: Scenario>(&self, check: &Check<'_, S>, node: usize) -> Result<(), String> {
         match self.roles[node].iter().position(|role| role.raised) {
             None => Ok(()),

@@ -1,7 +1,7 @@
 use super::{Check, Fact, Property, Scenario, seconds};
 
-/// The later of two leaderships has the higher fence, and no fence is used twice. Clocks play no
-/// part.
+/// The later of two leaderships has the higher fence, and no fence is used twice. Clocks do not
+/// matter.
 #[derive(Debug, Default)]
 pub struct FencesGrow;
 
@@ -14,7 +14,7 @@ impl<S: Scenario> Property<S> for FencesGrow {
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
         let Fact::Claimed(claim) = fact else { return Ok(()) };
         let Some(fence) = claim.fence.filter(|_| claim.until > check.now) else { return Ok(()) };
-        // A leader that renews although it was deposed is for the promise of one leader to see.
+        // The promise of one leader judges a deposed leader that renews.
         if check.own(&claim).is_some() {
             return Ok(());
         }

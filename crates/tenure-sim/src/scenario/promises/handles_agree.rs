@@ -2,7 +2,7 @@ use tenure_core::Standing;
 
 use super::{Check, Fact, Property, Scenario};
 
-/// Handle and core agree at any moment: whether this process leads, and with which fence.
+/// Handle and core agree at any moment whether this process leads, and with which fence.
 #[derive(Debug, Default)]
 pub struct HandlesAgree;
 

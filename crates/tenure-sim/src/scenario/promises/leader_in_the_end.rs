@@ -1,7 +1,6 @@
 use super::{Check, Fact, Property, Scenario, seconds};
 
-/// Once nothing goes wrong any more, every election that somebody wants has a leader within a
-/// bound, and keeps it.
+/// After the last fault, every wanted election has a leader within a bound, and keeps it.
 #[derive(Debug, Default)]
 pub struct LeaderInTheEnd;
 

@@ -1,5 +1,5 @@
-//! Promises of every protocol, one file each. A protocol gives their names and their limits: which
-//! leaders may overlap, how late observers may be, who can lead at all.
+//! Promises of every protocol, one file each. A protocol sets their names and their limits: which
+//! leaders may overlap, how late observers may be, which nodes can lead.
 
 mod at_most_one;
 mod bounded_memory;
@@ -28,11 +28,11 @@ pub use stability::Stability;
 use super::{Check, Claim, Fact, PlanOf, Property, Scenario, seconds};
 use crate::all;
 
-/// A sentence, and where it is written.
+/// A sentence, and the text that states it.
 pub type Sentence = (&'static str, &'static str);
 
-/// All promises. The promises about fences and about the end of observers judge only protocols that
-/// have such.
+/// All promises. The promises about fences and about the end of observers judge only protocols with
+/// fences and such an end.
 pub type All = all![
     AtMostOne,
     HandlesAgree,
@@ -46,28 +46,18 @@ pub type All = all![
     EventsCome,
 ];
 
-/// Names of the promises in a protocol, and where each is written.
+/// Names of the promises in a protocol, and the texts that state them.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentences {
-    /// [`AtMostOne`].
     pub at_most_one: Sentence,
-    /// [`HandlesAgree`].
     pub handles_agree: Sentence,
-    /// [`FencesGrow`].
     pub fences_grow: Sentence,
-    /// [`NoReturn`].
     pub no_return: Sentence,
-    /// [`Observers`].
     pub observers: Sentence,
-    /// [`Stability`].
     pub stability: Sentence,
-    /// [`LeaderInTheEnd`].
     pub leader_in_the_end: Sentence,
-    /// [`DeadlinesPass`].
     pub deadlines_pass: Sentence,
-    /// [`BoundedMemory`].
     pub bounded_memory: Sentence,
-    /// [`EventsCome`].
     pub events_come: Sentence,
 }
 

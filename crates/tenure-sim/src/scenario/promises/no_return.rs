@@ -1,8 +1,8 @@
 use super::super::history::under;
 use super::{Check, Fact, Property, Scenario, seconds};
 
-/// A claim that has lapsed or was lowered is never raised again: who leads anew has a new
-/// leadership, with a new fence where there are fences.
+/// A lapsed or lowered claim is never raised again: the next leadership is new, with a new fence
+/// where fences exist.
 #[derive(Debug, Default)]
 pub struct NoReturn;
 

@@ -4,13 +4,13 @@ use tenure_core::{Fence, View};
 
 use super::{Check, Claim, Fact, Property, Scenario, seconds};
 
-/// A leader that an observer sees has led, with the fence that is named; a vacancy that it sees is
-/// one; and when everybody has resigned, it sees that in the end.
+/// A leader that an observer sees has led, with the named fence; a vacancy that it sees is real;
+/// and after all resignations it sees the vacancy in the end.
 #[derive(Debug, Default)]
 pub struct Observers {
-    /// Observers by node and election: since when each follows, and whether its view is a vacancy.
+    /// Observers by node and election: the begin of each, and whether its view is a vacancy.
     views: BTreeMap<(usize, usize), (u64, bool)>,
-    /// The fences with which each life has raised a claim.
+    /// Fences with which each life has raised a claim.
     claimed: BTreeSet<(usize, u128, Option<Fence>)>,
     judged: bool,
 }
@@ -39,7 +39,7 @@ impl<S: Scenario> Property<S> for Observers {
                     *vacant = *view == View::Vacant;
                 }
                 let is_over = until != 0 && until <= check.now && view.leader().is_some();
-                // Else it says what was, before its process stopped.
+                // A stopped process reports an old view.
                 if looked < check.now || is_over {
                     return Ok(());
                 }

@@ -2,7 +2,7 @@ use tenure_core::{End, Loss};
 
 use super::{Check, Fact, Property, Scenario};
 
-/// When nothing goes wrong a leader stays.
+/// Without faults a leader stays.
 #[derive(Debug, Default)]
 pub struct Stability;
 

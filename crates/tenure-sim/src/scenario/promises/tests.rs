@@ -1,5 +1,5 @@
-//! Each promise notices facts that break it. `tests/worlds.rs` shows that worlds tell such facts,
-//! and that the promises about leaders notice.
+//! Each promise notices facts that break it. `tests/worlds.rs` shows that worlds produce such
+//! facts, and that the promises about leaders notice.
 
 use tenure_core::nerio::Nerio;
 use tenure_core::{End, Loss, Time};
@@ -13,10 +13,9 @@ use crate::scenario::Run;
 use crate::sweep::Source;
 use crate::world::node::Node;
 
-/// A fact and its time.
 type TimedFact<'a> = (u64, Fact<'a, QuorumLeases>);
 
-/// A world in which nothing has happened.
+/// A world without any event.
 fn quiet() -> Run<QuorumLeases> {
     Run::new(Worlds::default().plan(1))
 }
@@ -41,7 +40,7 @@ where
 }
 
 #[test]
-fn observers_that_miss_a_vacancy() {
+fn missed_vacancy_is_noticed() {
     let run = quiet();
     let begins = Fact::Observes { node: 0, election: 0, begins: true };
     let facts = [(0, begins), (run.plan.conditions.end, Fact::Moment)];
@@ -49,7 +48,7 @@ fn observers_that_miss_a_vacancy() {
 }
 
 #[test]
-fn an_election_without_a_leader() {
+fn missing_leader_is_noticed() {
     let mut run = quiet();
     let can_lead = |node: &usize| QuorumLeases::can_lead(&run.plan, *node);
     let node = (0..run.apps.len()).find(can_lead).unwrap();
@@ -59,7 +58,7 @@ fn an_election_without_a_leader() {
 }
 
 #[test]
-fn a_leader_that_does_not_stay() {
+fn unstable_leader_is_noticed() {
     let run = quiet();
     let end = &End::Lost(Loss::Expired);
     let ended = Fact::Ended { node: 0, election: 0, end, decided: run.plan.settled };
@@ -67,14 +66,13 @@ fn a_leader_that_does_not_stay() {
     says::<Stability>(begun(&run), &run, &facts, "though nothing goes wrong");
 }
 
-/// The core of the first node.
 fn core(run: &Run<QuorumLeases>) -> Nerio {
     let Node::Process(core) = run.own.node(&run.plan, 0, &run.plan.conditions.sites[0].clock);
     core
 }
 
 #[test]
-fn events_that_do_not_come() {
+fn missing_events_are_noticed() {
     let run = quiet();
     let core = &core(&run);
     let ends = Time::from_nanos(10);
@@ -92,7 +90,7 @@ fn events_that_do_not_come() {
 }
 
 #[test]
-fn a_core_that_keeps_too_much() {
+fn unbounded_core_is_noticed() {
     let run = quiet();
     let core = &core(&run);
     let mut promise: BoundedMemory = begun(&run);

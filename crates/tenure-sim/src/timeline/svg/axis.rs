@@ -1,17 +1,17 @@
-//! From true time to places across.
+//! The axis: maps true time to horizontal places.
 
 use std::ops::Range;
 
-/// How wide a plot is that shows little, and how much each instant adds to one that shows much.
+/// The width of a nearly empty plot, and the extra width of each instant.
 const LEAST_WIDTH: f64 = 1_100.0;
 const WIDTH_OF_INSTANT: f64 = 8.0;
-/// A wait that is more than so many times the usual one is drawn as if it were no longer.
+/// A longer wait than so many usual ones is drawn shortened to that.
 const MOST_OF_USUAL: u64 = 4;
-/// Between two labelled instants.
+/// Distance between two labelled instants.
 const APART: f64 = 90.0;
 
-/// The instants at which something happens, and where each of them is. Waits between them are to
-/// one scale, but for the longest, which would leave no room to all others.
+/// The instants with events, and their places. Waits between them have one scale, but for the
+/// longest, which would leave no room to all others.
 pub(super) struct Axis {
     places: Vec<(u64, f64)>,
     longest: u64,
@@ -40,13 +40,13 @@ impl Axis {
         Self { places, longest, right: left + width }
     }
 
-    /// Where `at` is, or the first instant after it that has a place.
+    /// The place of `at`, or of the first later instant with a place.
     pub(super) fn x(&self, at: u64) -> f64 {
         let next = self.places.partition_point(|(instant, _)| *instant < at);
         self.places.get(next).map_or(self.right, |(_, x)| *x)
     }
 
-    /// The instants that are labelled: as many as have room.
+    /// The labelled instants: as many as have room.
     pub(super) fn ticks(&self) -> Vec<(u64, f64)> {
         let mut ticks: Vec<(u64, f64)> = Vec::new();
         for (at, x) in self.places.iter().copied() {
@@ -57,7 +57,7 @@ impl Axis {
         ticks
     }
 
-    /// Where waits are drawn shorter than they are, and how long those are.
+    /// The places of shortened waits, with their real lengths.
     pub(super) fn shortened(&self) -> impl Iterator<Item = (Range<f64>, u64)> {
         let waits =
             self.places.windows(2).map(|pair| (pair[0].1..pair[1].1, pair[1].0 - pair[0].0));

@@ -28,7 +28,7 @@ fn arrow(from: usize, to: usize, sent: u64, arrived: Option<u64>) -> Arrow {
     Arrow { from, sent, to, arrived, label: "request 1".into() }
 }
 
-/// Two leaders at once, as b grants twice; c was down.
+/// Two overlapping leaders, because b grants twice; c was down.
 fn story() -> Timeline {
     let down = Span { election: None, holder: None, ..span(C, SpanKind::Down, "", MS, 7 * MS) };
     Timeline {
@@ -56,7 +56,7 @@ fn story() -> Timeline {
     }
 }
 
-/// More than can be shown, and nothing else.
+/// More messages than can be shown.
 fn crowd() -> Timeline {
     let arrows = (0..5_000).map(|i: usize| {
         let sent = i as u64 * MS;
@@ -74,14 +74,14 @@ fn number(node: &Node<'_, '_>, name: &str) -> f64 {
     node.attribute(name).expect(name).parse().expect(name)
 }
 
-/// From where to where a rectangle reaches, across and down.
+/// Horizontal and vertical extent of a rectangle.
 fn extent(node: &Node<'_, '_>) -> (Range<f64>, Range<f64>) {
     let x = number(node, "x");
     let y = number(node, "y");
     (x..x + number(node, "width"), y..y + number(node, "height"))
 }
 
-/// Text that the pointer shows on a shape.
+/// The pointer's text on a shape.
 fn title<'a>(node: &Node<'a, '_>) -> &'a str {
     let title = node.prev_sibling_element().expect("a title");
     title.text().unwrap_or_default()
@@ -150,7 +150,7 @@ fn labels_do_not_overlap() {
 }
 
 #[test]
-fn nothing_in_a_text_breaks_out() {
+fn texts_cannot_break_out() {
     let nasty = "</text><script>alert('&')</script>\"\u{0}\u{1b}\u{ffff}\u{85} → 漢字";
     let mut timeline = story();
     timeline.title = nasty.into();

@@ -4,8 +4,8 @@ use tenure_core::voter::{Answer, Ask, Participant, VoteDto};
 
 use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
 
-/// V5, V6: a claim is raised until E only, where a quorum of the leader's electorate has promised
-/// to this leadership alone until later, each by its own clock.
+/// V5, V6: a claim is raised until E only if a quorum of the leader's electorate has promised to
+/// this leadership alone until later, each by its own clock.
 #[derive(Debug, Default)]
 pub(in super::super) struct ClaimsStandOnPromises;
 
@@ -16,7 +16,7 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Claimed(claim) = fact else { return Ok(()) };
         let Some(fence) = claim.fence else { return Ok(()) };
-        // A machine may stop between the core's look at its clock and what it raises then.
+        // A machine may stop between the core's clock reading and the raise.
         if claim.until <= check.now {
             return Ok(());
         }
@@ -35,7 +35,7 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
             .map(|member| (member.id.as_str(), promised(member.identity).unwrap_or(0)))
             .collect();
         let stands = ends.iter().filter(|(_, until)| *until >= claim.until).count();
-        // The leader keeps its own promise, and tells nobody.
+        // The leader keeps its own promise without a message.
         let quorum = electorate.members.len() / 2 + 1;
         if stands + usize::from(electorate.has(who)) >= quorum {
             return Ok(());
@@ -49,10 +49,10 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
     }
 }
 
-/// V5: who has joined a higher ballot leads by no lower one.
+/// V5: a voter that has joined a higher ballot leads by no lower one.
 #[derive(Debug, Default)]
 pub(in super::super) struct WinnersStayed {
-    /// The highest counter for which each run has cast a number.
+    /// Highest counter for which each run has cast a number.
     cast: BTreeMap<Participant, u64>,
 }
 

@@ -25,7 +25,7 @@ pub(super) const SENTENCES: Sentences = Sentences {
 };
 
 crate::checks! {
-    /// All of them, in the order in which they see a fact.
+    /// All properties, in the order in which they see a fact.
     pub Properties of RegionalVoters {
         claims_stand_on_promises::ClaimsStandOnPromises,
         claims_stand_on_promises::WinnersStayed,

@@ -9,7 +9,7 @@ use super::{Check, Fact, Own, Property, RegionalVoters};
 /// over all ballots of that counter and all its runs; and none by a tie.
 #[derive(Debug, Default)]
 pub(in super::super) struct OneEndorsement {
-    /// The highest that each memory has endorsed or acknowledged; with `available`, each run.
+    /// Highest endorsed or acknowledged leadership of each memory; with `available`, of each run.
     highest: BTreeMap<(Identity, u128), Leadership>,
 }
 

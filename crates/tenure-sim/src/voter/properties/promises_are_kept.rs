@@ -5,8 +5,9 @@ use tenure_core::voter::{Ask, Leadership};
 use super::super::account::same;
 use super::{Check, Fact, Own, Property, RegionalVoters, seconds};
 
-/// V4, V6, V7, V8: while a promise runs nobody else is endorsed or acknowledged, also after a
-/// restart, unless the one it was given to has released it; and a leader endorses nobody else.
+/// V4, V6, V7, V8: while a promise runs, the voter endorses and acknowledges no other leadership,
+/// also after a restart, unless the promised leader has released it; and a leader endorses no
+/// other.
 #[derive(Debug, Default)]
 pub(in super::super) struct PromisesAreKept;
 
@@ -52,11 +53,11 @@ impl Property<RegionalVoters> for PromisesAreKept {
     }
 }
 
-/// V8: what is released has ended before, and never leads again. An earlier attempt of the ballot
-/// that it leads by, which it has given up, is another leadership.
+/// V8: a released leadership has ended before, and never returns. An abandoned earlier attempt of
+/// the leader's ballot is another leadership.
 #[derive(Debug, Default)]
 pub(in super::super) struct ReleasedAfterTheEnd {
-    /// By what each node that leads asks the others to acknowledge it.
+    /// The leadership for which each leading node requests acknowledgements.
     leads: BTreeMap<usize, Leadership>,
 }
 

@@ -4,11 +4,11 @@ use tenure_core::voter::{Answer, Ask, Ballot, Participant, VoteDto};
 
 use super::{Check, Fact, Own, Property, RegionalVoters};
 
-/// V3: a run casts one number in each ballot, and ballots in increasing order; none that it has
-/// left is joined again.
+/// V3: a run casts one number in each ballot, and ballots in increasing order; it never rejoins a
+/// ballot that it has left.
 #[derive(Debug, Default)]
 pub(in super::super) struct VotesStay {
-    /// The ballots of each run, and its number in each.
+    /// Ballots of each run, with its number in each.
     cast: BTreeMap<Participant, BTreeMap<Ballot, Option<i64>>>,
 }
 

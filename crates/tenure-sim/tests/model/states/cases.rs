@@ -1,4 +1,4 @@
-//! The configurations that are explored, each with the trouble that it is about.
+//! The explored configurations, each with its fault.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use super::setting::{Budget, Setting};
 
 /// Two and a half ticks are a lease.
 const TICK: Duration = Duration::from_millis(400);
-/// Two ticks are a lease: on clocks at the ends of ρ, and without a delay, a claim and its
-/// grants end at the very same instant.
+/// Two ticks are a lease: on clocks at the ends of ρ, and without a delay, a claim and its grants
+/// end at the very same instant.
 const EXACT: Duration = Duration::from_millis(500);
 
 /// With ρ = ¼ the slowest and the fastest clock are exact, so that the end of a claim and the end
@@ -21,7 +21,7 @@ const SLOW: u64 = TRUE_RATE / 4 * 3;
 const FAST: u64 = TRUE_RATE / 4 * 5;
 /// The leader's clock is slow and those of the grantors are fast.
 const ADVERSE: &[u64] = &[FAST, FAST, FAST, SLOW, SLOW];
-/// Each campaigns once.
+/// Each candidate campaigns once.
 const CONTENDED: Budget = Budget { campaigns: [1, 1], ..Budget::NONE };
 /// p may campaign twice.
 const AGAIN: Budget = Budget { campaigns: [2, 1], ..Budget::NONE };
@@ -50,7 +50,7 @@ fn unlike(long: bool) -> Range<usize> {
     if long { 0..0 } else { GRANTORS }
 }
 
-/// A leader resigns, at any moment, and its releases cross whatever else is on its way.
+/// A leader resigns at any moment, and its releases cross other messages.
 pub(crate) fn hand_over(long: bool) -> Setting {
     let withdrawals = u8::from(long);
     let budget = Budget { resigns: 1, hasty: 1, withdrawals, ..CONTENDED };
@@ -65,7 +65,7 @@ pub(crate) fn delay(long: bool) -> Setting {
     Setting { alike: unlike(true), ..adverse("delay", 1, budget) }
 }
 
-/// A candidate without a rival leads up to twice, while much comes late.
+/// A candidate without a rival leads up to twice, while many messages come late.
 pub(crate) fn alone(long: bool) -> Setting {
     let late = 3;
     let resigns = u8::from(long);
@@ -89,7 +89,7 @@ pub(crate) fn crash(long: bool) -> Setting {
     Setting { must_show, ..adverse("crash", if long { 3 } else { 2 }, budget) }
 }
 
-/// The machine of a grantor begins again: it waits out what it may have granted, until the end.
+/// The machine of a grantor begins again, and waits for the end of its possible grants.
 pub(crate) fn reboot(long: bool) -> Setting {
     let budget = Budget { reboots: 1, ..CONTENDED };
     let must_show = &["elected", "a leader during a quarantine", "a leader after a quarantine"];
@@ -106,7 +106,7 @@ pub(crate) fn loss(long: bool) -> Setting {
     Setting { alike: unlike(long), must_show, ..adverse("loss", horizon, budget) }
 }
 
-/// A candidate ends without a word and campaigns in another life, and a leader resigns.
+/// A candidate ends without a message and campaigns in another life, and a leader resigns.
 pub(crate) fn rebirth(long: bool) -> Setting {
     let budget = Budget { resigns: 1, rebirths: 1, ..AGAIN };
     let must_show = &["elected", "another after a resignation", "another after a rebirth"];

@@ -1,4 +1,4 @@
-//! Three grantors and two candidates, and what must hold of them.
+//! Three grantors and two candidates, and their properties.
 
 use std::cmp::Ordering;
 use std::net::SocketAddr;
@@ -19,17 +19,16 @@ use super::setting::{Budget, Setting};
 
 pub(crate) const GRANTORS: Range<usize> = 0..3;
 pub(crate) const CANDIDATES: Range<usize> = 3..5;
-/// The nodes.
 pub(crate) const NAMES: [&str; 5] = ["a", "b", "c", "p", "q"];
 
 const SECOND: u64 = 1_000_000_000;
 
 /// State that a node loses when it starts again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Lost {
-    /// The process ended, the machine did not.
+pub(crate) enum LostState {
+    /// Only the process ended.
     Nothing,
-    /// The machine was started again: its clock begins anew, and the grants are gone.
+    /// The machine restarted: its clock begins anew, and the grants are gone.
     Grants,
     /// The state directory is gone.
     Everything,
@@ -42,17 +41,15 @@ pub(crate) struct Look {
     holder: Option<Who>,
 }
 
-/// Where a node is reached.
+/// The address of a node.
 fn place(node: usize) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 7_001 + u16::try_from(node).unwrap()))
 }
 
-/// The election of the cluster.
 pub(crate) fn election() -> ElectionName {
     "x".parse().unwrap()
 }
 
-/// A node that has not started.
 pub(crate) fn core(setting: &Setting, node: usize) -> Nerio {
     Nerio::new(setting.config.clone(), NAMES[node].parse().unwrap())
 }
@@ -63,18 +60,16 @@ pub(crate) fn disk(node: usize) -> Option<Remembered> {
     GRANTORS.contains(&node).then(|| Remembered::new(instance(life), true))
 }
 
-/// Start of a life of a node.
 pub(crate) fn start(life: Life, disk: Option<&Remembered>) -> Start {
     Start { inc: who(life).inc, seed: 1, memory: disk.map(Remembered::memory) }
 }
 
-/// The sender that the others see on a message of a node.
+/// The sender on a node's messages.
 pub(crate) fn sender(node: &Node) -> Sender {
     let member = GRANTORS.contains(&node.number).then_some(node.number);
     Sender { who: node.core.who().clone(), address: place(node.number), member }
 }
 
-/// The nodes that get a message.
 pub(crate) fn recipients(to: &To) -> Vec<usize> {
     match to {
         To::Member(node) => vec![*node],
@@ -82,46 +77,45 @@ pub(crate) fn recipients(to: &To) -> Vec<usize> {
     }
 }
 
-/// The command with which a node campaigns.
 pub(crate) fn campaign() -> Command {
     Command::Campaign { value: "".parse().unwrap(), priority: 0 }
 }
 
 /// States that a node can lose when it starts again.
-pub(crate) fn restarts(setting: &Setting, node: usize) -> &'static [Lost] {
+pub(crate) fn restarts(setting: &Setting, node: usize) -> &'static [LostState] {
     if CANDIDATES.contains(&node) {
-        return &[Lost::Nothing];
+        return &[LostState::Nothing];
     }
-    let all: &[Lost] = &[Lost::Nothing, Lost::Grants, Lost::Everything];
+    let all: &[LostState] = &[LostState::Nothing, LostState::Grants, LostState::Everything];
     if setting.struck.contains(&node) { all } else { &[] }
 }
 
-/// How often a node may still start again with this loss.
-pub(crate) fn restarts_left(left: &mut Budget, node: usize, lost: Lost) -> &mut u8 {
+/// Number of further restarts of a node with this loss.
+pub(crate) fn restarts_left(left: &mut Budget, node: usize, lost: LostState) -> &mut u8 {
     match (GRANTORS.contains(&node), lost) {
         (false, _) => &mut left.rebirths,
-        (true, Lost::Nothing) => &mut left.crashes,
-        (true, Lost::Grants) => &mut left.reboots,
-        (true, Lost::Everything) => &mut left.losses,
+        (true, LostState::Nothing) => &mut left.crashes,
+        (true, LostState::Grants) => &mut left.reboots,
+        (true, LostState::Everything) => &mut left.losses,
     }
 }
 
-/// Takes from a life that begins at the true time `at` what is lost.
-pub(crate) fn lose(lost: Lost, at: u64, node: &mut Node) {
+/// Removes the lost state from a life that begins at the true time `at`.
+pub(crate) fn lose(lost: LostState, at: u64, node: &mut Node) {
     let life = node.life();
-    if lost != Lost::Nothing {
+    if lost != LostState::Nothing {
         node.clock = Clock::new(at, SECOND, node.clock.rate(at));
     }
     if let Some(disk) = &mut node.disk {
         match lost {
-            Lost::Nothing => {}
-            Lost::Grants => disk.forget_grants(),
-            Lost::Everything => *disk = Remembered::new(instance(life), false),
+            LostState::Nothing => {}
+            LostState::Grants => disk.forget_grants(),
+            LostState::Everything => *disk = Remembered::new(instance(life), false),
         }
     }
 }
 
-/// How often messages of this kind may still be repeated.
+/// Number of further repetitions of messages of this kind.
 pub(crate) fn repeats<'a>(left: &'a mut Budget, message: &Message) -> Option<&'a mut u8> {
     match message {
         Message::Grantor(ToGrantor::Request(_)) => Some(&mut left.repeated_requests),
@@ -130,15 +124,15 @@ pub(crate) fn repeats<'a>(left: &'a mut Budget, message: &Message) -> Option<&'a
     }
 }
 
-/// Whether a message is always lost, to keep the states few: reads of fences by a grantor that has
-/// its memory; worlds and stories have them.
+/// Whether a message is always lost, to limit the states: reads of fences by a grantor that has its
+/// memory; worlds and stories have them.
 pub(crate) fn leaves_out(node: &Node, message: &Message) -> bool {
     let knows = |disk: &Remembered| disk.durable().reserve.is_some();
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
         && node.disk.as_ref().is_some_and(knows)
 }
 
-/// Notes that a node sends a message: no ok leaves before its grant is written.
+/// Notes a message of a node: no ok leaves before its grant is written.
 pub(crate) fn sends(node: &mut Node, message: &Message) -> Result<(), String> {
     match message {
         Message::Grantor(ToGrantor::Request(request)) => node.first = request.first,
@@ -155,8 +149,8 @@ pub(crate) fn sends(node: &mut Node, message: &Message) -> Result<(), String> {
     Ok(())
 }
 
-/// Section 6: a release leaves after its claim was lowered. A release of an earlier leadership
-/// may still wait for its confirmation.
+/// Section 6: a release leaves after its claim was lowered. A release of an earlier leadership may
+/// still wait for its confirmation.
 pub(crate) fn leaves(claim: Option<&Claim>, from: Life, message: &Message) -> Result<(), String> {
     let Message::Grantor(ToGrantor::Release(release)) = message else { return Ok(()) };
     match claim.filter(|claim| claim.life == from && claim.first <= release.start) {
@@ -167,8 +161,8 @@ pub(crate) fn leaves(claim: Option<&Claim>, from: Life, message: &Message) -> Re
     }
 }
 
-/// Lemma 7.1: leaderships are ordered by their quorum timestamps. Where a state directory
-/// was lost, two may have no grantor in common.
+/// Lemma 7.1: leaderships are ordered by their quorum timestamps. After the loss of a state
+/// directory two may have no grantor in common.
 pub(crate) fn order(
     setting: &Setting,
     left: &Budget,
@@ -182,7 +176,7 @@ pub(crate) fn order(
     }
 }
 
-/// A copy of the node is asked, so that asking changes nothing.
+/// Asks a copy of the node, so that asking changes nothing.
 pub(crate) fn look(node: &Node, at: u64) -> Look {
     let who = Who { name: "z".parse().unwrap(), inc: Inc(0) };
     let from = Sender { who, address: place(NAMES.len()), member: None };
@@ -199,8 +193,8 @@ pub(crate) fn look(node: &Node, at: u64) -> Look {
     }
 }
 
-/// Section 2, equation 14: a leader holds the grants of a quorum. A grantor that has lost its
-/// memory keeps its word by granting nothing to anybody. `look` asks a node.
+/// Section 2, equation 14: a leader holds the grants of a quorum. A grantor without memory keeps
+/// its word by granting nothing. `look` asks a node.
 pub(crate) fn check(
     setting: &Setting,
     judge: &Judge,
@@ -220,7 +214,7 @@ pub(crate) fn check(
     Err(format!("equation 14: {who} leads, granted by {names:?} only"))
 }
 
-/// Marks that a state shows: whether it does, and the mark.
+/// The marks of a state, each with whether the state shows it.
 pub(crate) fn marks(
     setting: &Setting,
     left: &Budget,
@@ -249,10 +243,10 @@ fn who(life: Life) -> Who {
     Who { name: NAMES[life.node].parse().unwrap(), inc }
 }
 
-/// The lease, of the first and of all others, and the quarantine, in real time.
+/// The lease, first and later, and the quarantine, in real time.
 const LEASE: Duration = Duration::from_secs(1);
 
-/// A lease that every timer of the protocol is within a tick or two of.
+/// A lease with all protocol timers within a tick or two of it.
 pub(crate) fn config(drift: Drift) -> Checked {
     let member = |n: usize| Member::at(NAMES[n].parse().unwrap(), place(n));
     let mut config = Config::new("model".parse().unwrap(), GRANTORS.map(member).collect());

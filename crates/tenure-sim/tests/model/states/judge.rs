@@ -1,4 +1,4 @@
-//! Judge of claims in true time.
+//! The judge of claims in true time.
 
 use std::fmt;
 use std::hash::Hash;
@@ -7,45 +7,44 @@ use tenure_core::nerio::QuorumTimestamp;
 use tenure_core::{Fence, Time};
 
 use super::grantors::{NAMES, order};
-use super::known::Known;
+use super::known::SharedValue;
 use super::setting::{Budget, Setting};
 
-/// A life of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Life {
     pub(crate) node: usize,
-    /// How many lives it had before.
+    /// Number of earlier lives.
     pub(crate) number: u8,
 }
 
-/// A life leads until then, in true time, unless it says before that it does not.
+/// A claim of a life to lead until then, in true time, unless it lowers the claim.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Claim {
     pub(crate) life: Life,
-    /// The first Start of the attempt that won, on the clock of the node.
+    /// First Start of the winning attempt, on the clock of the node.
     pub(crate) first: Time,
     pub(crate) fence: Option<Fence>,
     /// True time in nanoseconds.
     pub(crate) until: u64,
 }
 
-/// The past: as little of it as the properties need, so that pasts merge.
+/// The past, with as little as the properties need, so that pasts merge.
 #[derive(Clone, Default)]
 pub(crate) struct Judge {
-    /// The claim that holds.
+    /// Holding claim.
     pub(crate) claim: Option<Claim>,
-    /// How often somebody was elected.
+    /// Number of elections.
     pub(crate) elected: u8,
     /// Whether the last one came from another node than the one before.
     pub(crate) changed: bool,
     last: Option<usize>,
     highest: Option<Fence>,
-    pub(crate) stamp: Option<Known<QuorumTimestamp>>,
+    pub(crate) stamp: Option<SharedValue<QuorumTimestamp>>,
 }
 
 type Verdict = Result<(), String>;
 
-/// A life as people call it.
+/// A life for people.
 impl fmt::Display for Life {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}~{}", NAMES[self.node], self.number)
@@ -53,7 +52,7 @@ impl fmt::Display for Life {
 }
 
 impl Judge {
-    /// All of it but the stamp, which depends on the places of nodes.
+    /// All but the stamp, which depends on the places of nodes.
     pub(crate) fn rest(&self) -> impl Hash + '_ {
         (&self.claim, self.elected, self.last, self.changed, self.highest)
     }
@@ -83,7 +82,7 @@ impl Judge {
             own.until = own.until.max(claim.until);
             return Ok(());
         }
-        // Unique too: a claim that lapsed and comes back under its fence is not above it.
+        // Also unique: a lapsed claim that comes back under its fence is not above it.
         if fence.is_some() && fence <= self.highest {
             return Err(format!(
                 "fences strictly grow: {life} leads{} after one{}",
@@ -104,17 +103,17 @@ impl Judge {
         self.claim.take_if(|claim| claim.life == life);
     }
 
-    /// The true time is `at`: what has lapsed is over.
+    /// The true time is `at`: lapsed claims are over.
     pub(crate) fn pass(&mut self, at: u64) {
         self.claim.take_if(|claim| claim.until <= at);
     }
 
-    /// Leaderships are in the order that their stamps say.
+    /// Checks that leaderships are in the order of their stamps.
     pub(crate) fn stamped(
         &mut self,
         setting: &Setting,
         left: &Budget,
-        stamp: &Known<QuorumTimestamp>,
+        stamp: &SharedValue<QuorumTimestamp>,
     ) -> Verdict {
         if let Some(earlier) = &self.stamp {
             order(setting, left, earlier, stamp)?;

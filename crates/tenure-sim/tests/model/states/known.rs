@@ -10,8 +10,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::symmetry::TWINS;
 
-/// 128 bits that stand for a value: at 10⁸ states the odds of one collision are below 10⁻²².
-/// The keys are fixed, so that the same run visits the same states in the same order.
+/// 128 bits that stand for a value: at 10⁸ states the odds of one collision are below 10⁻²². The
+/// keys are fixed, so that the same run visits the same states in the same order.
 pub(crate) fn print_of(value: &impl Hash) -> u128 {
     let mut hasher = SipHasher13::new_with_keys(1, 4);
     value.hash(&mut hasher);
@@ -19,21 +19,21 @@ pub(crate) fn print_of(value: &impl Hash) -> u128 {
 }
 
 /// A shared value that is compared and hashed by its print.
-pub(crate) struct Known<T>(Rc<Entry<T>>);
+pub(crate) struct SharedValue<T>(Rc<Entry<T>>);
 
 struct Entry<T> {
     print: u128,
-    /// The prints of what it becomes when nodes change places.
+    /// Prints of the value when nodes change places.
     twins: Cell<[u128; TWINS]>,
     value: T,
 }
 
-impl<T> Known<T> {
+impl<T> SharedValue<T> {
     pub(crate) fn print(&self) -> u128 {
         self.0.print
     }
 
-    /// The prints of its twins, itself first.
+    /// Prints of its twins, itself first.
     pub(crate) fn twins(&self) -> [u128; TWINS] {
         self.0.twins.get()
     }
@@ -49,13 +49,13 @@ impl<T> Known<T> {
     }
 }
 
-impl<T> Clone for Known<T> {
+impl<T> Clone for SharedValue<T> {
     fn clone(&self) -> Self {
         Self(Rc::clone(&self.0))
     }
 }
 
-impl<T> Deref for Known<T> {
+impl<T> Deref for SharedValue<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -63,37 +63,37 @@ impl<T> Deref for Known<T> {
     }
 }
 
-impl<T> PartialEq for Known<T> {
+impl<T> PartialEq for SharedValue<T> {
     fn eq(&self, other: &Self) -> bool {
         self.print() == other.print()
     }
 }
 
-impl<T> Eq for Known<T> {}
+impl<T> Eq for SharedValue<T> {}
 
-impl<T> Hash for Known<T> {
+impl<T> Hash for SharedValue<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.print().hash(state);
     }
 }
 
-/// Pool of values, a copy of each that was ever made.
-pub(crate) struct Pool<T>(HashMap<u128, Known<T>>);
+/// A pool with one copy of each value.
+pub(crate) struct Pool<T>(HashMap<u128, SharedValue<T>>);
 
 impl<T: Hash> Pool<T> {
     pub(crate) fn new() -> Self {
         Self(HashMap::new())
     }
 
-    pub(crate) fn keep(&mut self, value: T) -> Known<T> {
+    pub(crate) fn keep(&mut self, value: T) -> SharedValue<T> {
         let print = print_of(&value);
         let twins = Cell::new(std::array::from_fn(|n| if n == 0 { print } else { 0 }));
-        let known = || Known(Rc::new(Entry { print, twins, value }));
+        let known = || SharedValue(Rc::new(Entry { print, twins, value }));
         self.0.entry(print).or_insert_with(known).clone()
     }
 
     /// The twin of `known` under this permutation.
-    pub(crate) fn twin(&self, known: &Known<T>, permutation: usize) -> Known<T> {
+    pub(crate) fn twin(&self, known: &SharedValue<T>, permutation: usize) -> SharedValue<T> {
         self.0[&known.twins()[permutation]].clone()
     }
 

@@ -1,10 +1,10 @@
-//! Every state of Nerio's smallest cluster, visited: the real cores, true time in ticks, clocks at
-//! rates of their own, and every order of what can happen.
+//! Every state of Nerio's smallest cluster: the real cores, true time in ticks, clocks with their
+//! own rates, and every order of events.
 //!
-//! [`grantors`] says which nodes there are, what they lose when they start again, and what must
-//! hold. A [`Setting`] allows some kinds of trouble, a few times each, and is explored to the end:
-//! [`holds`] says that nothing was violated and that what the setting is about was seen; [`finds`]
-//! says that something which is wrong on purpose is noticed.
+//! [`grantors`] has the nodes, their losses at restarts, and their properties. A [`Setting`] allows
+//! some kinds of faults, a few times each, and is explored to the end: [`holds`] asserts that no
+//! property was violated and that the setting showed its marks; [`finds`] asserts that a deliberate
+//! fault is noticed.
 
 pub(crate) mod cases;
 pub(crate) mod grantors;
@@ -21,7 +21,7 @@ use search::{Exploration, Violation};
 use setting::Setting;
 use world::World;
 
-/// Explores a setting up to `most` states, and prints how far that went.
+/// Explores a setting up to `most` states, and prints its progress.
 fn visit(setting: &Setting, most: usize) -> (Exploration, Option<Violation>) {
     let mut world = World::new(setting);
     let (explored, violation) = search::explore(&mut world, most);
@@ -35,8 +35,7 @@ fn visit(setting: &Setting, most: usize) -> (Exploration, Option<Violation>) {
     (explored, violation)
 }
 
-/// Everything that may happen in a case happens, nothing is violated, and the case shows what it
-/// is about.
+/// Asserts that a case is explored completely, violates no property, and shows its marks.
 pub(crate) fn holds(case: fn(bool) -> Setting) {
     let long = std::env::var_os("TESTS_LONG").is_some();
     let most = if long { 50_000_000 } else { 5_000_000 };
@@ -52,8 +51,8 @@ pub(crate) fn holds(case: fn(bool) -> Setting) {
     }
 }
 
-/// Whether a violation is found among `most` states, after printing the shortest way to it: the
-/// one whose sentence begins with `why`.
+/// Whether `most` states show a violation whose sentence begins with `why`; prints the shortest way
+/// to it.
 pub(crate) fn finds(setting: &Setting, most: usize, why: &str) -> bool {
     let Some(violation) = visit(setting, most).1 else { return false };
     println!("{} actions: {violation}", violation.steps.len());

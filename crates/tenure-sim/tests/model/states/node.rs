@@ -10,30 +10,29 @@ use tenure_sim::world::clock::Clock;
 
 use super::grantors;
 use super::judge::Life;
-use super::known::Known;
+use super::known::SharedValue;
 use super::setting::Setting;
 
 /// Reading of a clock when its machine starts.
 const ORIGIN: u64 = 10_000_000_000;
 
-/// A node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
-    /// Its place among the nodes.
+    /// Place among the nodes.
     pub(crate) number: usize,
-    /// How many lives it had before this one.
+    /// Number of earlier lives.
     pub(crate) life: u8,
     pub(crate) clock: Clock,
     /// Whether its application wants it to lead.
     pub(crate) campaigning: bool,
-    /// The first Start of its latest attempt to lead, on its own clock.
+    /// First Start of its latest attempt to lead, on its own clock.
     pub(crate) first: Time,
     pub(crate) core: Nerio,
     /// State of a grantor that outlives the process.
     pub(crate) disk: Option<Remembered>,
 }
 
-/// Something on its way.
+/// A message on its way.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Letter {
     pub(crate) to: usize,
@@ -49,15 +48,14 @@ impl Letter {
     }
 }
 
-/// Stimulus of a node.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Stimulus {
-    Letter(Known<Letter>),
+    Letter(SharedValue<Letter>),
     Timeout,
     Campaign,
     Resign,
     /// The process ends and begins again.
-    Restart(grantors::Lost),
+    Restart(grantors::LostState),
 }
 
 /// Effect of a node on others.
@@ -74,7 +72,7 @@ pub(crate) enum Outward {
 }
 
 impl Node {
-    /// Started at the true time zero.
+    /// A node that started at the true time zero.
     pub(crate) fn new(setting: &Setting, number: usize) -> Self {
         let clock = Clock::new(0, ORIGIN, setting.rates[number]);
         let core = grantors::core(setting, number);
@@ -85,7 +83,7 @@ impl Node {
         node
     }
 
-    /// The life of it that goes on.
+    /// Its present life.
     pub(crate) fn life(&self) -> Life {
         Life { node: self.number, number: self.life }
     }
@@ -135,8 +133,8 @@ impl Node {
         Ok((node, outward))
     }
 
-    /// Hands over one input, carries out its effects in their order, and answers the flushes:
-    /// the disk of the model is fast.
+    /// Passes one input, carries out its effects in their order, and answers the flushes: the disk
+    /// of the model is fast.
     fn feed(&mut self, now: Time, input: Input<Words>) -> Result<Vec<Outward>, String> {
         let mut inputs = VecDeque::from([input]);
         let mut outward = Vec::new();

@@ -7,19 +7,19 @@ use tenure_core::nerio::QuorumTimestamp;
 use tenure_core::{Fence, Time};
 
 use super::grantors::{self, Look};
-use super::known::{Known, Pool};
+use super::known::{Pool, SharedValue};
 use super::node::{Letter, Node, Outward, Stimulus};
 use super::setting::Setting;
 
-/// The node afterwards and what others notice of it, or the property that it violated.
-pub(crate) type Reaction = Result<(Known<Node>, Vec<Consequence>), String>;
+/// The node after a stimulus with its effects on others, or the violated property.
+pub(crate) type Reaction = Result<(SharedValue<Node>, Vec<Consequence>), String>;
 
 /// Effect of a node on others, as known values.
 pub(crate) enum Consequence {
     Raised { first: Time, fence: Option<Fence>, until: u64 },
     Lowered,
-    Stamped(Known<QuorumTimestamp>),
-    Sent(Known<Letter>),
+    Stamped(SharedValue<QuorumTimestamp>),
+    Sent(SharedValue<Letter>),
 }
 
 type Key = (u128, u8, Stimulus);
@@ -57,15 +57,14 @@ impl Reactions {
         self.tick * u64::from(tick)
     }
 
-    /// How often a core was called.
     pub(crate) fn calls(&self) -> usize {
         self.called.len()
     }
 
-    /// Calls the core, unless it was called with the same before.
+    /// Calls the core, unless the result is known.
     pub(crate) fn call(
         &mut self,
-        node: &Known<Node>,
+        node: &SharedValue<Node>,
         tick: u8,
         stimulus: &Stimulus,
     ) -> Rc<Reaction> {
@@ -90,7 +89,7 @@ impl Reactions {
     }
 
     /// Observation of a node from outside.
-    pub(crate) fn look(&mut self, node: &Known<Node>, tick: u8) -> Look {
+    pub(crate) fn look(&mut self, node: &SharedValue<Node>, tick: u8) -> Look {
         let at = self.time(tick);
         let look = self.looks.entry((node.print(), tick));
         look.or_insert_with(|| grantors::look(node, at)).clone()

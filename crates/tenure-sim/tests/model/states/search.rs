@@ -1,27 +1,26 @@
-//! Breadth first through every state that can be reached, each visited once.
+//! Breadth first through every reachable state, each visited once.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fmt;
 
 use super::world::World;
 
-/// How far an exploration came.
 #[derive(Default)]
 pub(crate) struct Exploration {
     /// States reached, each as often as an action led to it.
     pub(crate) reached: u64,
     pub(crate) states: usize,
-    /// The most actions that a state is away from the first.
+    /// Largest distance of a state from the first, in actions.
     pub(crate) depth: u32,
-    /// States in which each of these was seen.
+    /// Number of states that show each mark.
     pub(crate) marks: BTreeMap<&'static str, u64>,
-    /// Whether nothing was left out: no state was reached and not followed.
+    /// Whether every reached state was followed.
     pub(crate) complete: bool,
 }
 
-/// A property that does not hold, and a shortest way to it.
+/// A violated property, and a shortest way to it.
 pub(crate) struct Violation {
-    /// Which, and what was seen.
+    /// Property and evidence.
     pub(crate) why: String,
     pub(crate) steps: Vec<String>,
 }
@@ -33,14 +32,14 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How one state was reached: from which other, by the how manieth of its actions.
+/// The way to a state: the state before, and the number of its action.
 struct Arrival {
     from: u32,
     action: u16,
 }
 
 /// Visits every state, or stops at the first violation, which breadth makes a shortest one, or
-/// when more than `most` states were found.
+/// beyond `most` states.
 pub(crate) fn explore(world: &mut World, most: usize) -> (Exploration, Option<Violation>) {
     let mut explored = Exploration { states: 1, complete: true, ..Exploration::default() };
     let first = world.first();

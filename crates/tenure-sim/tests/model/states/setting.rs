@@ -5,27 +5,26 @@ use std::time::Duration;
 
 use tenure_core::nerio::Checked;
 
-/// How often each thing may happen on one way through the states. Everything not counted here
+/// Number of times that each event may happen on one way through the states. Events without a count
 /// may happen in any order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Budget {
-    /// Messages and timers that are not handled within the tick in which they could be. A
-    /// message that is late arrives at any later time, or never: loss is included.
+    /// Messages and timers that are not handled within the possible tick. A late message arrives at
+    /// any later time, or never: loss is included.
     pub(crate) late: u8,
-    /// Troubles, that is everything below but campaigns and repetitions, that come while messages
-    /// of the same tick are on their way.
+    /// Faults, that is all below but campaigns and repetitions, that come while messages of the
+    /// same tick are on their way.
     pub(crate) hasty: u8,
     /// Campaigns of each candidate, in their order.
     pub(crate) campaigns: [u8; 2],
-    /// Resignations of leaders.
     pub(crate) resigns: u8,
     /// Campaigns that are withdrawn before they are won.
     pub(crate) withdrawals: u8,
     /// Candidates that stop, and go on later or never.
     pub(crate) pauses: u8,
-    /// Requests of which a second copy goes on its way, to arrive late or never.
+    /// Requests with a second copy that arrives late or never.
     pub(crate) repeated_requests: u8,
-    /// The same of releases.
+    /// Releases with a second copy that arrives late or never.
     pub(crate) repeated_releases: u8,
     /// Candidates that begin another life.
     pub(crate) rebirths: u8,
@@ -38,7 +37,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Nothing happens at all.
+    /// No event at all.
     pub(crate) const NONE: Self = Self {
         late: 0,
         hasty: 0,
@@ -55,17 +54,15 @@ impl Budget {
     };
 }
 
-/// Setting of an exploration.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
-    /// For people.
     pub(crate) name: &'static str,
     /// True time from one instant to the next.
     pub(crate) tick: Duration,
     pub(crate) horizon: u8,
     /// Rate of the clock of each node.
     pub(crate) rates: &'static [u64],
-    /// Grantors that may change places, because nothing but their names tells them apart.
+    /// Grantors that may change places, because only their names differ.
     pub(crate) alike: Range<usize>,
     /// Grantors that may start again.
     pub(crate) struck: Range<usize>,

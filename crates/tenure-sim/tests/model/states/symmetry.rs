@@ -1,12 +1,12 @@
-//! Nodes may change places: one state stands for all that differ in that alone.
+//! Nodes may change places: one state stands for all that differ only in that.
 //!
-//! A core is opaque, so nothing is renamed inside it. Its *twin* under a permutation of the
-//! nodes is found by doing: the twin of a first state is the first state of the node at the
-//! other place, and when a node reacts to something, its twin reacts to the twin of that, and
-//! what comes of it are the twins of what came of the first. Each twin is thus the real core in
-//! a state it really reaches. [`Known::pair`] makes sure that a state has one twin however it
-//! was reached; then permuting is an automorphism of the model, its properties do not tell
-//! these nodes apart, and one of each orbit is enough. Their clocks run at one rate.
+//! A core is opaque, so no name inside it changes. Its *twin* under a permutation of the nodes is
+//! found by running it: the twin of a first state is the first state of the node at the other
+//! place, and when a node reacts to a stimulus, its twin reacts to the stimulus' twin, and the
+//! outcomes are twins. Each twin is thus the real core in a state that it really reaches.
+//! [`SharedValue::pair`] makes sure that a state has one twin on every way; then permuting is an
+//! automorphism of the model, its properties treat these nodes alike, and one of each orbit is
+//! enough. Their clocks run at one rate.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -14,16 +14,16 @@ use std::rc::Rc;
 use tenure_core::nerio::QuorumTimestamp;
 
 use super::grantors::NAMES;
-use super::known::Known;
+use super::known::SharedValue;
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reaction, Reactions};
 
-/// The most permutations: of three nodes.
+/// The largest number of permutations: of three nodes.
 pub(crate) const TWINS: usize = 6;
 
-/// The ways in which nodes may change places.
+/// The permutations of nodes.
 pub(crate) struct Symmetry {
-    /// Where each node goes; the first changes nothing.
+    /// New place of each node; the first permutation changes nothing.
     permutations: Vec<Vec<usize>>,
 }
 
@@ -52,7 +52,7 @@ impl Symmetry {
         self.permutations.len()
     }
 
-    /// Where a node goes.
+    /// The new place of a node.
     fn place(&self, permutation: usize, node: usize) -> usize {
         self.permutations[permutation][node]
     }
@@ -64,8 +64,8 @@ impl Symmetry {
         self.permutations.iter().position(turns).expect("permutations are a group")
     }
 
-    /// The first states of all nodes are twins.
-    pub(crate) fn pair_first(&self, nodes: &[Known<Node>]) {
+    /// Pairs the first states of all nodes.
+    pub(crate) fn pair_first(&self, nodes: &[SharedValue<Node>]) {
         for permutation in 1..self.len() {
             for (n, node) in nodes.iter().enumerate() {
                 node.pair(permutation, &nodes[self.place(permutation, n)]);
@@ -91,7 +91,7 @@ impl Symmetry {
     }
 }
 
-fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&Known<Letter>> {
+fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&SharedValue<Letter>> {
     let mut letters = Vec::new();
     for notice in noticed {
         if let Consequence::Sent(letter) = notice
@@ -103,7 +103,7 @@ fn sent_to(noticed: &[Consequence], to: usize) -> Vec<&Known<Letter>> {
     letters
 }
 
-fn stamp(noticed: &[Consequence]) -> Option<&Known<QuorumTimestamp>> {
+fn stamp(noticed: &[Consequence]) -> Option<&SharedValue<QuorumTimestamp>> {
     noticed.iter().find_map(|notice| match notice {
         Consequence::Stamped(stamp) => Some(stamp),
         _ => None,
@@ -111,11 +111,11 @@ fn stamp(noticed: &[Consequence]) -> Option<&Known<QuorumTimestamp>> {
 }
 
 impl Reactions {
-    /// The reaction of a node to a stimulus, with the twins of everything in it.
+    /// The reaction of a node to a stimulus, with all twins.
     pub(crate) fn of(
         &mut self,
         symmetry: &Symmetry,
-        node: &Known<Node>,
+        node: &SharedValue<Node>,
         tick: u8,
         stimulus: Stimulus,
     ) -> Rc<Reaction> {

@@ -13,9 +13,9 @@
 
 use std::rc::Rc;
 
-use super::grantors::{self, CANDIDATES, Lost, NAMES};
+use super::grantors::{self, CANDIDATES, LostState, NAMES};
 use super::judge::{Claim, Judge};
-use super::known::{Known, print_of};
+use super::known::{SharedValue, print_of};
 use super::node::{Letter, Node, Stimulus};
 use super::reaction::{Consequence, Reactions};
 use super::setting::{Budget, Setting};
@@ -28,10 +28,10 @@ const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
 #[derive(Clone)]
 pub(crate) struct State {
     tick: u8,
-    nodes: Vec<Known<Node>>,
+    nodes: Vec<SharedValue<Node>>,
     /// Letters to deliver within this tick, and late letters; each in the order of prints.
-    prompt: Vec<Known<Letter>>,
-    late: Vec<Known<Letter>>,
+    prompt: Vec<SharedValue<Letter>>,
+    late: Vec<SharedValue<Letter>>,
     paused: Vec<bool>,
     left: Budget,
     judge: Judge,
@@ -49,7 +49,7 @@ pub(crate) enum Action {
     Campaign(usize),
     Resign(usize),
     Withdraw(usize),
-    Restart(usize, Lost),
+    Restart(usize, LostState),
     Pause(usize),
     Continue(usize),
     Tick,
@@ -80,7 +80,7 @@ impl World {
         &self.reactions.setting
     }
 
-    /// How many different states of one node there were, and how many calls of the core.
+    /// The numbers of different states of single nodes, and of calls of the core.
     pub(crate) fn work(&self) -> (usize, usize) {
         (self.reactions.nodes.len(), self.reactions.calls())
     }
@@ -149,7 +149,7 @@ impl World {
         }
     }
 
-    /// Adds what people and machines do to nodes.
+    /// Adds faults and commands.
     fn troubles(&self, state: &State, actions: &mut Vec<Action>) {
         let left = &state.left;
         let at = self.time(state.tick);
@@ -169,7 +169,7 @@ impl World {
                 ];
                 actions.extend(may.into_iter().filter(|(may, _)| *may).map(|(_, action)| action));
             }
-            let may = |lost: &Lost| {
+            let may = |lost: &LostState| {
                 let mut left = *left;
                 *grantors::restarts_left(&mut left, n, *lost) > 0
             };
@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    /// Everything that can happen, in an order that depends on the state alone.
+    /// All possible actions, in an order that depends on the state alone.
     pub(crate) fn actions(&self, state: &State) -> Vec<Action> {
         let left = &state.left;
         let at = self.time(state.tick);
@@ -287,12 +287,12 @@ impl World {
             }
         };
         // Prints are random numbers, so that sums of them, each taken an odd number of times,
-        // tell sets of them apart. Nodes and letters know their places themselves; only the
-        // order within a channel, and whether a letter is late, has to be added.
+        // distinguish sets of them. Nodes and letters contain their places; only the order within a
+        // channel, and the lateness of a letter, must be added.
         state.nodes.iter().for_each(|node| add(node.twins(), 1));
         state.late.iter().for_each(|letter| add(letter.twins(), LATE));
         state.judge.stamp.iter().for_each(|last| add(last.twins(), 1));
-        let mut before: Option<(&Known<Letter>, u128)> = None;
+        let mut before: Option<(&SharedValue<Letter>, u128)> = None;
         for letter in &state.prompt {
             let place = match before {
                 Some((before, place)) if before.channel() == letter.channel() => {
@@ -306,7 +306,7 @@ impl World {
         sums.iter().copied().min().unwrap()
     }
 
-    /// Marks that the state shows; the search has to find each somewhere.
+    /// The state's marks; the search must find each somewhere.
     pub(crate) fn marks(&mut self, state: &State) -> Vec<&'static str> {
         let setting = Rc::clone(self.setting());
         let all = setting.budget;
@@ -356,13 +356,13 @@ impl World {
     }
 }
 
-/// Behind what is on its way between the same two.
-fn queue(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
+/// Adds a letter behind those on the same way.
+fn queue(letters: &mut Vec<SharedValue<Letter>>, letter: SharedValue<Letter>) {
     let at = letters.partition_point(|other| other.channel() <= letter.channel());
     letters.insert(at, letter);
 }
 
-fn insert(letters: &mut Vec<Known<Letter>>, letter: Known<Letter>) {
+fn insert(letters: &mut Vec<SharedValue<Letter>>, letter: SharedValue<Letter>) {
     let at = letters.partition_point(|other| other.print() < letter.print());
     letters.insert(at, letter);
 }

@@ -1,4 +1,4 @@
-//! The children of the demo: its processes, what a candidate left behind, and strangers.
+//! The children of the demo: its processes, the remains of a candidate, and strangers.
 
 use std::fs;
 use std::io;
@@ -6,41 +6,38 @@ use std::io;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
 
-/// The children of this process.
 pub(super) struct Children {
-    /// Children from before the demo began: a shell that becomes the demo by exec leaves its own
-    /// children to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
+    /// Children from before the demo: a shell that becomes the demo by exec leaves its own children
+    /// to it, as in `tenure demo > >(cat)`. The demo does not wait for them.
     strangers: Vec<Pid>,
 }
 
 impl Children {
-    /// Whatever a process below this one leaves behind becomes its child from now on, so that it
-    /// is seen to end. To be called before it has children of its own making.
+    /// Makes this process inherit orphans from now on, so that it sees their end. Call it before
+    /// the first child is spawned.
     pub(super) fn adopt() -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         Ok(Self { strangers: children()? })
     }
 
-    /// A child that has ended, and how. Strangers are reaped in silence.
+    /// A child that has ended, with its status. Strangers are reaped in silence.
     pub(super) fn reap(&mut self) -> Option<(Pid, WaitStatus)> {
         loop {
             let (pid, status) = retry_on_intr(|| wait(WaitOptions::NOHANG)).ok()??;
             match self.strangers.iter().position(|stranger| *stranger == pid) {
-                // The number may be used again.
+                // The system may use the number again.
                 Some(nth) => drop(self.strangers.swap_remove(nth)),
                 None => return Some((pid, status)),
             }
         }
     }
 
-    /// All children but strangers, dead or alive.
     pub(super) fn left(&self) -> io::Result<Vec<Pid>> {
         let mut left = children()?;
         left.retain(|pid| !self.strangers.contains(pid));
         Ok(left)
     }
 
-    /// The remaining children, in words.
     pub(super) fn names(&self) -> Vec<String> {
         let name = |pid: Pid| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -59,7 +56,7 @@ fn children() -> io::Result<Vec<Pid>> {
         let task = task?.path();
         let list = match fs::read_to_string(task.join("children")) {
             Ok(list) => list,
-            // A thread that ended meanwhile. Only the first one starts processes.
+            // A thread has ended meanwhile. Only the first thread starts processes.
             Err(_) if !task.exists() => continue,
             Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
             Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! Judges the file of the leaders' work: was there ever more than one leader?
+//! Judges the leaders' file: did two leaders ever overlap?
 
 use std::cmp::Ordering;
 use std::io;
@@ -9,10 +9,10 @@ use tenure::Time;
 use super::work::{Line, Lines};
 use crate::failure::quoted;
 
-/// How many flaws are kept in full; further ones are counted.
+/// The number of flaws that are kept in full; further flaws are counted.
 const KEPT: usize = 8;
 
-/// The lines under one fence.
+/// The lines with one fence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Leadership {
     pub(super) fence: u64,
@@ -22,12 +22,12 @@ pub(super) struct Leadership {
     pub(super) first: Time,
     /// Time of the latest line.
     pub(super) last: Time,
-    /// The latest end of the lease in a line.
+    /// Latest end of the lease in any line.
     pub(super) until: Time,
     pub(super) lines: u64,
 }
 
-/// Reads the lines in the order of the file. Needs the same memory for a file of any length.
+/// Reads the lines in the order of the file, in constant memory.
 #[derive(Default)]
 pub(super) struct Judge {
     current: Option<Leadership>,
@@ -38,7 +38,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Reads a whole file to which no leader writes any more.
+    /// Reads a whole file that no leader writes any more.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let mut judge = Self::default();
         let mut lines = Lines::open(path)?;
@@ -49,8 +49,8 @@ impl Judge {
         Ok(judge)
     }
 
-    /// Reads one line. When it begins a leadership, returns the one before, if there was one,
-    /// in an outer `Some`.
+    /// Reads one line. A line that begins a leadership returns the leadership before it, if any, in
+    /// an outer `Some`.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<Option<Leadership>> {
         self.lines += 1;
         let Some(line) = Line::parse(bytes) else {
@@ -123,7 +123,6 @@ impl Judge {
         }
     }
 
-    /// The leadership of the latest line.
     pub(super) fn current(&self) -> Option<&Leadership> {
         self.current.as_ref()
     }
@@ -136,12 +135,10 @@ impl Judge {
         self.leaderships
     }
 
-    /// The first few flaws.
     pub(super) fn flaws(&self) -> &[String] {
         &self.flaws
     }
 
-    /// The number of all flaws.
     pub(super) fn flaw_count(&self) -> u64 {
         self.flaw_count
     }
@@ -162,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_file_has_no_flaw() {
+    fn good_file_has_no_flaw() {
         let judge = judged("10 1 ann 7 90\n30 1 ann 7 120\n50 2 ben 8 140\n70 4 ann 9 150\n");
         assert_eq!(judge.flaws(), [""; 0]);
         assert_eq!((judge.lines(), judge.leaderships(), judge.flaw_count()), (4, 3, 0));
@@ -190,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_are_a_flaw() {
+    fn overlapping_leaders_are_a_flaw() {
         let overlap =
             "line 3: ben with the fence 2 began 5ns before the leader with the fence 1 had stopped";
         assert_eq!(flaws("10 1 ann 7 90\n30 1 ann 7 90\n25 2 ben 8 90\n"), [overlap]);
@@ -199,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn one_fence_belongs_to_one_process() {
+    fn fences_belong_to_single_processes() {
         assert_eq!(
             flaws("10 1 ann 7 90\n20 1 ben 8 90\n"),
             ["line 2: ann (7) and ben (8) have the same fence 1"]

@@ -37,7 +37,7 @@ use crate::invocation::nerio::demo::DemoSettings;
 use crate::output;
 use crate::settings::Context;
 
-/// Runs until the time is over, a signal comes or something is wrong, and prints a summary.
+/// Runs until the time is over, a signal comes or a check fails, and prints a summary.
 pub(in crate::commands) async fn run(
     settings: DemoSettings,
     context: Context,

@@ -1,4 +1,4 @@
-//! News of the demo, as lines: for people, or for programs.
+//! News of the demo as lines, for people or for programs.
 
 use std::io::{self, Write, stdout};
 use std::path::Path;
@@ -14,26 +14,23 @@ use super::tally::Failover;
 use super::words;
 use crate::failure::{one_line, shell_word};
 
-/// Something that happened.
 pub(super) enum News<'a> {
-    /// The demo has started all processes.
-    Opened { path: &'a Path, lease: Duration, settings: &'a Path },
-    /// The first leader.
+    Opened {
+        path: &'a Path,
+        lease: Duration,
+        settings: &'a Path,
+    },
     Leads(&'a Leadership),
-    /// Something was done to the leader.
     Struck(&'a Strike),
-    /// The next leader.
     Failover(&'a Failover),
-    /// The victim was set right.
+    /// The victim of a fault works again.
     Mended(&'a Strike),
     /// A process of the demo ended by itself.
     Departed(&'a Departure),
-    /// How things are, for people.
     Status(String),
 }
 
 impl News<'_> {
-    /// The news as a line for people.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Opened { path, lease, settings } => format!(
@@ -68,13 +65,13 @@ impl News<'_> {
             Self::Mended(strike) => words::mended(strike),
             Self::Departed(Departure { name, how, returns }) => {
                 let then = if *returns { "; it is started again" } else { "" };
-                format!("{name} ended without our doing: {how}{then}")
+                format!("{name} ended by itself: {how}{then}")
             }
             Self::Status(text) => format!("status: {text}"),
         }
     }
 
-    /// The news as an object for programs. Durations in milliseconds.
+    /// The news as an object for programs. Durations are in milliseconds.
     fn object(&self) -> Value {
         match self {
             Self::Opened { path, lease, .. } => json!({
@@ -119,14 +116,14 @@ pub(super) fn millis(span: Duration) -> f64 {
     f64::from(micros) / 1_000.0
 }
 
-/// Writes a line on standard output for each piece of news.
+/// Writes each piece of news as a line on standard output.
 pub(super) struct Reporter {
     pub(super) json: bool,
     pub(super) began: Time,
 }
 
 impl Reporter {
-    /// Fails when standard output cannot be written, or its reader has left.
+    /// Fails when standard output is closed, or its reader has left.
     pub(super) fn tell(&self, news: &News<'_>) -> io::Result<()> {
         let now = clock::now();
         let elapsed = now.since(self.began);

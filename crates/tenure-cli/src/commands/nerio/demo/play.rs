@@ -1,4 +1,4 @@
-//! The demo as it is played.
+//! The loop of the demo.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,18 +22,17 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::nerio::demo::DemoSettings;
 
-/// How often the demo looks at everything.
+/// The interval of the demo's looks at its processes and files.
 const TICK: Duration = Duration::from_millis(20);
-/// Interval of the observer's questions for the leader.
+/// Interval of the observer's queries.
 const OBSERVE: Duration = Duration::from_millis(50);
-/// How often a status is printed.
+/// Interval of printed statuses.
 const STATUS: Duration = Duration::from_secs(4);
 /// The number of leaderships whose end of the lease is kept.
 const LEASES: usize = 4;
 
-/// The demo while it runs.
 pub(super) struct Demo {
-    // Dropped in this order: the processes are gone before their directory is.
+    // Fields drop in this order: the processes end before their directory is removed.
     processes: Processes,
     workdir: WorkDir,
     settings: DemoSettings,
@@ -43,18 +42,17 @@ pub(super) struct Demo {
     tally: Tally,
     reporter: Reporter,
     observer: Option<Observer>,
-    /// The observer lasts as long as its node.
+    /// The observer works as long as its node exists.
     node: Node,
-    /// Until when the grantors hold to each of the latest leaderships, by fence.
+    /// Latest end of the lease of recent leaderships at the grantors, by fence.
     leases: BTreeMap<u64, Time>,
     wrong: Vec<String>,
-    /// When the latest status was printed.
+    /// Time of the latest status.
     status_at: Time,
     over: bool,
 }
 
 impl Demo {
-    /// Starts all processes.
     pub(super) fn open(settings: DemoSettings, json: bool) -> Result<Self, Failure> {
         let mut workdir = WorkDir::new(&settings)?;
         if settings.keep {
@@ -85,7 +83,7 @@ impl Demo {
         })
     }
 
-    /// Until the time is over, a signal comes, or something is wrong.
+    /// Plays until the time is over, a signal comes, or a check fails.
     pub(super) async fn play(&mut self, signals: &mut Signals) -> Result<(), Failure> {
         let path = self.workdir.path().to_owned();
         let settings = self.workdir.settings();
@@ -151,7 +149,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Keeps what the grantors say of the end of the lease.
+    /// Records the grantors' end of the lease.
     fn look(&mut self) {
         let Some(leader) = self.leader() else { return };
         let LeaderView { fence: Some(fence), until: Some(until), .. } = leader else { return };
@@ -166,7 +164,7 @@ impl Demo {
         self.observer.as_ref()?.latest()?.leader().cloned()
     }
 
-    /// Reads what the leaders have written since the last time.
+    /// Reads the lines that leaders wrote since the last call.
     fn read(&mut self) -> Result<(), Failure> {
         let judge = &mut self.judge;
         let mut changes = Vec::new();
@@ -194,7 +192,7 @@ impl Demo {
         let struck = struck.map(|(strike, at)| (strike.fault, at));
         let held = self.leases.get(&before.fence).copied().unwrap_or(Time::ZERO);
         let failover = Failover::new(struck, before, held, next);
-        // Only a leader that resigns may be followed before its lease is over.
+        // Only a resigning leader may have a successor before its lease is over.
         let crashed = matches!(failover.fault, Some(Fault::Kill | Fault::Stop));
         if crashed && next.first < failover.from.until {
             let early = words::seconds(failover.from.until.since(next.first));
@@ -230,7 +228,7 @@ impl Demo {
         }
     }
 
-    /// How things are, in one line.
+    /// The present state in one line.
     fn status(&self, now: Time) -> String {
         let leader = match self.leader() {
             Some(LeaderView { id, until: Some(until), .. }) => {
@@ -272,7 +270,7 @@ fn observe(workdir: &WorkDir) -> Result<(Node, Observer), Failure> {
     Ok((node, observer))
 }
 
-/// Resolves at the next change; with `true` when there are no more.
+/// Resolves at the next change; with `true` when no more will come.
 async fn changed(observer: &mut Option<Observer>) -> bool {
     match observer {
         Some(observer) => observer.next().await.is_none(),

@@ -15,18 +15,15 @@ use super::workdir::{CANDIDATES, GRANTORS, WorkDir};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 
-/// A process that ended by itself is started again after this.
+/// The pause before a process that ended by itself is started again.
 const RESTART: Duration = Duration::from_secs(1);
-/// How long all processes may take to end when asked, beyond a candidate's grace; and when killed.
+/// Bound on the end of all processes: when asked, beyond a candidate's grace; and when killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
-/// The part of a process in the demo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// `tenure node`
     Grantor,
-    /// `tenure run`
     Candidate,
 }
 
@@ -34,9 +31,9 @@ struct Process {
     name: &'static str,
     role: Role,
     pid: Option<Pid>,
-    /// Whether the script has killed it, and starts it again.
+    /// Whether the script has killed the process, and starts it again.
     killed: bool,
-    /// When it is started again after it ended by itself.
+    /// Time of the next start, after the process ended by itself.
     again: Option<Time>,
 }
 
@@ -44,13 +41,13 @@ struct Process {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Departure {
     pub(super) name: &'static str,
-    /// The end, in words.
+    /// Description of the end.
     pub(super) how: String,
-    /// Whether it is started again: not when it ended with an error.
+    /// Whether the process is started again: not after an error.
     pub(super) returns: bool,
 }
 
-/// All processes. Dropping it kills them, and waits until all are gone.
+/// All processes. Dropping this kills them, and waits until they are gone.
 pub(super) struct Processes {
     all: Vec<Process>,
     messenger: Option<Pid>,
@@ -59,7 +56,6 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Starts all of them.
     pub(super) fn start(workdir: &WorkDir, grace: Duration) -> Result<Self, Failure> {
         let children = Children::adopt().map_err(|error| system("looking for children", error))?;
         let mut processes = Self { all: Vec::new(), messenger: None, children, grace };
@@ -72,7 +68,7 @@ impl Processes {
         Ok(processes)
     }
 
-    /// Has the leader `name` resign, by `tenure resign`.
+    /// Makes the leader `name` resign, by `tenure resign`.
     pub(super) fn resign(&mut self, workdir: &WorkDir, name: &str) -> Result<(), Failure> {
         let mut args = words(&["resign", "--config"], &workdir.settings());
         args.extend(words(&["--control"], &workdir.control(name)));
@@ -88,14 +84,14 @@ impl Processes {
         }
     }
 
-    /// Stops a candidate's `tenure run`.
+    /// Stops a candidate's `tenure run` by SIGSTOP.
     pub(super) fn stop(&mut self, name: &str) {
         if let Some(process) = self.process(name) {
             signal(process.pid, Signal::STOP);
         }
     }
 
-    /// Has a stopped candidate go on, or starts a killed one again.
+    /// Continues a stopped candidate, or starts a killed one again.
     pub(super) fn mend(&mut self, workdir: &WorkDir, name: &str) -> Result<(), Failure> {
         let Some(process) = self.process(name) else { return Ok(()) };
         signal(process.pid, Signal::CONT);
@@ -107,14 +103,14 @@ impl Processes {
         Ok(())
     }
 
-    /// Starts again the processes that are due at `now`.
+    /// Starts the processes again that are due at `now`.
     pub(super) fn restart(&mut self, workdir: &WorkDir, now: Time) -> Result<(), Failure> {
         let due = |process: &Process| process.again.is_some_and(|at| at <= now);
         let due: Vec<_> = self.all.iter().filter(|p| due(p)).map(|p| p.name).collect();
         due.into_iter().try_for_each(|name| self.mend(workdir, name))
     }
 
-    /// Reaps what has ended. Returns the processes that ended by themselves.
+    /// Reaps ended processes, and returns those that ended by themselves.
     pub(super) fn reap(&mut self, workdir: &WorkDir) -> Vec<Departure> {
         let mut departed = Vec::new();
         while let Some((pid, status)) = self.children.reap() {
@@ -127,13 +123,13 @@ impl Processes {
                 continue;
             }
             let all = &mut self.all;
-            // Another process was left behind by a candidate, and ended by its guard.
+            // A candidate left this process behind, and its guard has ended it.
             let Some(process) = all.iter_mut().find(|p| p.pid == Some(pid)) else { continue };
             process.pid = None;
             if process.killed {
                 continue;
             }
-            // `tenure run` passes on how its command ended: 128 and the signal.
+            // `tenure run` passes on the end of its command: 128 and the signal.
             let returns = status.signaled() || status.exit_status().is_some_and(|code| code > 128);
             process.again = Some(clock::now().after(RESTART));
             let how = how(workdir, process.name, status);
@@ -146,8 +142,8 @@ impl Processes {
         self.all.iter_mut().find(|process| process.name == name)
     }
 
-    /// Asks all to end, the candidates first, and waits until no process is left. Returns those
-    /// that did not end when asked.
+    /// Asks all processes to end, candidates first, and waits until none is left. Returns the
+    /// processes that did not end when asked.
     pub(super) async fn end(&mut self) -> Vec<String> {
         let mut unwilling = Vec::new();
         self.tell(|_| true, Signal::CONT);
@@ -169,7 +165,7 @@ impl Processes {
         unwilling
     }
 
-    /// Reaps what has ended until `holds`, and returns whether that came true in time.
+    /// Reaps processes until `holds` is true, and returns whether that came in time.
     async fn wait(&mut self, patience: Duration, holds: impl Fn(&Self) -> bool) -> bool {
         let limit = clock::now().after(patience);
         loop {
@@ -188,7 +184,6 @@ impl Processes {
         self.all.iter().filter(|p| whom(p)).for_each(|process| signal(process.pid, what));
     }
 
-    /// Reaps what has ended.
     fn collect(&mut self) {
         while let Some((pid, _)) = self.children.reap() {
             for process in self.all.iter_mut().filter(|p| p.pid == Some(pid)) {
@@ -198,7 +193,7 @@ impl Processes {
         }
     }
 
-    /// Whether no process, and nothing that one left behind, is left.
+    /// Whether no process of the demo, and no orphan of one, is left.
     fn is_alone(&self) -> bool {
         self.children.left().is_ok_and(|left| left.is_empty())
     }
@@ -218,7 +213,6 @@ impl Drop for Processes {
     }
 }
 
-/// The arguments of a process.
 fn process(workdir: &WorkDir, name: &str, role: Role, first: bool) -> Vec<OsString> {
     let mut args = match role {
         Role::Grantor => {
@@ -247,17 +241,17 @@ fn spawn(workdir: &WorkDir, name: &str, args: Vec<OsString>) -> Result<Pid, Fail
         let mut command = roles::tenure(args);
         command.stdout(log.try_clone()?).stderr(log).spawn()
     });
-    // `collect` and `reap` wait for it, with all others.
+    // `collect` and `reap` wait for this process.
     child.map(|child| Pid::from_child(&child)).map_err(|error| system("starting a process", error))
 }
 
-/// Only a process that was not reaped yet is sent anything, so its number is still its own.
+/// Sends a signal only to processes that are not reaped yet, so that the number is still theirs.
 fn signal(pid: Option<Pid>, signal: Signal) {
-    // The process may have ended already, which is no failure.
+    // The process may have ended already.
     let _ = pid.map(|pid| kill_process(pid, signal));
 }
 
-/// How a process ended, with what it said last.
+/// The end of a process, with its last words in the log.
 fn how(workdir: &WorkDir, name: &str, status: WaitStatus) -> String {
     let log = fs::read(workdir.log(name)).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);

@@ -1,4 +1,4 @@
-//! The hidden roles of the binary in the demo: one of its processes, and a leader's worker.
+//! The hidden subcommands of the demo: one of its processes, and a leader's worker.
 
 use std::convert::Infallible;
 use std::env;
@@ -22,11 +22,11 @@ pub(super) const WORKER: &str = "__demo-worker";
 /// This very binary, even after its file was replaced or removed.
 pub(super) const MYSELF: &str = "/proc/self/exe";
 
-/// Between two lines of a worker.
+/// Interval between two lines of a worker.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Plays one of the demo's hidden roles if this process was started for one, and then returns
-/// the code that `main` must end with. Must be called before the process starts threads.
+/// Runs a hidden subcommand if this process was started for one, and returns the exit code for
+/// `main`. Call it before the process starts threads.
 #[must_use]
 pub fn reenter() -> Option<ExitCode> {
     let mut args = env::args_os().skip(1);
@@ -36,13 +36,13 @@ pub fn reenter() -> Option<ExitCode> {
         _ => return None,
     };
     let Err(error) = ended;
-    // A reader may be missing: standard error may be closed.
+    // Standard error may be closed.
     let _ = writeln!(io::stderr(), "error: a part of tenure demo: {error}");
     Some(ExitCode::FAILURE)
 }
 
-/// Starts `tenure ARGS` such that it does not outlive the thread that starts it, even when the demo
-/// is killed with -9. The process has a process group of its own: Ctrl-C is the demo's to handle.
+/// Builds a command that starts `tenure ARGS` and does not outlive the thread that starts it, even
+/// after kill -9 of the demo. The process has its own process group: only the demo handles Ctrl-C.
 pub(super) fn tenure(args: impl IntoIterator<Item = OsString>) -> Command {
     let mut command = Command::new(MYSELF);
     command.arg0("tenure").arg(PROCESS).arg(getpid().to_string()).args(args);
@@ -55,7 +55,6 @@ pub(super) fn tenure(args: impl IntoIterator<Item = OsString>) -> Command {
     command
 }
 
-/// Becomes `tenure ARGS`.
 fn perform(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let parent = args.next().unwrap_or_default();
     set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -66,7 +65,7 @@ fn perform(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     Err(Command::new(MYSELF).arg0("tenure").args(args).exec())
 }
 
-/// Writes a line into the file again and again, until it is killed.
+/// Appends a line to the file at each tick, until the process is killed.
 fn work(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let variable = |name: &str| {
         env::var(name).map_err(|error| io::Error::other(format!("variable {name}: {error}")))
@@ -78,7 +77,7 @@ fn work(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let pid = getpid().as_raw_pid().unsigned_abs();
     let until_file = PathBuf::from(variable("TENURE_UNTIL_FILE")?);
     loop {
-        // The clock first, then the lease: an `until` that was read earlier may be too early.
+        // Read the clock before the lease: an earlier `until` may be too early.
         let at = clock::now();
         let until = until(&until_file)?;
         let line = Line { at, fence, id: id.clone(), pid, until };

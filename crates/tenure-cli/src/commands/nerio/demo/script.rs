@@ -1,4 +1,4 @@
-//! The script of faults, and their times: a clockwork without I/O.
+//! The script of faults, and their times: a state machine without I/O.
 
 use std::time::Duration;
 
@@ -6,21 +6,19 @@ use tenure::Time;
 
 use super::judge::Leadership;
 
-/// Processes start slowly on a busy machine; nothing takes longer than its lease and this.
+/// Extra time for each step: processes start slowly on a busy machine.
 const SLACK: Duration = Duration::from_secs(10);
-/// A leader whose last line is not older is at work.
+/// A leader with a younger last line is at work.
 const FRESH: Duration = Duration::from_millis(500);
-/// How long a killed or stopped candidate stays down after the other has taken over.
+/// Time for which a killed or stopped candidate stays down after the takeover.
 const VICTIM_DOWN: Duration = Duration::from_millis(700);
 
-/// A fault of a leader.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Fault {
-    /// `tenure resign`.
     Resign,
-    /// Its `tenure run` is killed with SIGKILL.
+    /// SIGKILL for its `tenure run`.
     Kill,
-    /// Its `tenure run` is stopped with SIGSTOP until its lease is over, and goes on later.
+    /// SIGSTOP for its `tenure run` until its lease is over, and SIGCONT later.
     Stop,
 }
 
@@ -35,7 +33,6 @@ impl Fault {
         }
     }
 
-    /// Name for people.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Resign => "resign",
@@ -44,7 +41,6 @@ impl Fault {
         }
     }
 
-    /// Name for programs.
     pub(super) const fn key(self) -> &'static str {
         match self {
             Self::Resign => "resign",
@@ -54,7 +50,6 @@ impl Fault {
     }
 }
 
-/// A fault, its victim, and the fence of the leadership that it ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Strike {
     pub(super) fault: Fault,
@@ -62,35 +57,34 @@ pub(super) struct Strike {
     pub(super) fence: u64,
 }
 
-/// Where the demo is.
+/// The step of the demo.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     /// No candidate has led yet.
     Opening { limit: Time },
     /// The leader works; the next fault comes at `until`.
     Pause { until: Time },
-    /// The fault was done at `at`, and the other must lead before `limit`.
+    /// The fault was done at `at`, and the other candidate must lead before `limit`.
     Struck { strike: Strike, at: Time, limit: Time },
-    /// The other leads, and the victim is set right at `at`.
+    /// The other candidate leads, and the victim is mended at `at`.
     TakenOver { strike: Strike, at: Time },
-    /// Not enough time is left for another fault.
+    /// The remaining time is too short for another fault.
     Closing,
 }
 
 /// The next act of the demo.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Act {
-    /// Do it, and call [`Script::struck`] with the time.
+    /// Do the fault, and call [`Script::struck`] with the time.
     Strike(Strike),
-    /// Start the victim again, or let it go on.
+    /// Start the victim again, or continue it.
     Mend(Strike),
     /// The time is over.
     End,
-    /// The expected event did not happen for this long.
+    /// The expected event has not come for this long.
     Overdue(Duration),
 }
 
-/// The clockwork.
 pub(super) struct Script {
     lease: Duration,
     grace: Duration,
@@ -163,9 +157,8 @@ impl Script {
         Act::Overdue(now.since(since))
     }
 
-    /// `strike` was done at `at`.
     pub(super) fn struck(&mut self, strike: Strike, at: Time) {
-        // A resignation waits for the work to end, the others for the lease.
+        // A resignation waits for the end of the work, the other faults for the lease.
         let wait = match strike.fault {
             Fault::Resign => self.grace,
             Fault::Kill | Fault::Stop => self.lease,
@@ -174,8 +167,8 @@ impl Script {
         self.phase = Phase::Struck { strike, at, limit: at.after(wait + SLACK) };
     }
 
-    /// Another leads with `fence` since `now`. Returns what was done to the leader before,
-    /// and when; `None` when nothing was.
+    /// Another candidate leads with `fence` since `now`. Returns the fault before and its time;
+    /// `None` without a fault.
     pub(super) fn succeeded(&mut self, now: Time, fence: u64) -> Option<(Strike, Time)> {
         match &self.phase {
             Phase::Struck { strike, at, .. } if fence > strike.fence => {

@@ -14,24 +14,21 @@ use super::words::seconds;
 use crate::exit::Exit;
 use crate::failure::{Failure, one_line};
 
-/// The end of the demo.
 pub(super) struct Summary {
     pub(super) elapsed: Duration,
     pub(super) judge: Judge,
     pub(super) tally: Tally,
-    /// The faults that the file does not show.
+    /// Faults that the file does not show.
     pub(super) wrong: Vec<String>,
-    /// The directory, when it was left behind.
+    /// The directory, if the user keeps it.
     pub(super) kept: Option<PathBuf>,
 }
 
 impl Summary {
-    /// How the command ends.
     pub(super) fn exit(&self) -> Exit {
         if self.everything_wrong().is_empty() { Exit::Done } else { Exit::Wrong }
     }
 
-    /// The failure of the command, for standard error.
     pub(super) fn failure(&self) -> Failure {
         let what = format!("the demo went wrong: {}", self.everything_wrong().join("; "));
         let fix = match &self.kept {
@@ -49,12 +46,11 @@ impl Summary {
             all.push(format!("{more} more of this kind"));
         }
         if self.judge.leaderships() == 0 {
-            all.push(format!("nobody led within {}", seconds(self.elapsed)));
+            all.push(format!("no candidate led within {}", seconds(self.elapsed)));
         }
         all
     }
 
-    /// The summary as an object for programs.
     pub(super) fn object(&self) -> Value {
         let wrong = self.everything_wrong();
         let failovers = Fault::ALL.map(|fault| {
@@ -80,7 +76,6 @@ impl Summary {
         })
     }
 
-    /// The summary as lines for people.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "\n{} in {:.1} s, {} of work\n",
@@ -235,7 +230,7 @@ right: fences only grow; no older leader wrote after a newer one, none after the
 
         let empty = summary(&[], &[]);
         assert_eq!(empty.exit(), Exit::Wrong);
-        assert!(empty.text().contains("WRONG: nobody led within 12.000 s\n"));
+        assert!(empty.text().contains("WRONG: no candidate led within 12.000 s\n"));
 
         let many = summary(&["nonsense"; 20], &[]);
         assert!(many.text().contains("WRONG: 12 more of this kind\n"));

@@ -1,4 +1,4 @@
-//! Changes of leaders, and the spans that each failover took.
+//! Changes of leaders, and the spans of each failover.
 
 use std::time::Duration;
 
@@ -7,29 +7,26 @@ use tenure::Time;
 use super::judge::Leadership;
 use super::script::Fault;
 
-/// Leadership changed hands.
+/// A change of leaders.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Failover {
-    /// The fault of the leader before; `None` when it lost its lease by itself.
+    /// The fault of the leader before; `None` if it lost its lease by itself.
     pub(super) fault: Option<Fault>,
-    /// The leader before.
     pub(super) from: Leadership,
-    /// The next leader.
     pub(super) to: String,
-    /// Its fence.
     pub(super) fence: u64,
-    /// From the fault to the next leader's first line; `None` without a fault.
+    /// Span from the fault to the next leader's first line; `None` without a fault.
     pub(super) took: Option<Duration>,
-    /// Span without work, from the last line of a leader to the first of the next. May be longer
-    /// than `took`, by the time between two lines.
+    /// Span from the last line of a leader to the first line of the next, which may exceed `took`
+    /// by the time between two lines.
     pub(super) idle: Duration,
     /// Rest of the lease at the fault.
     pub(super) left: Option<Duration>,
 }
 
 impl Failover {
-    /// The failover to `to`, since its first line. The lease of `from` ended at `until`, as far as
-    /// an observer could know.
+    /// The failover to `to`, since its first line. `until` is the end of the lease of `from`, as
+    /// far as an observer could know.
     pub(super) fn new(
         struck: Option<(Fault, Time)>,
         from: Leadership,
@@ -47,8 +44,8 @@ impl Failover {
         }
     }
 
-    /// By how much it took longer than what was left of the lease. A successor need not wait
-    /// for that after a resignation.
+    /// Span of the failover beyond the rest of the lease; `None` after a resignation, which needs
+    /// no wait for the lease.
     pub(super) fn beyond(&self) -> Option<Duration> {
         match self.fault? {
             Fault::Resign => None,
@@ -57,7 +54,7 @@ impl Failover {
     }
 }
 
-/// Statistics of durations, without keeping each.
+/// Least, mean and most of durations, in constant memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Spread {
     pub(super) count: u32,
@@ -82,15 +79,14 @@ impl Spread {
 /// The failovers after one kind of fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Toll {
-    /// How long they took.
+    /// Spans of failovers.
     pub(super) took: Spread,
     /// Spans without work.
     pub(super) idle: Spread,
-    /// By how much they took longer than what was left of the lease.
+    /// Spans beyond the rest of the lease.
     pub(super) beyond: Spread,
 }
 
-/// The failovers so far.
 #[derive(Default)]
 pub(super) struct Tally {
     tolls: [Toll; Fault::ALL.len()],
@@ -114,7 +110,7 @@ impl Tally {
         &self.tolls[fault as usize]
     }
 
-    /// How often a leader lost its lease without our doing.
+    /// Number of leases that leaders lost without a fault.
     pub(super) fn unprovoked(&self) -> u64 {
         self.unprovoked
     }

@@ -1,4 +1,4 @@
-//! The sentences of the demo about its faults, and the reasons for them.
+//! The sentences of the demo about its faults, and their reasons.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub(super) fn taken_over(strike: &Strike) -> String {
     }
 }
 
-/// The victim was set right.
+/// Describes the mended victim.
 pub(super) fn mended(strike: &Strike) -> String {
     let victim = &strike.victim;
     match strike.fault {
@@ -70,7 +70,7 @@ pub(super) fn mended(strike: &Strike) -> String {
     }
 }
 
-/// How long the failover should have taken.
+/// The expected span of the failover.
 pub(super) fn expected(failover: &Failover) -> Option<String> {
     Some(match failover.fault? {
         Fault::Resign => "expected: a round trip and the start of a process".to_owned(),

@@ -7,27 +7,25 @@ use std::path::Path;
 
 use tenure::Time;
 
-/// No line is longer; what is, is taken for two that are no lines.
+/// The longest line; longer input counts as two broken lines.
 const LINE_MAX: usize = 256;
 const CHUNK: usize = 16 * 1024;
 
 /// A line that a leader's worker writes many times a second: `boottime_ns fence id pid until_ns`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Line {
-    /// When it was written.
     pub(super) at: Time,
-    /// Fence of the leadership.
     pub(super) fence: u64,
-    /// Name of the candidate whose worker wrote it.
+    /// Candidate of the worker.
     pub(super) id: String,
-    /// Process that wrote it.
+    /// Process id of the worker.
     pub(super) pid: u32,
-    /// How long its lease was to last, read after `at`.
+    /// End of the lease, read after `at`.
     pub(super) until: Time,
 }
 
 impl Line {
-    /// Reads a line without its end; `None` when it is not exactly such a line.
+    /// Reads a line without its end; `None` if the text is not exactly such a line.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let mut fields = std::str::from_utf8(bytes).ok()?.split(' ');
         let mut next = || fields.next().filter(|field| !field.is_empty());
@@ -50,7 +48,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Reads the lines of a file that grows.
+/// Reads the lines of a growing file.
 pub(super) struct Lines {
     file: File,
     begun: Vec<u8>,
@@ -61,7 +59,7 @@ impl Lines {
         Ok(Self { file: File::open(path)?, begun: Vec::new() })
     }
 
-    /// Hands on every line that has come since the last time, without its end.
+    /// Passes each new line to `each`, without its end.
     pub(super) fn read(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let mut chunk = [0; CHUNK];
         loop {

@@ -1,4 +1,4 @@
-//! The directory of the demo, and what is in it.
+//! The directory of the demo, with its files.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,22 +15,18 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::nerio::demo::DemoSettings;
 
-/// The election of the demo.
 pub(super) const ELECTION: &str = "demo";
-/// The grantors.
 pub(super) const GRANTORS: [&str; 3] = ["a", "b", "c"];
-/// The candidates.
 pub(super) const CANDIDATES: [&str; 2] = ["ann", "ben"];
 
-/// Where the grantors receive, on an address of the demo's own. The system gives none of these
-/// ports to a process that asks for any, so none is taken between the look and the start of its
-/// node, nor while a node is started again.
+/// The ports of the grantors, on an address of the demo's own. The system assigns none of these
+/// ports to processes that ask for any port, so they stay free until a node binds them.
 const PORTS: Range<u16> = 7_400..7_500;
 
 /// A Unix socket's path has at most 107 bytes, and the longest name here is `/resign.log`.
 const PATH_MAX: usize = 107 - 12;
 
-/// The directory, removed when dropped unless it is kept.
+/// The directory; dropping it removes it unless it is kept.
 pub(super) struct WorkDir {
     directory: TempDir,
     path: PathBuf,
@@ -38,7 +34,7 @@ pub(super) struct WorkDir {
 }
 
 impl WorkDir {
-    /// Makes it, with a settings file for all processes and an empty file for the work.
+    /// Makes the directory, with a settings file for all processes and an empty file for the work.
     pub(super) fn new(settings: &DemoSettings) -> Result<Self, Failure> {
         let parent = std::env::temp_dir();
         let fix = "set TMPDIR to a directory where this user may write";
@@ -64,17 +60,14 @@ impl WorkDir {
         Ok(workdir)
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The settings file: all that is needed to look on from another terminal.
     pub(super) fn settings(&self) -> PathBuf {
         self.path.join("tenure.toml")
     }
 
-    /// The file that the leaders write.
     pub(super) fn work(&self) -> PathBuf {
         self.path.join("work")
     }
@@ -91,7 +84,6 @@ impl WorkDir {
         self.path.join(format!("{name}.log"))
     }
 
-    /// Leaves it behind.
     pub(super) fn keep(&mut self) {
         self.directory.disable_cleanup(true);
     }
@@ -136,7 +128,7 @@ fn own_address(pid: Pid) -> Ipv4Addr {
     Ipv4Addr::new(127, 64 | (high & 63), middle, low)
 }
 
-/// Addresses that no process receives on; one may on all addresses of this machine.
+/// Addresses on which no process receives, not even by a socket on all addresses.
 fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
     let mut found = Vec::new();
     let mut refused = None;
@@ -168,7 +160,7 @@ mod tests {
         assert_eq!((after[0], after.len()), (before[0], GRANTORS.len()));
         assert!(!after.contains(&before[1]), "{after:?}");
         drop(taken);
-        // A process of this number, and its address, cannot exist.
+        // No process can have this number, so its address is unused.
         let other = own_address(Pid::from_raw((1 << 22) - 1).unwrap());
         assert_eq!(other, Ipv4Addr::new(127, 127, 255, 255));
         assert!(free_addresses(other).unwrap().iter().all(|address| !before.contains(address)));

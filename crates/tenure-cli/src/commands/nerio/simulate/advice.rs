@@ -1,4 +1,4 @@
-//! Advice for better settings, with reasons, in sentences.
+//! Advice for better settings, in sentences with reasons.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use tenure_sim::forecast::{Answer, Trial};
 
 use super::words::{counted, digits, percent, rate, span};
 
-/// The choice and its reasons: one sentence each.
+/// The choice and its reasons, one sentence each.
 pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     let advice = &answer.advice;
     let mut all = match (advice.better(), advice.best) {
         (Some(better), _) => better_than_asked(answer, better),
         (None, Some(_)) => vec![format!(
-            "your settings are recommended, of the {} that were tried: no shorter lease keeps \
-             needless changes at {} in 30 days or fewer, or is allowed",
+            "of the {} settings that were tried yours are recommended: no shorter lease is \
+             allowed, or keeps needless changes at {} in 30 days or fewer",
             advice.trials.len(),
             digits(answer.question.target)
         )],
         (None, None) => vec![format!(
-            "nothing that was tried keeps needless changes at {} in 30 days or fewer: a network \
-             this bad, or pauses this long, need a better network or a longer lease than {}",
+            "no settings that were tried keep needless changes at {} in 30 days or fewer: with \
+             such a network, or such pauses, you need a better network, or a lease longer than {}",
             digits(answer.question.target),
             advice.trials.iter().map(|t| t.config.lease).max().map(lease).unwrap_or_default()
         )],
@@ -51,7 +51,7 @@ fn better_than_asked(answer: &Answer, better: &Trial) -> Vec<String> {
         "one node may fail then without stopping the election".into()
     } else {
         format!(
-            "with yours the leader would change for nothing {} times in 30 days, with this {}",
+            "with your settings the leader changes needlessly {} times in 30 days, with these {}",
             rate(&answer.needless),
             rate(&better.needless)
         )

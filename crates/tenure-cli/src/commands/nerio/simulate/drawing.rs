@@ -1,13 +1,13 @@
-//! A drawing for the page. Every shape has a class, and the style sheet of the page colours the
-//! classes, so that colours follow the reader's choice of light and dark.
+//! A drawing for the page. Every shape has a class, and the page's style sheet colours the classes,
+//! so that colours follow the reader's choice of light and dark.
 
 use svg::Node;
 use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title};
 
-/// A drawing that is being made. Its size is that of its coordinates; the page scales it.
+/// An unfinished drawing. Its size is in its own coordinates; the page scales it.
 pub(super) struct Drawing(Element);
 
-/// Which part of a text is at its point.
+/// The part of a text that stands at its point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -58,7 +58,7 @@ impl Drawing {
         self.0.append(text.set("x", x).set("y", y));
     }
 
-    /// The finished element; `label` describes it for readers who do not see it.
+    /// The finished element; `label` describes the drawing for readers who do not see it.
     pub(super) fn finish(mut self, label: &str) -> String {
         self.0.assign("aria-label", label);
         format!("{}\n", self.0)
@@ -70,7 +70,6 @@ fn rounded((x, y): (f64, f64)) -> (f64, f64) {
     ((x * 10.0).round() / 10.0, (y * 10.0).round() / 10.0)
 }
 
-/// A linear scale from values to coordinates.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     pub(super) from: f64,
@@ -85,7 +84,7 @@ impl Scale {
         self.start + part * (self.end - self.start)
     }
 
-    /// Some five round values.
+    /// About five round values.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let rough = (self.to - self.from) / 5.0;
         if rough <= 0.0 {

@@ -26,16 +26,16 @@ use crate::invocation::nerio::simulate::{HTML, SimulateSettings, unanswerable};
 use crate::output;
 use crate::settings::{Context, Origins};
 
-/// An answer, and what surrounds it.
+/// An answer with its context.
 struct Report {
     answer: Answer,
-    /// How long it took.
+    /// Duration of the simulation.
     took: Duration,
-    /// The command that gives the same answer.
+    /// The command line that gives the same answer.
     again: String,
 }
 
-/// Simulates, and prints what came of it.
+/// Simulates, and prints the answer.
 pub(in crate::commands) fn run(
     settings: &SimulateSettings,
     context: &Context,
@@ -43,7 +43,7 @@ pub(in crate::commands) fn run(
     let SimulateSettings { question, html } = settings;
     let Context { json, origins } = context;
     if let Some(path) = html {
-        // Before the work, so that it is not done for nothing.
+        // A path that cannot be written fails before the simulation.
         write(origins, path, "")?;
     }
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);

@@ -1,8 +1,8 @@
-//! A page that needs nothing beside it: style, drawings and numbers in one file.
+//! A page in one file: style, drawings and numbers.
 
 use std::fmt::Write;
 
-// Text of SVG is escaped as text of HTML has to be.
+// Text of SVG and text of HTML need the same escapes.
 use svg::node::Text as Escaped;
 
 use super::words::{counted, digits, percent, rate, span};
@@ -11,7 +11,6 @@ use crate::invocation::nerio::simulate::LOSS;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page.
 pub(super) fn page(report: &Report) -> String {
     let answer = &report.answer;
     let question = &answer.question;

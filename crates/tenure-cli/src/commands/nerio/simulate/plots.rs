@@ -1,4 +1,4 @@
-//! The plots of the page, each from the answer alone.
+//! The plots of the page, drawn from the answer.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const WIDTH: f64 = 720.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = WIDTH - 16.0;
 
-/// How long there was no leader after each crash.
+/// Time without a leader after each crash.
 pub(super) fn histogram(spread: &Spread) -> String {
     const BARS: usize = 44;
     const TOP: f64 = 34.0;
@@ -53,7 +53,7 @@ pub(super) fn histogram(spread: &Spread) -> String {
     drawing.finish("Histogram of the time without a leader after a crash")
 }
 
-/// Plots a typical drill: the leader before, the end of its lease, and the next leader.
+/// Plots a typical drill: the old leader, the end of its lease, and the next leader.
 pub(super) fn failover(answer: &Answer) -> String {
     const TOP: f64 = 40.0;
     const ROW: f64 = 34.0;
@@ -204,7 +204,7 @@ fn tip(trial: &Trial) -> String {
     )
 }
 
-/// Every while without a leader in the hours that were run, by cause.
+/// Every vacancy of the simulated hours, by cause.
 pub(super) fn calendar(answer: &Answer) -> String {
     const TOP: f64 = 10.0;
     const ROW: f64 = 26.0;
@@ -221,7 +221,7 @@ pub(super) fn calendar(answer: &Answer) -> String {
         let y = TOP + row as f64 * ROW;
         drawing.text("label", (x.start - 8.0, y + 17.0), Anchor::End, cause(*kind));
         drawing.line("grid", (x.start, y + ROW), (RIGHT, y + ROW));
-        // More than a few thousand ticks are a bar, and a page of megabytes.
+        // More than a few thousand ticks look like a bar, and make the page megabytes large.
         let of: Vec<_> = answer.figures.vacancies.iter().filter(|v| v.cause == *kind).collect();
         for vacancy in of.iter().step_by(of.len().div_ceil(2_000).max(1)) {
             let at = x.at(Duration::from_nanos(vacancy.since).as_secs_f64() / 3_600.0);
@@ -244,7 +244,7 @@ fn time_axis(drawing: &mut Drawing, x: Scale, y: f64) {
     }
 }
 
-/// A tick, without the noise of its arithmetic.
+/// A tick, rounded to hide the error of its arithmetic.
 fn short(tick: f64) -> String {
     let text = format!("{tick:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

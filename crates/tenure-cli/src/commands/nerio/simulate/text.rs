@@ -1,4 +1,4 @@
-//! The answer as a screen of text for people, the most important first.
+//! The answer as text for people, the most important facts first.
 
 use std::fmt::Write;
 
@@ -8,11 +8,10 @@ use super::words::{cause, counted, digits, percent, rate, span};
 use super::{Report, advice};
 use crate::invocation::nerio::simulate::LOSS;
 
-/// Where the second column begins.
+/// Column of the values.
 const INDENT: usize = 21;
 const WIDTH: usize = 100;
 
-/// The screen.
 pub(super) fn text(report: &Report) -> String {
     let answer = &report.answer;
     let mut text = heading(answer);
@@ -132,7 +131,6 @@ fn messages(answer: &Answer) -> String {
     )
 }
 
-/// A line for each of the settings that were tried.
 fn trials(answer: &Answer) -> String {
     let row = |cells: [String; 7]| {
         let [mark, nodes, lease, p99, down, needless, messages] = cells;
@@ -162,7 +160,7 @@ fn trials(answer: &Answer) -> String {
     text
 }
 
-/// Names the simulated time, and its speed.
+/// The simulated time, and its speed.
 pub(super) fn effort(report: &Report) -> String {
     let effort = &report.answer.effort;
     let question = &report.answer.question;
@@ -178,7 +176,7 @@ pub(super) fn effort(report: &Report) -> String {
     )
 }
 
-/// `words` after `label`, in lines of at most [`WIDTH`], the further ones indented.
+/// `words` after `label`, in lines of at most [`WIDTH`], the further lines indented.
 fn block(label: &str, words: &str) -> String {
     let indent = label.chars().count();
     let mut text = label.to_owned();

@@ -1,4 +1,4 @@
-//! Numbers for people: as many digits as mean something.
+//! Numbers for people, with as many digits as are significant.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(super) fn digits(number: f64) -> String {
     }
 }
 
-/// A share as a percentage, with two digits of what is missing to all: `99.99984 %`.
+/// A share as a percentage, with two digits of the difference from 100 %: `99.99984 %`.
 pub(super) fn percent(share: f64) -> String {
     let missing = (1.0 - share).clamp(0.0, 1.0);
     if missing == 0.0 {
@@ -38,7 +38,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.places$} %", (1.0 - missing) * 100.0)
 }
 
-/// How many needless changes in 30 days, by the best estimate.
+/// The best estimate of needless changes in 30 days.
 pub(super) fn rate(needless: &Needless) -> String {
     match needless.estimate() {
         rate if rate < 1e-4 => "< 0.0001".into(),
@@ -51,7 +51,7 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Why there was no leader, in a word or two.
+/// The cause of a vacancy, in a word or two.
 pub(super) const fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Crash => "crash",

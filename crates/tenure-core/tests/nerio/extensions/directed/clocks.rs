@@ -5,7 +5,7 @@ use tenure_core::nerio::{Event, Ignored, Incomparable, OwnEvent, QuorumTimestamp
 use crate::story::*;
 
 /// (p, Start) names an instance: no Start is used twice, even if the clock stands still, the
-/// campaign ends and begins again, and the application stops to observe in between.
+/// campaign is repeated, and the application stops observing in between.
 #[test]
 fn a_start_is_never_used_twice() {
     let mut s = Story::new();
@@ -24,9 +24,8 @@ fn a_start_is_never_used_twice() {
     assert!(!s.leads("p"), "grants that were given up count for nothing");
 }
 
-/// (1 − ρ)δ rounds down.
 #[test]
-fn what_a_claimant_counts_on_rounds_down() {
+fn claims_round_down() {
     let odd = std::time::Duration::from_nanos(999_999_999);
     let mut s = Story::with(config(&GRANTORS).with_lease(odd));
     let begin = s.now("p");
@@ -35,18 +34,17 @@ fn what_a_claimant_counts_on_rounds_down() {
     assert_eq!(s.until("p").since(begin).as_nanos(), 899_999_999, "of 899,999,999.1");
 }
 
-/// (1 + ρ)δ rounds up.
 #[test]
-fn what_a_grantor_holds_rounds_up() {
+fn grants_round_up() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), std::time::Duration::from_nanos(999_999_999)));
     let held = s.state("a").holder.unwrap().remaining;
     assert_eq!(held.as_nanos(), 1_099_999_999, "of 1,099,999,998.9");
 }
 
-/// Contradictory timestamps are an error too.
+/// Contradictory timestamps are errors, too.
 #[test]
-fn timestamps_that_contradict_each_other_have_no_order() {
+fn contradictory_timestamps_have_no_order() {
     let mut s = Story::new();
     let mut stamp = |grantor, start| {
         let ok = granted(&s.ask("p", grantor, request(at(start)))).unwrap();

@@ -19,9 +19,9 @@ fn written(effects: &[Effect]) -> Vec<String> {
     effects.iter().filter_map(election).collect()
 }
 
-/// Restart 4: a full disk has no room for another record; those that are there are replaced.
+/// Restart 4: a full disk has no room for another record; known records are replaced.
 #[test]
-fn a_disk_without_room_for_a_record_renews_the_known_ones() {
+fn full_disk_renews_known_records() {
     let mut s = Story::new();
     assert!(granted(&s.ask("p", "a", renewal(at(10), 1))).is_some());
     s.failing = Some("a");
@@ -32,7 +32,7 @@ fn a_disk_without_room_for_a_record_renews_the_known_ones() {
         let refused = refusal(&s.ask("q", "a", of(election, request(at(20)))));
         assert_eq!(refused, Some(Refusal::Disk), "{election}");
     }
-    // A record that could not be replaced says nothing about others.
+    // A record that could not be replaced shows nothing about others.
     s.failing = Some("a");
     s.slip(ms(900));
     s.ask("p", "a", renewal(at(30), 1));
@@ -43,7 +43,7 @@ fn a_disk_without_room_for_a_record_renews_the_known_ones() {
 /// Restart 4: the record that is tried again may fail; others of the same input would count as
 /// unwritten with it, again and again.
 #[test]
-fn a_record_that_is_tried_again_is_alone() {
+fn repeated_record_is_alone() {
     let mut s = Story::new();
     s.ask("p", "a", of("held", request(at(10))));
     s.failing = Some("a");
@@ -56,10 +56,10 @@ fn a_record_that_is_tried_again_is_alone() {
     assert_eq!(written(&s.step("a", Input::Timeout)), ["bad"]);
 }
 
-/// What could not be written is told to nobody, also when more records are missing than a grantor
-/// has elections: those of elections that were forgotten give way.
+/// A grantor never reports an unwritten grant, also when more records are missing than the grantor
+/// has elections: records of forgotten elections give way.
 #[test]
-fn however_many_records_are_missing_none_is_told() {
+fn unwritten_grants_are_never_reported() {
     let mut config = config(&GRANTORS);
     config.limits.elections = 2;
     let mut s = Story::with(config);
@@ -82,10 +82,10 @@ fn however_many_records_are_missing_none_is_told() {
     assert_eq!(s.holder("a"), None, "its record is not written");
 }
 
-/// A disk that flushes slowly, and has no room for one record: the reserve that is on its way
-/// counts when it is durable, and no other is asked for meanwhile.
+/// A disk flushes slowly, and has no room for one record: the reserve under way counts when it is
+/// durable, and the grantor asks for no other meanwhile.
 #[test]
-fn a_record_that_is_not_written_takes_no_reserve_back() {
+fn failed_record_keeps_the_reserve() {
     let mut s = Story::new();
     s.slow_disks = true;
     s.ask("p", "a", proposal(at(10), 1_000));
@@ -104,7 +104,7 @@ fn a_record_that_is_not_written_takes_no_reserve_back() {
 
 /// The identity is gone, and no record is written before it is there again.
 #[test]
-fn a_record_that_cannot_be_written_holds_up_no_flush() {
+fn failed_record_delays_no_flush() {
     let mut s = Story::new();
     s.slow_disks = true;
     s.ask("p", "a", proposal(at(10), 1_000));

@@ -7,7 +7,7 @@ use crate::story::*;
 
 /// Rule 1: `L = (name, inc, first Start of the attempt)`; the same leadership is accepted again.
 #[test]
-fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
+fn fence_belongs_to_one_attempt() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     let same = Request { first: at(10), ..proposal(at(11), 7) };
@@ -19,7 +19,7 @@ fn a_fence_belongs_to_one_attempt_and_not_to_a_name() {
 /// Rule 3: `fence_seen ≤ H` with H on disk before the ok leaves; if the reserve is not ready the
 /// lease is granted and the fence is not accepted.
 #[test]
-fn no_fence_above_the_durable_reserve_is_accepted() {
+fn fences_stay_below_durable_reserve() {
     let mut s = Story::new();
     s.slow_disks = true;
     let effects = s.ask("p", "a", proposal(at(10), 5_000));
@@ -33,10 +33,10 @@ fn no_fence_above_the_durable_reserve_is_accepted() {
     assert!(granted(&s.ask("p", "a", proposal(at(20), 5_000))).unwrap().accepted);
 }
 
-/// Rule 4: without a disk it reads the fences of a full quorum that does not contain itself,
-/// takes the maximum, and grants nothing before.
+/// Rule 4: without a disk the grantor reads the fences of a full quorum that does not contain
+/// itself, takes the maximum, and grants nothing before.
 #[test]
-fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
+fn lost_grantor_reads_a_quorum() {
     let mut s = Story::new();
     s.ask("p", "b", proposal(at(10), 7));
     s.ask("q", "c", proposal(at(10), 9));
@@ -61,9 +61,9 @@ fn a_grantor_without_memory_reads_the_fences_of_a_quorum() {
 }
 
 /// Rule 4: the release of the old leader opens its election while the grantor waits, before the
-/// others were read; whoever comes next gets a higher fence all the same.
+/// read; the next leader gets a higher fence all the same.
 #[test]
-fn what_was_read_counts_for_elections_that_a_release_opened() {
+fn read_fences_cover_released_elections() {
     let mut s = Story::new();
     for grantor in ["a", "b"] {
         s.ask("p", grantor, proposal(at(10), 7));
@@ -87,10 +87,10 @@ fn what_was_read_counts_for_elections_that_a_release_opened() {
     assert_eq!(s.fence("q"), 8);
 }
 
-/// Rules 4 and 6: what a grantor that lost its directory is told covers elections that nobody
+/// Rules 4 and 6: answers to a grantor that lost its directory cover elections that no grantor
 /// remembers one by one.
 #[test]
-fn an_answer_covers_elections_that_were_forgotten() {
+fn answer_covers_forgotten_elections() {
     let mut s = Story::new();
     for grantor in ["b", "c"] {
         s.ask("p", grantor, proposal(at(10), 7));
@@ -104,7 +104,7 @@ fn an_answer_covers_elections_that_were_forgotten() {
 /// Rule 4: recovering members do not answer reads, so with three grantors two such restarts at
 /// once stop the election.
 #[test]
-fn a_recovering_grantor_does_not_answer_reads() {
+fn recovering_grantor_answers_no_reads() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.lose_disk("b");
@@ -119,10 +119,10 @@ fn a_recovering_grantor_does_not_answer_reads() {
     );
 }
 
-/// Rule 4: the read begins after the quarantine has *ended*: what an ok of the incarnation before
-/// still completes must have been seen by those who are read.
+/// Rule 4: the read begins after the quarantine has *ended*: its answers must cover every ok of the
+/// incarnation before that is still completed.
 #[test]
-fn the_read_begins_after_the_quarantine_has_ended() {
+fn read_begins_after_quarantine() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.deliver_all();
@@ -140,9 +140,9 @@ fn the_read_begins_after_the_quarantine_has_ended() {
     assert_eq!(reads(&s), 2);
 }
 
-/// Rule 1: refusals report what was seen and never raise it.
+/// Rule 1: refusals report the highest fence seen and never raise it.
 #[test]
-fn refusals_report_what_was_seen_and_never_raise_it() {
+fn refusals_never_raise_the_fence() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     assert_eq!(refused(&s.ask("q", "a", proposal(at(20), 99))).unwrap().seen, Fence::new(7));
@@ -151,7 +151,7 @@ fn refusals_report_what_was_seen_and_never_raise_it() {
 
 /// Rule 1: a candidate proposes the best it knows + 1, so that one round trip is normal.
 #[test]
-fn one_round_trip_is_normal() {
+fn single_round_trip_is_normal() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -166,9 +166,9 @@ fn one_round_trip_is_normal() {
 }
 
 /// Rule 6: one H and one floor for each grantor: when an election is evicted, the floor rises to
-/// what it had seen.
+/// its fence.
 #[test]
-fn an_evicted_election_leaves_its_fence_behind() {
+fn evicted_election_leaves_its_fence() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     s.pass(ms(3_300));
@@ -184,7 +184,7 @@ fn an_evicted_election_leaves_its_fence_behind() {
 
 /// Rule 6: a proposal above seen + 2⁴² is refused: one packet must not exhaust the number.
 #[test]
-fn a_proposal_too_far_ahead_is_refused() {
+fn far_proposal_is_refused() {
     let mut s = Story::new();
     s.ask("p", "a", proposal(at(10), 7));
     let far = 7 + (1 << 42);
@@ -193,10 +193,10 @@ fn a_proposal_too_far_ahead_is_refused() {
     assert!(granted(&s.ask("p", "a", proposal(at(30), far))).is_some());
 }
 
-/// Rule 6: a stranger has driven the fences of two grantors far apart, each within reach of what
-/// that one had seen. Whoever comes later leads all the same, though not at once.
+/// Rule 6: a stranger has driven the fences of two grantors far apart, each within reach of the
+/// fence that it had seen. Later candidates lead all the same, though not at once.
 #[test]
-fn grantors_whose_fences_are_far_apart_come_together() {
+fn distant_fences_converge() {
     let mut s = Story::new();
     for (grantor, steps) in [("a", 2), ("b", 4)] {
         for step in 1..=steps {
@@ -216,9 +216,9 @@ fn grantors_whose_fences_are_far_apart_come_together() {
 }
 
 /// Rule 3: proposals come faster than a disk flushes. However many want a higher reserve meanwhile,
-/// one flush is on its way, and one more follows it.
+/// one flush is under way, and one more follows.
 #[test]
-fn one_reserve_at_a_time_is_on_its_way() {
+fn single_reserve_is_under_way() {
     let mut s = Story::new();
     s.slow_disks = true;
     for n in 1..=100 {

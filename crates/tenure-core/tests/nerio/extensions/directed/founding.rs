@@ -1,4 +1,4 @@
-//! The founding of a cluster: no directory remembers anything, and nobody said that it is new.
+//! The founding of a cluster: no directory remembers anything, and no operator has declared it new.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn serves(s: &Story, who: &str) -> bool {
     s.events(who).contains(&Event::Own(OwnEvent::Serving))
 }
 
-/// Members that have started with empty directories, and have asked nobody yet.
+/// Members that have started with empty directories, and have asked no member yet.
 fn begun(members: &[&'static str]) -> Story {
     let mut s = Story::empty(config(&GRANTORS));
     for member in members {
@@ -26,7 +26,7 @@ fn begun(members: &[&'static str]) -> Story {
     s
 }
 
-/// Time passes while a asks the others, which hear of nothing else: until it serves.
+/// Time passes while a asks the others, which receive nothing else, until a serves.
 fn a_founds(s: &mut Story) {
     s.drop_all();
     for _ in 0..40 {
@@ -42,7 +42,7 @@ fn a_founds(s: &mut Story) {
     panic!("a does not serve");
 }
 
-/// Time passes while a and b hear of each other, and c of what b asks alone.
+/// Time passes while a and b exchange messages, and c receives only the questions of b.
 fn b_only_asks_c(s: &mut Story, steps: usize) {
     for _ in 0..steps {
         s.pass(ms(10));
@@ -60,21 +60,20 @@ fn ask(s: &mut Story, from: &str, to: &str) {
     hand(s, to, from, |message| matches!(message, Message::Asker(ToAsker::FenceSeen(_))));
 }
 
-/// Delivers what is such a message, and drops the rest.
+/// Delivers messages of one kind, and drops the rest.
 fn hand(s: &mut Story, from: &str, to: &str, is_it: fn(&Message) -> bool) {
     for letter in s.take(from, to).iter().filter(|letter| is_it(&letter.message)) {
         s.put(letter);
     }
 }
 
-/// The three of them.
 fn new_cluster() -> Story {
     begun(&GRANTORS)
 }
 
-/// A first start needs no word: everybody waits as long as leases may last, and serves.
+/// A first start needs no declaration: every member waits as long as leases may last, and serves.
 #[test]
-fn a_cluster_is_founded_by_all_its_members() {
+fn all_members_found_a_cluster() {
     let mut s = new_cluster();
     s.campaign("p");
     s.run(ms(2_199));
@@ -93,7 +92,7 @@ fn a_cluster_is_founded_by_all_its_members() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// a and b have founded the cluster with c, which has heard nothing since it waits.
+/// Members a and b have founded the cluster with c, which has received nothing since it waits.
 fn founded_but_for_c() -> Story {
     let mut s = new_cluster();
     s.run(ms(2_190));
@@ -109,18 +108,19 @@ fn founded_but_for_c() -> Story {
     s
 }
 
-/// The last of them hears that the others have founded the cluster with it, and waits no second
-/// time.
+/// The last founder learns that the others have founded the cluster with it, and does not wait
+/// again.
 #[test]
-fn the_last_founder_waits_no_longer_than_the_others() {
+fn last_founder_waits_no_longer() {
     let mut s = founded_but_for_c();
     s.run(ms(300));
     assert!(serves(&s, "c"));
 }
 
-/// Nor where it hears that of all others before it has written it down.
+/// The last founder does not wait again either if it learns of the founding before its disk has
+/// written the memories of all others.
 #[test]
-fn a_slow_disk_costs_the_last_founder_no_second_wait() {
+fn slow_disk_costs_no_second_wait() {
     let mut s = founded_but_for_c();
     s.slow_disks = true;
     for _ in 0..30 {
@@ -136,7 +136,7 @@ fn a_slow_disk_costs_the_last_founder_no_second_wait() {
     assert!(serves(&s, "c"), "{:?}", s.events("c"));
 }
 
-/// Which members a read is answered to.
+/// Members whose reads these effects answer.
 fn answered(effects: &[Effect]) -> Vec<&'static str> {
     let is_answer = |effect: &Effect, member: &str| match effect {
         Effect::Send { to, message: Message::Asker(ToAsker::FenceSeen(_)) } => {
@@ -148,10 +148,10 @@ fn answered(effects: &[Effect]) -> Vec<&'static str> {
     GRANTORS.into_iter().filter(is_answered).collect()
 }
 
-/// Who asks while something else is on its way to the disk is answered when its own memory is
-/// written down, and does not take the answer before for that of one to whom it is a stranger.
+/// A member that asks during another write gets its answer when its own memory is written down, and
+/// does not take the answer before for that of a member to which it is a stranger.
 #[test]
-fn who_asks_while_another_is_written_down_is_answered_after_it() {
+fn answer_waits_for_the_askers_memory() {
     let mut s = new_cluster();
     s.run(ms(100));
     s.slow_disks = true;
@@ -166,7 +166,7 @@ fn who_asks_while_another_is_written_down_is_answered_after_it() {
     assert_eq!(answered(&second), ["c"], "{:?}", lines(&second));
 }
 
-/// One that is not there may be the one that remembers. Once it is, they are founded.
+/// An absent member may be the one that remembers. Once all are present, they found the cluster.
 #[test]
 fn all_members_are_needed() {
     let mut s = begun(&["a", "b"]);
@@ -184,8 +184,7 @@ fn all_members_are_needed() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// Four of five are empty: that is a quorum, and enough to write down a memory, but the fifth may
-/// remember.
+/// Four of five are empty: a quorum, and enough to write down a memory, but the fifth may remember.
 #[test]
 fn a_quorum_founds_nothing() {
     let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
@@ -199,9 +198,9 @@ fn a_quorum_founds_nothing() {
     assert!(serves(&s, "a") && serves(&s, "q"));
 }
 
-/// Two directories of three are lost: the third remembers, so that the cluster is not new.
+/// Two directories of three are lost: the third remembers, so the cluster is not new.
 #[test]
-fn nobody_founds_what_another_member_remembers() {
+fn remembered_cluster_is_not_founded() {
     let mut s = Story::new();
     s.elect("p");
     s.start("p", None);
@@ -216,10 +215,10 @@ fn nobody_founds_what_another_member_remembers() {
     }
 }
 
-/// a founds, and its directory is lost. c, which was there, has heard nothing of it yet: b tells it
-/// that it has forgotten nothing, and a reads from the two.
+/// Member a founds the cluster, and its directory is lost. The founder c has not heard of the
+/// founding yet: b tells c that c has forgotten nothing, and a reads from the two.
 #[test]
-fn whoever_was_there_has_forgotten_nothing() {
+fn founder_has_forgotten_nothing() {
     let mut s = new_cluster();
     s.run(ms(2_150));
     a_founds(&mut s);
@@ -233,8 +232,8 @@ fn whoever_was_there_has_forgotten_nothing() {
     assert!(serves(&s, "a"));
 }
 
-/// a founds, and b's directory is lost before b heard of it: another memory was there, so that the
-/// new one reads from those that were.
+/// Member a founds the cluster, and b's directory is lost before b heard of it: the new memory was
+/// not there at the founding, and reads from the founders.
 #[test]
 fn another_memory_was_not_there() {
     let mut s = new_cluster();
@@ -248,9 +247,10 @@ fn another_memory_was_not_there() {
     assert!(serves(&s, "b") && serves(&s, "c"));
 }
 
-/// b answers that it is empty, and is another memory when a founds: a asks it again.
+/// Member b answers that it is empty, and has another memory when a founds the cluster: a asks b
+/// again.
 #[test]
-fn only_memories_that_answered_are_founders() {
+fn only_answering_memories_are_founders() {
     let mut s = new_cluster();
     s.run(ms(2_150));
     s.drop_all();
@@ -270,8 +270,8 @@ fn only_memories_that_answered_are_founders() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// p leads with that lease when all directories are lost. Members give shorter leases from then on,
-/// and q campaigns.
+/// Candidate p leads with `lease` when all directories are lost. Members give shorter leases from
+/// then on, and q campaigns.
 fn all_lost_under_a_leader(lease: Duration) -> Story {
     let mut s = Story::new();
     let long = |config: &mut Config| (config.lease, config.delta_max) = (lease, lease);
@@ -294,14 +294,14 @@ fn all_lost_under_a_leader(lease: Duration) -> Story {
     s
 }
 
-/// All directories are lost while somebody leads with a longer lease than their members give now.
-/// It reaches one of them, which tells the others.
+/// All directories are lost while a candidate leads with a longer lease than the members give now.
+/// The leader reaches one of them, which tells the others.
 #[test]
-fn a_leader_that_is_heard_is_waited_for() {
+fn founding_waits_for_heard_leader() {
     let mut s = all_lost_under_a_leader(ms(5_000));
     s.drop_all();
     for _ in 0..700 {
-        // Between p and the members there is one way only.
+        // Messages pass from p to the members only, not back.
         s.deliver("p", "a");
         s.letters.retain(|letter| letter.by != "p" && letter.to != address("p").into());
         s.run(ms(10));
@@ -311,7 +311,7 @@ fn a_leader_that_is_heard_is_waited_for() {
     assert!(s.leads("q"));
 }
 
-/// Time passes, and these hear of each other, and of the answers.
+/// Time passes, and these members exchange messages.
 fn pass_among(s: &mut Story, members: &[&'static str]) {
     s.pass(ms(10));
     let pairs = members.iter().flat_map(|from| members.iter().map(move |to| (from, to)));
@@ -322,7 +322,7 @@ fn pass_among(s: &mut Story, members: &[&'static str]) {
     }
 }
 
-/// The same for so many steps, and nobody hears anything else.
+/// Time passes in steps, and these members exchange messages; no other message arrives.
 fn alone(s: &mut Story, steps: usize, members: &[&'static str]) {
     for _ in 0..steps {
         pass_among(s, members);
@@ -330,10 +330,10 @@ fn alone(s: &mut Story, steps: usize, members: &[&'static str]) {
     }
 }
 
-/// All but b found the cluster, and serve; then c's directory is lost. What b was answered before
-/// it heard of c's new memory says nothing of who was there together with that.
+/// All but b found the cluster, and serve; then c's directory is lost. Answers that b got before it
+/// heard of c's new memory do not show which members were there together with that memory.
 #[test]
-fn founders_are_there_at_one_time() {
+fn founders_are_present_together() {
     let members = ["a", "b", "c", "p", "q"];
     let mut s = Story::empty(config(&members));
     for member in members {
@@ -362,7 +362,7 @@ fn founders_are_there_at_one_time() {
         s.pass(ms(10));
     }
     ask(&mut s, "b", "c");
-    // What c hears of the founding is on its way to its disk when it says that it is there.
+    // The record of the founding is on its way to c's disk when c reports its memory.
     s.slow_disks = true;
     for (from, to) in [("c", "b"), ("b", "c")].into_iter().flat_map(|pair| [pair; 40]) {
         pass_among(&mut s, &rest);
@@ -380,9 +380,9 @@ fn founders_are_there_at_one_time() {
     assert!(members.iter().all(|member| serves(&s, member)));
 }
 
-/// That all are empty is on its way to the disk when a leader of before is heard.
+/// The record of the founding is on its way to the disk when an old leader is heard.
 #[test]
-fn a_leader_that_is_heard_late_is_waited_for() {
+fn founding_waits_for_late_leader() {
     let mut s = all_lost_under_a_leader(ms(8_000));
     let others = ["a", "b", "c", "q"];
     s.drop_all();
@@ -409,9 +409,9 @@ fn a_leader_that_is_heard_late_is_waited_for() {
     assert!(led && s.leads("q"));
 }
 
-/// What was handed out before all directories were lost is not handed out again.
+/// Fences from before the loss of all directories are not handed out again.
 #[test]
-fn fences_go_on_when_all_directories_were_lost() {
+fn fences_survive_loss_of_all_directories() {
     let mut s = new_cluster();
     s.run(ms(3_000));
     let mut fences = Vec::new();
@@ -429,11 +429,11 @@ fn fences_go_on_when_all_directories_were_lost() {
     assert!(fences[0] < fences[1], "{fences:?}");
 }
 
-/// The clock of b's machine is ahead. a finds that all are empty and cannot write that down. Before
-/// it can, b's directory is lost, and the others go on without b: what b's clock may have begun is
-/// not handed out again.
+/// The clock of b's machine is ahead. Member a finds that all are empty and cannot write that down.
+/// Before it can, b's directory is lost, and the others go on without b: fences that b's clock may
+/// have begun are not handed out again.
 #[test]
-fn founders_lost_before_the_founding_is_written_count_for_fences() {
+fn lost_founders_count_for_fences() {
     const AHEAD: u64 = 1_000_000_000;
     let directory = |born| Some(Remembered::new(Instance::new(born, 1), false));
     let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
@@ -467,9 +467,9 @@ fn founders_lost_before_the_founding_is_written_count_for_fences() {
     }
 }
 
-/// In clusters of one and of two members, too.
+/// The rule holds in clusters of one and of two members, too.
 #[test]
-fn a_cluster_of_one_or_two_is_founded() {
+fn small_clusters_are_founded() {
     for all in [&["a"][..], &["a", "b"][..]] {
         let mut s = Story::empty(config(all));
         for member in all {
@@ -488,7 +488,7 @@ fn a_cluster_of_one_or_two_is_founded() {
     assert!(!serves(&s, "a"), "b may know");
 }
 
-/// A founder whose process ends when it has just written that down serves after another wait.
+/// A founder whose process ends just after the record of the founding serves after another wait.
 #[test]
 fn an_interrupted_founding_goes_on() {
     let mut s = new_cluster();

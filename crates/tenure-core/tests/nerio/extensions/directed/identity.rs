@@ -7,7 +7,7 @@ use crate::story::*;
 /// Comparing by name alone is unsafe: a delayed release of an earlier incarnation frees a grantor
 /// under its successor.
 #[test]
-fn a_release_of_an_earlier_incarnation_frees_nobody() {
+fn release_of_earlier_incarnation_frees_nothing() {
     let mut s = Story::new();
     let earlier = s.sender("p");
     s.restart("p");
@@ -18,9 +18,10 @@ fn a_release_of_an_earlier_incarnation_frees_nobody() {
     assert!(matches!(refusal(&s.ask("q", "a", request(at(20)))), Some(Refusal::Held { .. })));
 }
 
-/// A grantor that sees inc1, inc2, inc1 again raises an event, and its refusal says so.
+/// A grantor that sees inc1, inc2, inc1 again emits an event, and its refusal reports the shared
+/// name.
 #[test]
-fn a_name_that_two_incarnations_use_at_once_is_reported() {
+fn shared_name_is_reported() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(1)));
     let first = s.sender("p");
@@ -47,10 +48,10 @@ fn a_name_that_two_incarnations_use_at_once_is_reported() {
     );
 }
 
-/// One of two that use a name asks twice in a row: the other one is still there. Once it has said
-/// nothing for as long as a lease lasts, it is not.
+/// An incarnation of a shared name asks twice in a row: the other one still counts as present.
+/// After a lease without a word from it the name is no longer shared.
 #[test]
-fn that_a_name_is_shared_is_said_steadily() {
+fn shared_name_is_reported_steadily() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(1)));
     let first = s.sender("p");
@@ -68,7 +69,7 @@ fn that_a_name_is_shared_is_said_steadily() {
     assert_eq!(refused(&effects).unwrap().name_shared, None, "the other one is gone");
 }
 
-/// Grants and queues are kept by election: processes of one name in two elections hinder nobody.
+/// Grants and queues are kept by election: processes of one name in two elections do not conflict.
 #[test]
 fn elections_share_names_without_alarm() {
     let mut s = Story::new();
@@ -88,10 +89,10 @@ fn elections_share_names_without_alarm() {
     }
 }
 
-/// One inc from two addresses: the first wins while its grant lives, the second is refused,
-/// counted and reported.
+/// An incarnation asks from two addresses: the first wins while its grant lives; the grantor
+/// refuses, counts and reports the second.
 #[test]
-fn one_incarnation_from_two_addresses_keeps_the_first() {
+fn first_address_of_incarnation_is_kept() {
     let mut s = Story::new();
     let forger = Sender { address: address("z"), member: None, ..s.sender("p") };
     s.ask("p", "a", request(at(10)));
@@ -109,9 +110,9 @@ fn one_incarnation_from_two_addresses_keeps_the_first() {
     assert!(granted(&s.tell_as(&forger, "a", Message::from(request(at(40))))).is_some());
 }
 
-/// An ok counts only when it comes from a member, by its name and by what the driver knows.
+/// An ok counts only if it comes from a member, by its name and by the driver's proof.
 #[test]
-fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
+fn foreign_ok_is_dropped() {
     let mut s = Story::new();
     s.campaign("p");
     for grantor in GRANTORS {
@@ -125,9 +126,10 @@ fn an_ok_that_does_not_come_from_the_grantor_is_dropped() {
     assert!(!s.leads("p"));
 }
 
-/// Requests wait by incarnation: what the one before gave up is not taken from the one after.
+/// Requests wait by incarnation: a release of the one before does not remove the request of the
+/// next.
 #[test]
-fn a_new_incarnation_waits_beside_the_one_before() {
+fn new_incarnation_waits_beside_the_old() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(30)));
@@ -139,9 +141,10 @@ fn a_new_incarnation_waits_beside_the_one_before() {
     assert_eq!(granted(&effects).unwrap().start, at(20));
 }
 
-/// A restarted candidate is a new one: its clock may have begun anew, below what it released.
+/// A restarted candidate is a new one: its clock may have begun anew, below the Starts released
+/// before.
 #[test]
-fn what_an_earlier_incarnation_released_binds_no_later_one() {
+fn release_binds_its_own_incarnation() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(99)));
     s.tell("p", "a", release(at(99)));
@@ -150,9 +153,9 @@ fn what_an_earlier_incarnation_released_binds_no_later_one() {
 }
 
 /// An answer is for the incarnation that asked: the next one of its name may use the same Start,
-/// for a lease and a fence of its own, and must not count what was granted to the one before.
+/// for a lease and a fence of its own, and must not count grants to the one before.
 #[test]
-fn an_answer_to_an_earlier_incarnation_is_not_for_this_one() {
+fn answer_counts_for_asking_incarnation() {
     let mut s = Story::new();
     for grantor in GRANTORS {
         s.ask("q", grantor, request(at(10)));

@@ -9,10 +9,10 @@ use tenure_core::nerio::{
 
 use crate::story::*;
 
-/// Restart 1: what was forgotten is bounded by the largest δ_max of a full quorum that is read,
-/// counted from when they had written down which memory it has; then the fences are read again.
+/// Restart 1: the largest δ_max of a full quorum that is read bounds the forgotten leases, counted
+/// from when the quorum had written down the new memory; then the fences are read again.
 #[test]
-fn a_lost_memory_waits_for_the_longest_lease_of_others() {
+fn lost_memory_outwaits_others_leases() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(1_000));
     s.lose_disk("a");
@@ -29,9 +29,9 @@ fn a_lost_memory_waits_for_the_longest_lease_of_others() {
     assert!(granted(&s.ask("q", "a", request(at(12)))).is_some());
 }
 
-/// Restart 1: what the largest own δ_max bounds is waited for, whatever the others say.
+/// Restart 1: the grantor also waits out its own largest δ_max, whatever the others answer.
 #[test]
-fn a_lost_memory_waits_for_its_own_longest_lease_too() {
+fn lost_memory_outwaits_own_leases() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
     s.lose_disk("a");
@@ -41,10 +41,10 @@ fn a_lost_memory_waits_for_its_own_longest_lease_too() {
     assert!(granted(&s.ask("q", "a", request(at(11)))).is_some());
 }
 
-/// Two leaders, but for the rule: c, whose memory was lost, asked b while b gave short leases only.
+/// Two leaders without the rule: c, whose memory was lost, asked b while b gave only short leases.
 /// An ok that c forgot must not be completed by b's first longer one.
 #[test]
-fn longer_leases_are_given_when_what_others_forgot_has_ended() {
+fn longer_leases_wait_for_forgotten_oks() {
     let short = |config: &mut Config| {
         (config.lease, config.delta_max, config.verify_max) = (ms(500), ms(500), ms(500));
     };
@@ -60,7 +60,7 @@ fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     s.campaign("p");
     s.deliver("p", "c");
     s.deliver("c", "p");
-    // Now it knows which fence to propose.
+    // Candidate p now knows which fence to propose.
     s.slip(ms(100));
     s.step("p", tenure_core::Input::Timeout);
     s.deliver("p", "c");
@@ -88,10 +88,10 @@ fn longer_leases_are_given_when_what_others_forgot_has_ended() {
     assert_eq!(s.leader(), Some("q"), "p completes with what c has forgotten");
 }
 
-/// Until when it gives no longer lease, that it does then, and how long the leases of a holder are,
-/// is told.
+/// A grantor reports the time until which it gives no longer lease, the begin of longer leases, and
+/// the length of a holder's leases.
 #[test]
-fn a_larger_delta_max_that_waits_is_told() {
+fn waiting_delta_max_is_reported() {
     let mut s = Story::new();
     s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
@@ -113,10 +113,10 @@ fn a_larger_delta_max_that_waits_is_told() {
     assert_eq!((state.holder.unwrap().lease, state.raise), (ms(3_000), None));
 }
 
-/// A larger δ_max is answered at once, given after `(1 + ρ)` of it, and waited for anew by each
-/// start before that.
+/// A grantor answers a larger δ_max at once, gives it after `(1 + ρ)` of it, and waits anew after
+/// each start before that.
 #[test]
-fn a_larger_delta_max_is_answered_at_once_and_given_later() {
+fn larger_delta_max_is_given_later() {
     let mut s = Story::new();
     s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
@@ -141,9 +141,9 @@ fn a_larger_delta_max_is_answered_at_once_and_given_later() {
     assert!(granted(&s.ask("p", "a", long(40))).is_some(), "it was written down");
 }
 
-/// A larger δ_max that could not be written down is not given, and is written again.
+/// A grantor does not give a larger δ_max whose record failed, and writes it again.
 #[test]
-fn a_larger_delta_max_is_given_when_it_is_written() {
+fn larger_delta_max_waits_for_disk() {
     let mut s = Story::new();
     s.has_granted("a");
     s.configure(|config| config.delta_max = ms(4_000));
@@ -162,10 +162,10 @@ fn a_larger_delta_max_is_given_when_it_is_written() {
     assert!(granted(&s.ask("p", "a", long(12))).is_some());
 }
 
-/// A first lease is short: who may not have a full one after it would lead for a moment, again
-/// and again.
+/// A first lease is short: a candidate that may not have a full one after it would lead for a
+/// moment, again and again.
 #[test]
-fn a_first_lease_is_given_only_if_a_full_one_may_follow() {
+fn first_lease_needs_a_full_one() {
     let mut s = Story::new();
     let (lease, delta_max) = (ms(2_001), ms(2_000));
     let first = Request { lease, ..request(at(10)) };
@@ -173,10 +173,10 @@ fn a_first_lease_is_given_only_if_a_full_one_may_follow() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A candidate whose lease no quorum gives waits, says so with both numbers, and keeps no grantor
-/// from others; when a quorum gives it, it leads.
+/// A candidate whose lease no quorum gives waits, reports both numbers, and keeps no grantor from
+/// others; when a quorum gives its lease, it leads.
 #[test]
-fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
+fn too_long_lease_blocks_no_rival() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
     s.reboot("a");
@@ -192,7 +192,7 @@ fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
     s.start("q", None);
     s.campaign("q");
     for _ in 0..20 {
-        // c is down: q needs a, which gives p all it asks for.
+        // Grantor c is down: q needs a, which gives p every lease.
         s.pass(ms(50));
         for (from, to) in [("p", "a"), ("p", "b"), ("q", "a"), ("q", "b")] {
             s.deliver(from, to);
@@ -209,9 +209,9 @@ fn a_candidate_with_too_long_a_lease_waits_and_is_in_nobodys_way() {
     assert_eq!(s.leader(), Some("p"), "a and b give 3 s");
 }
 
-/// The same with one that gives it, one that does not, and one that is down.
+/// Three grantors: one gives the lease, one does not, and one is down.
 #[test]
-fn one_that_is_down_is_no_reason_to_keep_the_others() {
+fn down_grantor_frees_other_grants() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(4_000));
     s.reboot("a");
@@ -228,8 +228,9 @@ fn one_that_is_down_is_no_reason_to_keep_the_others() {
     assert_eq!(s.leader(), Some("q"), "{:?}", s.events("p"));
 }
 
-/// A refusal that is repeated says nothing after a later answer of the same grantor. b gives longer
-/// leases since, but waits first; what a granted is not given back for the old one.
+/// A repeated refusal has no effect after a later answer of the same grantor. Grantor b gives
+/// longer leases since, but waits first; the candidate does not give a's grant back for the old
+/// refusal.
 #[test]
 fn an_old_refusal_gives_nothing_back() {
     let mut s = Story::new();
@@ -256,9 +257,9 @@ fn an_old_refusal_gives_nothing_back() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Restart 1: nobody waits longer than the longest lease that any settings allow.
+/// Restart 1: no grantor waits longer than the longest lease that any settings allow.
 #[test]
-fn what_others_answer_is_waited_for_a_day_at_most() {
+fn answers_cost_a_day_at_most() {
     let mut s = Story::new();
     s.lose_disk("a");
     let entry = Entry::new(s.instance("a"));
@@ -269,9 +270,9 @@ fn what_others_answer_is_waited_for_a_day_at_most() {
     assert!(remaining < ms(2 * 86_400_000), "{remaining:?}");
 }
 
-/// One grantor with another maximum is as one that is down: a quorum that accepts suffices.
+/// A grantor with another maximum is like one that is down: a quorum that accepts suffices.
 #[test]
-fn a_quorum_that_gives_the_lease_suffices() {
+fn quorum_for_the_lease_suffices() {
     let mut s = Story::new();
     s.configure(|config| config.delta_max = ms(500));
     s.reboot("a");
@@ -283,10 +284,10 @@ fn a_quorum_that_gives_the_lease_suffices() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A member that reads may be behind a relay, as one whose state directory was lost: its question
-/// comes from another address than its own. Answers count from a member only.
+/// A member that reads may be behind a relay, like a member whose state directory was lost: its
+/// question comes from another address than its own. Answers count from a member only.
 #[test]
-fn a_read_is_answered_wherever_it_comes_from() {
+fn relayed_read_is_answered() {
     let mut s = Story::new();
     let relayed = Sender { who: s.who("b"), address: address("z"), member: None };
     let read = Message::from(FenceRead { start: at(1), instance: Instance(9), record: true });

@@ -6,8 +6,8 @@ use tenure_core::nerio::{
 
 use crate::story::*;
 
-/// p leads with the grants of a and b. Then a is cut off from the other members, and another
-/// process begins in its place, with an empty directory: the old one is put aside.
+/// Candidate p leads with the grants of a and b. Then a is cut off from the other members, and
+/// another process begins in its place, with an empty directory: the old process is put aside.
 fn replaced() -> (Story, Actor) {
     let mut s = Story::new();
     s.campaign("p");
@@ -26,7 +26,7 @@ fn replaced() -> (Story, Actor) {
     (s, old)
 }
 
-/// p reaches the old process and b; q the new one and c; members reach each other.
+/// Candidate p reaches the old process and b, q the new one and c; members reach each other.
 fn live_on(s: &mut Story, old: &mut Actor, steps: usize) -> bool {
     let mut both = false;
     for _ in 0..steps {
@@ -55,9 +55,9 @@ fn live_on(s: &mut Story, old: &mut Actor, steps: usize) -> bool {
     both
 }
 
-/// The old a and b grant p, the new a and c grant q, and never do two lead.
+/// The old a and b grant p, the new a and c grant q, and p and q never lead together.
 #[test]
-fn two_memories_of_a_member_elect_nobody_beside_a_leader() {
+fn two_memories_elect_one_leader() {
     let (mut s, mut old) = replaced();
     s.campaign("q");
     assert!(!live_on(&mut s, &mut old, 1_000), "two lead");
@@ -66,9 +66,9 @@ fn two_memories_of_a_member_elect_nobody_beside_a_leader() {
     assert!(s.events("p").contains(&old_memory), "{:?}", s.events("p"));
 }
 
-/// What is not durable is not said to be: b, whose disk is slow, does not answer.
+/// A grantor does not report a memory before it is durable: b, whose disk is slow, does not answer.
 #[test]
-fn a_memory_is_written_down_before_the_answer() {
+fn memory_is_durable_before_answer() {
     let mut s = Story::new();
     s.slow_disks = true;
     let read = FenceRead { start: at(1), instance: Instance::new(1 << 40, 7), record: true };
@@ -98,10 +98,10 @@ fn a_memory_is_written_down_before_the_answer() {
     assert!(known, "it remembers: {roster:?}");
 }
 
-/// b's directory is lost, and at a's place the old memory of a answers it: it has not seen the
-/// fences that were handed out since, and c knows a later one of a.
+/// The directory of b is lost, and at a's address the old memory of a answers: it has not seen the
+/// fences handed out since, and c knows a later memory of a.
 #[test]
-fn the_word_of_an_old_memory_bounds_nothing() {
+fn old_memory_bounds_nothing() {
     let mut s = Story::new();
     let old = s.actors.remove("a").unwrap();
     s.start_empty("a");
@@ -118,10 +118,10 @@ fn the_word_of_an_old_memory_bounds_nothing() {
     assert_eq!(s.state("b").service, Service::Serving);
 }
 
-/// Two of three start with empty directories, as their disks are not mounted: nobody takes these
-/// for theirs. With its real one a goes on, and b reads from it and from c.
+/// Two of three start with empty directories, as their disks are not mounted: no member takes these
+/// for theirs. With its real directory a goes on, and b reads from a and c.
 #[test]
-fn a_directory_that_could_not_serve_takes_no_place() {
+fn unfit_directory_takes_no_place() {
     let mut s = Story::new();
     s.elect("p");
     let disk = s.actor("a").disk.clone().unwrap();
@@ -139,7 +139,7 @@ fn a_directory_that_could_not_serve_takes_no_place() {
     }
 }
 
-/// Of two memories of a member the later one counts, whichever is heard of last.
+/// The later of two memories of a member counts, whichever is heard of last.
 #[test]
 fn an_earlier_memory_never_comes_back() {
     let mut s = Story::new();
@@ -159,10 +159,10 @@ fn an_earlier_memory_never_comes_back() {
     assert!(knows, "{effects:?}");
 }
 
-/// Others answer that they remember, and have not written down which memory asks: what the one
-/// before may have granted is not waited for yet.
+/// Other members remember, but have not written down the asker's memory: the wait for grants of the
+/// memory before does not begin yet.
 #[test]
-fn an_answer_that_names_another_memory_counts_for_nothing() {
+fn answer_names_the_askers_memory() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.others_answer(ms(2_000), &Roster::default());
@@ -178,10 +178,10 @@ fn an_answer_that_names_another_memory_counts_for_nothing() {
     assert!(s.events("a").iter().any(is_strange), "{:?}", s.events("a"));
 }
 
-/// A memory that begins knows those that others know before it serves: with it, the old memory of a
-/// member counts for nothing.
+/// A new memory learns the memories that others know before it serves, so the old memory of a
+/// member counts for nothing with it, too.
 #[test]
-fn what_others_have_written_down_is_taken_over() {
+fn new_memory_takes_over_rosters() {
     let mut s = Story::new();
     s.lose_disk("a");
     s.run(ms(3_000));
@@ -200,10 +200,10 @@ fn what_others_have_written_down_is_taken_over() {
     assert!(knows, "{effects:?}");
 }
 
-/// The directory of before is mounted again: the other members know a later one, and it says so and
-/// grants no more.
+/// The old directory is mounted again: the other members know a later one, and the grantor reports
+/// that and grants no more.
 #[test]
-fn an_old_directory_that_comes_back_is_told() {
+fn returning_old_directory_is_reported() {
     let mut s = Story::new();
     s.elect("p");
     let old = s.actor("a").disk.clone().unwrap();
@@ -218,10 +218,10 @@ fn an_old_directory_that_comes_back_is_told() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// A memory that others take for an earlier one than that which they know becomes a later one, as
-/// nobody relies on it yet.
+/// A memory that others take for an earlier one than they know becomes a later one, as no member
+/// relies on it yet.
 #[test]
-fn a_clock_that_was_set_back_keeps_no_member_out() {
+fn slow_clock_excludes_no_member() {
     let mut s = Story::new();
     s.elect("p");
     let later = Instance::new(1 << 40, 7);

@@ -1,12 +1,12 @@
-//! Who is next.
+//! Succession.
 
 use tenure_core::NodeName;
 use tenure_core::nerio::{Command, Event, Ignored, OwnEvent, Request};
 
 use crate::story::*;
 
-/// Rule 1: then `F := C`, and `next` is handled if it waits and is fresh, else the best by the
-/// common order, at once.
+/// Rule 1: then `F := C`, and the grantor handles `next` if it waits and is fresh, else the best by
+/// the common order, at once.
 #[test]
 fn a_release_hands_over_to_next() {
     for next in ["q", "r"] {
@@ -22,7 +22,7 @@ fn a_release_hands_over_to_next() {
 
 /// Rule 2: the common order is the same at all grantors, and never the order of arrival.
 #[test]
-fn the_common_order_is_not_the_order_of_arrival() {
+fn common_order_ignores_arrival() {
     let mut winners = Vec::new();
     for order in [["p", "q"], ["q", "p"]] {
         let mut s = Story::new();
@@ -54,9 +54,9 @@ fn the_higher_priority_goes_first() {
     }
 }
 
-/// A leader that waits for a grantor goes before those who do not lead.
+/// A leader that waits for a grantor goes before candidates that do not lead.
 #[test]
-fn a_leader_goes_before_those_who_do_not_lead() {
+fn leader_goes_before_other_candidates() {
     let mut s = Story::new();
     s.ask("r", "a", request(at(10)));
     let mut urgent = request(at(20));
@@ -71,7 +71,7 @@ fn a_leader_goes_before_those_who_do_not_lead() {
 
 /// Rule 3: a short first lease, renewed at once on completion.
 #[test]
-fn the_first_lease_is_short_and_renewed_at_once() {
+fn first_lease_is_short() {
     let mut s = Story::new();
     let begin = s.campaign("p");
     assert!(requests(&begin).iter().all(|request| request.delta == ms(1_000)), "at most a lease");
@@ -92,9 +92,9 @@ fn the_first_lease_is_short_and_renewed_at_once() {
     assert!(renewal.iter().all(|request| request.delta == ms(2_000) && request.leading));
 }
 
-/// Rule 4: never by counting votes: one that may still win does not yield.
+/// Rule 4: a candidate never counts votes: it does not yield while it may still win.
 #[test]
-fn a_candidate_that_may_still_win_does_not_yield() {
+fn possible_winner_does_not_yield() {
     let mut s = Story::new();
     s.ask("q", "a", request(at(10)));
     s.campaign("p");
@@ -105,9 +105,9 @@ fn a_candidate_that_may_still_win_does_not_yield() {
     assert_eq!(releases(&effects), [], "b and c would be a quorum");
 }
 
-/// Rule 2: `next` is cleared on change of holder: it was the wish of the one before.
+/// Rule 2: a change of holder clears `next`, which the holder before had named.
 #[test]
-fn next_does_not_outlive_the_holder_who_said_it() {
+fn next_ends_with_its_holder() {
     let mut s = Story::new();
     s.ask("p", "a", Request { next: Some(name("q")), ..request(at(10)) });
     s.ask("r", "a", request(at(20)));
@@ -119,9 +119,9 @@ fn next_does_not_outlive_the_holder_who_said_it() {
     assert_eq!(s.holder("a").as_deref(), Some("p"), "r named nobody");
 }
 
-/// Rule 3: a leader names only one heard from within 2 R.
+/// Rule 3: a leader names only a candidate heard from within 2 R.
 #[test]
-fn one_who_was_not_heard_of_lately_is_not_named() {
+fn leader_names_only_fresh_candidates() {
     let mut s = Story::new();
     s.elect("p");
     s.campaign("q");
@@ -133,7 +133,8 @@ fn one_who_was_not_heard_of_lately_is_not_named() {
     assert!(releases.iter().all(|release| release.next.is_none()), "{releases:?}");
 }
 
-/// Three candidates hold one grantor each: who yields, where, and for whom.
+/// Three candidates hold one grantor each. Returns the yielding candidates, their grantors, and the
+/// candidates named as next.
 fn split_vote(s: &mut Story) -> Vec<(&'static str, &'static str, Option<NodeName>)> {
     for candidate in CANDIDATES {
         s.campaign(candidate);
@@ -156,9 +157,9 @@ fn split_vote(s: &mut Story) -> Vec<(&'static str, &'static str, Option<NodeName
     yields
 }
 
-/// Rule 4: of those in each other's way exactly one does not yield, and the others do so for it.
+/// Rule 4: exactly one of the rivals does not yield, and the others yield to it.
 #[test]
-fn all_but_the_highest_yield_and_to_it() {
+fn all_yield_to_the_highest() {
     let yields = split_vote(&mut Story::new());
     assert_eq!(yields.len(), 2, "{yields:?}");
     let yielded = |who: &&str| yields.iter().any(|(candidate, ..)| candidate == who);
@@ -169,7 +170,7 @@ fn all_but_the_highest_yield_and_to_it() {
 /// Rule 4: a refusal from before the last grant is no reason to give that grant away: views
 /// differ, and its holder may have gone as well.
 #[test]
-fn an_older_refusal_is_no_reason_to_yield() {
+fn older_refusal_causes_no_yield() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     for grantor in ["b", "c"] {
@@ -187,9 +188,9 @@ fn an_older_refusal_is_no_reason_to_yield() {
     assert_eq!(releases(&s.deliver("c", "q")).len(), 1, "now they say so again");
 }
 
-/// Rule 4: after yielding it waits `remaining` plus a random time.
+/// Rule 4: after yielding a candidate waits `remaining` plus a random time.
 #[test]
-fn what_was_yielded_is_not_asked_for_again_at_once() {
+fn candidate_pauses_after_yielding() {
     let mut s = Story::new();
     let yields = split_vote(&mut s);
     s.drop_all();
@@ -200,10 +201,10 @@ fn what_was_yielded_is_not_asked_for_again_at_once() {
     }
 }
 
-/// Rule 4: not to a leader of which no renewal was seen. It may be dead: then its grants end one
-/// after the other, and what was got first is needed.
+/// Rule 4: a candidate does not yield to a leader without a renewal. Such a leader may be dead:
+/// then its grants end one after the other, and the candidate needs its first grant.
 #[test]
-fn nobody_yields_to_a_leader_that_does_not_renew() {
+fn dead_leader_gains_no_yield() {
     let mut s = Story::new();
     let leads = |start| Request { leading: true, ..request(at(start)) };
     for grantor in GRANTORS {
@@ -220,8 +221,8 @@ fn nobody_yields_to_a_leader_that_does_not_renew() {
     assert_eq!(s.holder("a"), None, "b says that p has renewed");
 }
 
-/// Two candidates in each other's way: q holds a and waits at b and c, which p holds, who ranks
-/// above it. p leads; q has yielded a, which p has got as well. Returns the ok of a to q.
+/// Two candidates block each other: q holds a and waits at b and c, which p holds, who ranks above
+/// q. Candidate p leads; q has yielded a, which p has got as well. Returns the ok of a to q.
 fn yielded(s: &mut Story) -> Letter {
     s.command("p", Command::Campaign { value: "".parse().unwrap(), priority: 1 });
     s.campaign("q");
@@ -235,17 +236,17 @@ fn yielded(s: &mut Story) -> Letter {
     ok
 }
 
-/// Parked requests 4: what was given up is not taken back by its ok that arrives again.
+/// Parked requests 4: an ok that arrives again does not take back a yielded grant.
 #[test]
-fn an_ok_for_what_was_yielded_counts_no_more() {
+fn ok_after_yield_does_not_count() {
     let mut s = Story::new();
     let ok = yielded(&mut s);
     assert_eq!(emitted(&s.put(&ok)), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
 }
 
-/// Rule 4: whom it was yielded to has gone, and with it the reason to wait.
+/// Rule 4: the rival has gone, and with it the reason to wait.
 #[test]
-fn what_was_yielded_is_asked_for_when_the_rival_has_gone() {
+fn candidate_asks_again_after_rival() {
     let mut s = Story::new();
     yielded(&mut s);
     s.slip(ms(1));
@@ -258,10 +259,10 @@ fn what_was_yielded_is_asked_for_when_the_rival_has_gone() {
     assert_eq!(asked, [&"a", &"b", &"c"], "at once, not when the lease of p would have ended");
 }
 
-/// Rule 4: two that hold one grant each, and wait for a third grantor that is dead, do not wait for
-/// ever.
+/// Rule 4: two candidates that hold one grant each, and wait for a third grantor that is dead, do
+/// not wait for ever.
 #[test]
-fn nobody_waits_for_a_grantor_that_is_silent() {
+fn candidates_skip_silent_grantor() {
     let mut s = Story::new();
     s.actors.remove("c");
     s.campaign("p");
@@ -276,9 +277,9 @@ fn nobody_waits_for_a_grantor_that_is_silent() {
     assert_eq!(s.leader(), leader, "and it lasts");
 }
 
-/// Rule 4: nor for one that answers that it cannot grant.
+/// Rule 4: candidates do not wait either for a grantor that answers that it cannot grant.
 #[test]
-fn nobody_waits_for_a_grantor_in_quarantine() {
+fn candidates_skip_grantor_in_quarantine() {
     let mut s = Story::new();
     s.reboot("c");
     s.campaign("p");

@@ -6,7 +6,7 @@ use tenure_core::{Fence, Input, LeaderView, View};
 
 use crate::story::*;
 
-/// What is known of the election where nobody campaigns, after a while.
+/// The view of an election without candidates, after a while.
 fn view(s: &mut Story) -> View {
     s.command("r", Command::Observe { every: ms(100) });
     s.run(ms(500));
@@ -27,7 +27,7 @@ fn three_holders_are_no_leader() {
 }
 
 #[test]
-fn two_incarnations_of_one_name_are_no_leader() {
+fn two_incarnations_are_no_leader() {
     let mut s = Story::new();
     s.ask("p", "a", renewal(at(10), 1));
     s.restart("p");
@@ -37,7 +37,7 @@ fn two_incarnations_of_one_name_are_no_leader() {
 }
 
 #[test]
-fn one_free_grantor_is_no_vacancy() {
+fn single_free_grantor_is_no_vacancy() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "b", request(at(10)));
@@ -45,13 +45,13 @@ fn one_free_grantor_is_no_vacancy() {
 }
 
 #[test]
-fn a_vacancy_is_told() {
+fn vacancy_is_reported() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     assert_eq!(view(&mut s), View::Vacant, "b and c are free, and a quorum");
 }
 
-/// What r says of the leader in the end.
+/// The last leader in r's view.
 fn leader(s: &Story) -> LeaderView {
     let last = s.events("r").iter().rev().find_map(|event| match event {
         Event::View(view) => Some(View::clone(view)),
@@ -63,9 +63,9 @@ fn leader(s: &Story) -> LeaderView {
     }
 }
 
-/// What one grantor said before it fell silent does not shorten what a quorum says since.
+/// The last answer of a grantor that fell silent does not shorten a view of a later quorum.
 #[test]
-fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
+fn silent_grantor_does_not_shorten_view() {
     let mut s = Story::new();
     for grantor in GRANTORS {
         s.ask("p", grantor, renewal(at(10), 1));
@@ -84,10 +84,10 @@ fn a_grantor_that_fell_silent_does_not_shorten_a_view() {
     assert!(after >= before.after(ms(10)), "{before} and then {after}: a and b have renewed");
 }
 
-/// The grants of a leader were asked for with one fence. What is left of an earlier leadership of
-/// the same incarnation counts for nothing.
+/// The requests for a leader's grants carried one fence. Grants of an earlier leadership of the
+/// same incarnation count for nothing.
 #[test]
-fn the_fence_is_the_one_that_a_quorum_names() {
+fn quorum_names_the_fence() {
     let mut s = Story::new();
     for (grantor, fence) in GRANTORS.into_iter().zip([2, 7, 7]) {
         s.ask("p", grantor, renewal(at(10), fence));
@@ -101,9 +101,9 @@ fn the_fence_is_the_one_that_a_quorum_names() {
     assert!(matches!(view(&mut s), View::Unknown { .. }), "2 and 7: {:?}", s.events("r"));
 }
 
-/// A candidate that was granted by a quorum and does not know it has never led.
+/// A candidate that does not know of its quorum of grants has never led.
 #[test]
-fn a_candidate_that_never_won_is_no_leader() {
+fn candidate_without_victory_is_no_leader() {
     let mut s = Story::new();
     s.campaign("p");
     for grantor in ["a", "b"] {
@@ -118,15 +118,15 @@ fn a_candidate_that_never_won_is_no_leader() {
     assert!(!s.events("r").iter().any(named), "{:?}", s.events("r"));
 }
 
-/// A healthy start: a leader is named once, with its fence.
+/// After a healthy start the observer names a leader once, with its fence.
 #[test]
-fn a_leader_is_named_with_its_fence_from_the_first_moment() {
+fn first_view_has_the_fence() {
     let mut s = Story::new();
     s.command("r", Command::Observe { every: ms(50) });
     s.run(ms(200));
     s.campaign("p");
     for _ in 0..400 {
-        // One hop of the network at a time, so that the observer asks in between.
+        // Deliver hop by hop, so that the observer asks in between.
         let letters = std::mem::take(&mut s.letters);
         letters.iter().for_each(|letter| drop(s.put(letter)));
         s.pass(ms(1));
@@ -150,9 +150,9 @@ fn a_leader_is_named_with_its_fence_from_the_first_moment() {
 }
 
 /// Grantors that rebooted under a leader have seen more than its fence, as they begin at their
-/// reserve. Its renewals say which it is.
+/// reserve. The leader's renewals carry its fence.
 #[test]
-fn a_leader_whose_grantors_have_rebooted_is_still_named() {
+fn rebooted_grantors_still_name_leader() {
     let mut s = Story::new();
     s.elect("p");
     for grantor in ["a", "b"] {
@@ -170,10 +170,10 @@ fn a_leader_whose_grantors_have_rebooted_is_still_named() {
     assert_eq!(leader.fence, Some(Fence::new(s.fence("p"))));
 }
 
-/// What is not durable is not visible: a grant that could not be written is told to nobody, and
-/// that nobody holds it, or that this grantor serves, is not said either.
+/// A grant that is not durable is not visible: the grantor reports neither the grant, nor a
+/// vacancy, nor that it serves.
 #[test]
-fn a_grant_that_could_not_be_written_is_told_to_nobody() {
+fn unwritten_grant_is_not_reported() {
     let mut s = Story::new();
     s.failing = Some("a");
     s.ask("p", "a", renewal(at(10), 1));
@@ -182,7 +182,7 @@ fn a_grant_that_could_not_be_written_is_told_to_nobody() {
     s.slip(ms(999));
     assert_eq!(s.state("a").service, Service::Failing);
     assert_eq!(refusal(&s.ask("q", "a", request(at(10)))), Some(Refusal::Disk));
-    // It is written again, though nobody asks.
+    // The grantor writes the record again, without a request.
     s.pass(ms(1));
     assert_eq!(s.state("a").service, Service::Serving);
     assert_eq!(s.holder("a"), Some("p".to_owned()));
@@ -198,7 +198,7 @@ fn a_grant_that_could_not_be_written_is_told_to_nobody() {
 
 /// A grantor that cannot write is not free, though it names no holder.
 #[test]
-fn a_grantor_that_cannot_write_is_not_free() {
+fn failing_grantor_is_not_free() {
     let mut s = Story::new();
     s.ask("p", "b", request(at(10)));
     s.failing = Some("a");
@@ -212,10 +212,10 @@ fn a_grantor_that_cannot_write_is_not_free() {
     assert!(!vacant, "c alone is free: {:?}", s.events("r"));
 }
 
-/// A flush that does not end is told after a second, as a disk that cannot be written, and its end
-/// is told, too. What the reserve has room for is granted meanwhile.
+/// A grantor reports a flush that does not end after a second, like a disk that fails, and reports
+/// its end, too. Meanwhile it grants as far as the reserve has room.
 #[test]
-fn a_grantor_whose_flush_hangs_says_so() {
+fn hanging_flush_is_reported() {
     let mut s = Story::new();
     s.slow_disks = true;
     // Half of the reserve is used up, so the next is asked for.
@@ -239,9 +239,10 @@ fn a_grantor_whose_flush_hangs_says_so() {
     );
 }
 
-/// The same of one that starts; one that fails in the end is told as failing, once.
+/// A starting grantor reports a hanging flush as well; a flush that fails in the end is reported
+/// once.
 #[test]
-fn a_start_whose_flush_hangs_is_told_as_failing() {
+fn hanging_start_reports_failing_disk() {
     let mut s = Story::new();
     s.has_granted("a");
     s.slow_disks = true;
@@ -270,10 +271,10 @@ fn is_of_disk(event: &Event) -> bool {
     )
 }
 
-/// Of several records that are not written, each is tried first in its turn: one that can never
-/// be written does not keep the others from it.
+/// Each of several unwritten records is tried first in its turn: a record that can never be written
+/// does not keep the others from it.
 #[test]
-fn each_unwritten_record_is_tried_first_in_its_turn() {
+fn unwritten_records_take_turns() {
     let mut s = Story::new();
     let of =
         |name: &str| Request { election: name.parse().unwrap(), ..for_span(at(10), ms(2_000)) };
@@ -296,17 +297,17 @@ fn each_unwritten_record_is_tried_first_in_its_turn() {
     assert_eq!(first, ["x", "y", "x"]);
 }
 
-/// Readings: vacant only when a quorum was free at one instant. A leader that moves from one
-/// grantor to the other leaves each of them free at some time.
+/// Readings: an election is vacant only when a quorum was free at one instant. A leader that moves
+/// from one grantor to the other leaves each of them free at some time.
 #[test]
-fn a_leader_that_moves_from_grantor_to_grantor_is_no_vacancy() {
+fn moving_leader_is_no_vacancy() {
     let mut s = Story::new();
     for grantor in ["a", "b"] {
         s.ask("p", grantor, for_span(at(10), ms(1_000)));
     }
     s.command("q", Command::Observe { every: ms(400) });
     s.deliver_all();
-    // c was free when it was asked. Now it is p's, with b, and a is free.
+    // Grantor c was free when it was asked. Now p holds c and b, and a is free.
     s.ask("p", "c", request(at(20)));
     s.ask("p", "b", request(at(20)));
     s.tell("p", "a", release(at(10)));

@@ -1,11 +1,11 @@
-//! Orders to end a leadership, as the one that leads takes them.
+//! Orders to end a leadership, at the leader.
 
 use tenure_core::Fence;
 use tenure_core::nerio::{Event, Inc, Message, OwnEvent, StepDown};
 
 use crate::story::*;
 
-/// What a member passes on to p: the order `number` of q.
+/// The order `number` of q, as a member passes it on to p.
 pub(crate) fn down(s: &Story, fence: u64, number: u64) -> StepDown {
     StepDown {
         election: x(),
@@ -17,16 +17,16 @@ pub(crate) fn down(s: &Story, fence: u64, number: u64) -> StepDown {
     }
 }
 
-/// Whether p reports it.
+/// Whether p reports the order.
 pub(crate) fn is_reported(s: &mut Story, from: &'static str, order: StepDown) -> bool {
     let effects = s.tell(from, "p", Message::from(order));
     let is_order = |event: &Event| matches!(event, Event::Own(OwnEvent::Ordered { .. }));
     emitted(&effects).iter().any(is_order)
 }
 
-/// One that was held up, or that somebody repeats later, ends no later leadership.
+/// An order that was delayed, or is repeated later, ends no later leadership.
 #[test]
-fn an_order_is_for_the_leadership_that_it_names_alone() {
+fn order_names_one_leadership() {
     let mut s = Story::new();
     s.elect("p");
     let first = down(&s, s.fence("p"), 7);
@@ -43,9 +43,9 @@ fn an_order_is_for_the_leadership_that_it_names_alone() {
     assert!(s.leads("p"), "who uses it decides");
 }
 
-/// Each member passes it on, and its sender repeats it.
+/// Each member passes the order on, and its sender repeats it.
 #[test]
-fn an_order_that_arrives_again_and_again_is_reported_once() {
+fn repeated_order_is_reported_once() {
     let mut s = Story::new();
     s.elect("p");
     let fence = s.fence("p");

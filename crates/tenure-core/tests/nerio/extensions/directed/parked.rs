@@ -4,9 +4,9 @@ use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Release, Re
 
 use crate::story::*;
 
-/// Rule 1: dropped when not refreshed for 3 refresh intervals.
+/// Rule 1: a request is dropped when not refreshed for 3 refresh intervals.
 #[test]
-fn a_parked_request_that_is_not_refreshed_is_dropped() {
+fn stale_parked_request_is_dropped() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(500)));
     s.slip(ms(100));
@@ -17,7 +17,7 @@ fn a_parked_request_that_is_not_refreshed_is_dropped() {
 
 /// Rule 2: a parked request is replaced only by a higher Start.
 #[test]
-fn a_parked_request_is_replaced_only_by_a_higher_start() {
+fn higher_start_replaces_parked_request() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(30)));
@@ -28,7 +28,7 @@ fn a_parked_request_is_replaced_only_by_a_higher_start() {
 
 /// Rule 2: release(s) deletes parked Starts ≤ s.
 #[test]
-fn a_release_deletes_what_is_parked_at_or_below_it() {
+fn release_deletes_parked_starts() {
     let mut s = Story::new();
     s.ask("p", "a", request(at(10)));
     s.ask("q", "a", request(at(20)));
@@ -40,7 +40,7 @@ fn a_release_deletes_what_is_parked_at_or_below_it() {
 
 /// Rule 4: Start, δ, T and fence flag all come from one ok, the one with the highest Start.
 #[test]
-fn start_length_sample_and_fence_come_from_one_ok() {
+fn answer_comes_from_one_ok() {
     let mut s = Story::new();
     s.campaign("p");
     s.deliver("p", "a");
@@ -63,7 +63,7 @@ fn start_length_sample_and_fence_come_from_one_ok() {
 /// Rule 1: `F := max(F, C_arrival + (1 + ρ)δ)`: the arrival bounds the Start, so a dead
 /// candidate's request costs little.
 #[test]
-fn the_lease_of_a_parked_request_counts_from_its_arrival() {
+fn parked_lease_counts_from_arrival() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.slip(ms(50));
@@ -74,9 +74,9 @@ fn the_lease_of_a_parked_request_counts_from_its_arrival() {
     assert_eq!(holder.remaining, ms(50 + 1_100 - 220));
 }
 
-/// Rule 1: dropped when its own lease would be over.
+/// Rule 1: a request is dropped when its own lease would be over.
 #[test]
-fn a_parked_request_whose_lease_would_be_over_is_dropped() {
+fn lapsed_parked_request_is_dropped() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.ask("q", "a", for_span(at(20), ms(100)));
@@ -98,8 +98,8 @@ fn the_checks_run_again_on_unparking() {
     assert_eq!(s.holder("a"), None, "it cannot write: nobody is granted");
 }
 
-/// Rule 3: a request of the holder with a lower Start is ignored, with an equal one the stored
-/// ok is repeated, and F is not extended. Were gs lowered by an older duplicate, a release of the
+/// Rule 3: the grantor ignores a request of the holder with a lower Start, and repeats the stored
+/// ok for an equal Start, without extending F. If an older duplicate lowered gs, a release of the
 /// lease before would end the lease after it.
 #[test]
 fn the_highest_start_granted_counts() {
@@ -114,9 +114,9 @@ fn the_highest_start_granted_counts() {
     assert_eq!(s.holder("a").as_deref(), Some("p"), "gs is still 20");
 }
 
-/// A timer that is late does not let a newcomer pass those who wait.
+/// A late timer does not let a newcomer pass waiting candidates.
 #[test]
-fn those_who_wait_go_before_a_newcomer_even_if_the_timer_is_late() {
+fn late_timer_favours_no_newcomer() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(200)));
     s.ask("q", "a", request(at(20)));
@@ -146,10 +146,10 @@ fn parked_requests_are_bounded() {
     assert_eq!(s.holder("a").as_deref(), Some("r"));
 }
 
-/// Rule 5: what has lapsed and was then granted to another leaves a mark behind: a request that
-/// arrives again would be granted to nobody's use.
+/// Rule 5: a request that lapsed before another grant leaves a mark behind: on a second arrival it
+/// would take the grant to no use.
 #[test]
-fn a_start_that_has_lapsed_is_not_granted_again() {
+fn lapsed_start_is_not_granted_again() {
     let mut s = Story::new();
     for candidate in ["p", "q"] {
         assert!(granted(&s.ask(candidate, "a", for_span(at(10), ms(100)))).is_some());
@@ -159,10 +159,10 @@ fn a_start_that_has_lapsed_is_not_granted_again() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Released))]);
 }
 
-/// A release that overtakes its request is remembered, for a few elections at a time: anybody can
-/// name elections.
+/// A grantor remembers a release that overtakes its request, for a few elections at a time: any
+/// sender can name elections.
 #[test]
-fn releases_of_strangers_take_no_room_of_elections() {
+fn foreign_releases_take_little_room() {
     let mut config = config(&GRANTORS);
     (config.limits.elections, config.limits.watermarks) = (10, 4);
     let mut s = Story::with(config);
@@ -189,10 +189,10 @@ fn releases_of_strangers_take_no_room_of_elections() {
     assert_eq!((0..100).filter(|n| is_remembered(*n)).count(), 4, "as many as there is room for");
 }
 
-/// Rule 5: also when the other gets the grant by the arrival of that very message, because the
-/// timer is late: whoever is told that it waits must be one who can be granted.
+/// Rule 5: the mark counts also when this very message causes the other grant, because the timer is
+/// late: a parked request must be one that can be granted.
 #[test]
-fn a_start_that_lapsed_just_now_does_not_wait() {
+fn just_lapsed_start_does_not_wait() {
     let mut s = Story::new();
     s.ask("p", "a", for_span(at(10), ms(100)));
     s.ask("q", "a", request(at(20)));

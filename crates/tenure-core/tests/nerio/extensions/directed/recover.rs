@@ -1,19 +1,19 @@
-//! More directories are lost than the others make up for, and an operator recovers them: what is
-//! promised then, and what is not where the operator was wrong.
+//! More directories are lost than the others make up for, and an operator recovers them: the
+//! guarantees then, and their limits where the operator was wrong.
 
 use tenure_core::Fence;
 use tenure_core::nerio::{Event, OwnEvent};
 
 use crate::story::*;
 
-/// What operators say fences begin above, far above all that any story hands out.
+/// The floor that operators give, far above all fences in any story.
 const FLOOR: u64 = 1_795_000_000_000;
 
 fn serves(s: &Story, who: &str) -> bool {
     s.events(who).contains(&Event::Own(OwnEvent::Serving))
 }
 
-/// p has led, and is stopped; then all members are.
+/// Candidate p has led, and is stopped; then all members are.
 fn stopped() -> (Story, u64) {
     let mut s = Story::new();
     s.elect("p");
@@ -32,8 +32,7 @@ fn recover(s: &mut Story, who: &'static str, floor: u64) {
     s.restart(who);
 }
 
-/// The directory of `who` is whole, an operator raises what fences begin above, and its node
-/// starts.
+/// The directory of `who` is whole, an operator raises its floor, and its node starts.
 fn raise(s: &mut Story, who: &'static str, floor: u64) {
     let (begun, delta_max) = (s.instance(who), s.config.delta_max);
     let disk = s.actors.get_mut(who).unwrap().disk.as_mut().unwrap();
@@ -41,7 +40,7 @@ fn raise(s: &mut Story, who: &'static str, floor: u64) {
     s.restart(who);
 }
 
-/// q wins within so long, and above the floor.
+/// Candidate q wins within a bounded time, and above the floor.
 fn q_leads_above(s: &mut Story, floor: u64) -> u64 {
     s.campaign("q");
     s.run(ms(4_000));
@@ -53,7 +52,7 @@ fn q_leads_above(s: &mut Story, floor: u64) -> u64 {
 
 /// Two of three are lost: they wait as long as leases last, and serve with the third.
 #[test]
-fn recovered_members_wait_and_serve_above_the_floor() {
+fn recovered_members_serve_above_the_floor() {
     let (mut s, before) = stopped();
     recover(&mut s, "a", FLOOR);
     recover(&mut s, "b", FLOOR);
@@ -73,7 +72,7 @@ fn recovered_members_wait_and_serve_above_the_floor() {
 
 /// The third never comes back: the two are enough.
 #[test]
-fn recovered_members_that_are_a_quorum_need_nobody_else() {
+fn recovered_quorum_suffices() {
     let (mut s, _) = stopped();
     s.actors.remove("c");
     recover(&mut s, "a", FLOOR);
@@ -81,10 +80,10 @@ fn recovered_members_that_are_a_quorum_need_nobody_else() {
     q_leads_above(&mut s, FLOOR);
 }
 
-/// The third comes back later as it was: no quorum goes without one that was recovered, so that
-/// its old fences are in nobody's way.
+/// The third comes back later as it was: every quorum has a recovered member, so its old fences do
+/// no harm.
 #[test]
-fn one_that_was_not_told_of_the_recovery_joins_it() {
+fn unrecovered_member_joins_later() {
     let (mut s, _) = stopped();
     let c = s.actors.remove("c").unwrap();
     recover(&mut s, "a", FLOOR);
@@ -94,7 +93,7 @@ fn one_that_was_not_told_of_the_recovery_joins_it() {
     s.restart("c");
     s.run(ms(3_000));
     assert_eq!(s.leader(), Some("q"));
-    // Now it is needed.
+    // The third is needed now.
     s.actors.remove("a");
     s.actors.remove("q");
     s.campaign("r");
@@ -103,10 +102,10 @@ fn one_that_was_not_told_of_the_recovery_joins_it() {
     assert!(s.fence("r") > fence);
 }
 
-/// One of two lost ones is recovered, and the other starts later with an empty directory: it reads
-/// from the two that remember.
+/// An operator recovers one of two lost members, and the other starts later with an empty
+/// directory: it reads from the two that remember.
 #[test]
-fn one_that_starts_empty_later_reads_from_the_recovered() {
+fn empty_member_reads_from_recovered() {
     let (mut s, _) = stopped();
     s.actors.remove("b");
     recover(&mut s, "a", FLOOR);
@@ -123,9 +122,9 @@ fn one_that_starts_empty_later_reads_from_the_recovered() {
     assert!(s.leads("r") && s.fence("r") > fence);
 }
 
-/// Members need not have been given the same floor: each is above what was handed out before.
+/// Members need not have the same floor: each floor is above all fences handed out before.
 #[test]
-fn floors_that_differ_come_together() {
+fn different_floors_converge() {
     let (mut s, _) = stopped();
     recover(&mut s, "a", FLOOR);
     recover(&mut s, "b", FLOOR + 10_000);
@@ -138,10 +137,10 @@ fn floors_that_differ_come_together() {
     assert!(s.fence("r") > fence);
 }
 
-/// The highest floor that is taken is further above what c has seen in the election than one
-/// proposal may be: until c has forgotten that.
+/// The highest floor is further above the fence that c has seen in the election than one proposal
+/// may be, until c has forgotten that fence.
 #[test]
-fn the_highest_floor_is_reached_by_one_that_holds_little() {
+fn highest_floor_is_reached() {
     let (mut s, _) = stopped();
     let floor = (1 << 53) - 1;
     recover(&mut s, "a", floor);
@@ -152,9 +151,10 @@ fn the_highest_floor_is_reached_by_one_that_holds_little() {
     q_leads_above(&mut s, floor);
 }
 
-/// A recovered member's process ends, and its machine: it is one that remembers its fences.
+/// The process of a recovered member ends, and its machine: the member remembers its fences like
+/// others.
 #[test]
-fn a_recovered_member_is_one_like_others_since() {
+fn recovered_member_is_like_others() {
     let (mut s, _) = stopped();
     recover(&mut s, "a", FLOOR);
     recover(&mut s, "b", FLOOR);
@@ -168,10 +168,10 @@ fn a_recovered_member_is_one_like_others_since() {
     assert_eq!(s.leader(), Some("q"));
 }
 
-/// The operator was wrong: p leads on, by processes of a and b that were only cut off. With the
-/// new a and b another leads beside it: that is what the word is for.
+/// The operator was wrong: p leads on, by processes of a and b that were only cut off. With the new
+/// a and b another candidate leads beside p: the operator's declaration excludes this.
 #[test]
-fn an_old_leader_that_was_not_stopped_leads_beside_a_new_one() {
+fn unstopped_leader_leads_beside_another() {
     let mut s = Story::new();
     s.elect("p");
     let before = s.fence("p");
@@ -183,7 +183,7 @@ fn an_old_leader_that_was_not_stopped_leads_beside_a_new_one() {
     raise(&mut s, "c", FLOOR);
     s.campaign("q");
     for _ in 0..400 {
-        // p reaches the old processes alone, and all others the new ones.
+        // Candidate p reaches the old processes alone, and all others the new ones.
         let others: Vec<_> = s.letters.iter().filter(|l| l.by != "p").cloned().collect();
         s.letters.retain(|l| l.by == "p");
         swap(&mut s, &mut old);
@@ -204,7 +204,7 @@ fn an_old_leader_that_was_not_stopped_leads_beside_a_new_one() {
             actor.clock = actor.clock.after(ms(10));
         }
         if s.leads("p") && s.leads("q") {
-            // Whoever checks fences refuses the old one from then on.
+            // A resource that checks fences refuses the old leader from then on.
             assert!(s.fence("q") > FLOOR && s.fence("p") == before);
             return;
         }
@@ -218,10 +218,10 @@ fn swap(s: &mut Story, old: &mut [(&'static str, Actor); 2]) {
     }
 }
 
-/// The operator was wrong: the floor is below what the lost ones handed out, and nobody who
+/// The operator was wrong: the floor is below the fences of the lost members, and no member that
 /// remembers was there to say so. A fence is handed out again.
 #[test]
-fn a_floor_that_is_too_low_repeats_fences() {
+fn low_floor_repeats_fences() {
     let mut s = Story::new();
     s.elect("p");
     let first = s.fence("p");

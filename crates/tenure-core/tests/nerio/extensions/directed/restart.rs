@@ -4,10 +4,10 @@ use tenure_core::nerio::{Event, Ignored, OwnEvent, Refusal, Request, Service};
 
 use crate::story::*;
 
-/// Rule 1: `(1 + ρ)·δ_max` on its own clock from a sample taken when it starts; nobody is
-/// granted meanwhile.
+/// Rule 1: `(1 + ρ)·δ_max` on its own clock from a sample taken at its start; the grantor grants
+/// nothing meanwhile.
 #[test]
-fn a_quarantine_lasts_one_plus_rho_times_delta_max() {
+fn quarantine_outlasts_delta_max() {
     let mut s = Story::new();
     s.reboot("a");
     s.pass(ms(2_199));
@@ -32,9 +32,9 @@ fn delta_max_is_the_largest_ever_configured() {
     assert!(matches!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Quarantine { .. })));
 }
 
-/// Rule 1: not even the current leader (two leaders otherwise).
+/// Rule 1: the quarantine holds for the current leader, too (two leaders otherwise).
 #[test]
-fn a_quarantine_holds_for_the_leader_too() {
+fn quarantine_holds_for_the_leader() {
     let mut s = Story::new();
     s.elect("p");
     s.reboot("a");
@@ -55,10 +55,10 @@ fn no_lease_is_longer_than_delta_max() {
     assert_eq!(emitted(&empty), [Event::Own(OwnEvent::Ignored(Ignored::Empty))]);
 }
 
-/// The boot count is raised, durably, before the first grant. One that has its memory waits for its
-/// disk meanwhile, and has lost nothing.
+/// The boot count is raised, durably, before the first grant. A grantor with its memory waits for
+/// its disk meanwhile, and has lost nothing.
 #[test]
-fn nothing_is_granted_before_the_boot_is_durable() {
+fn grants_wait_for_durable_boot() {
     let mut s = Story::new();
     s.has_granted("a");
     s.slow_disks = true;

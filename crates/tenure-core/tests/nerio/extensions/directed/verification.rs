@@ -4,9 +4,9 @@ use tenure_core::nerio::{Event, OwnEvent, Question};
 
 use crate::story::*;
 
-/// Nothing is promised after `E := C`.
+/// The leader promises nothing after `E := C`.
 #[test]
-fn nothing_is_promised_after_the_claim_was_lowered() {
+fn lowered_claim_promises_nothing() {
     let mut s = Story::new();
     s.elect("p");
     s.resign("p");
@@ -15,7 +15,7 @@ fn nothing_is_promised_after_the_claim_was_lowered() {
 
 /// The answer is bound to the asker's (name, inc) and Start.
 #[test]
-fn an_answer_is_bound_to_the_incarnation_of_its_asker() {
+fn answer_is_bound_to_its_asker() {
     let mut s = Story::new();
     s.elect("p");
     s.verify("q", "p");
@@ -33,7 +33,7 @@ fn an_answer_is_bound_to_the_incarnation_of_its_asker() {
 
 /// The answer is `min(E − C, vmax) / (1 + ρ)` from one sample, with the fence.
 #[test]
-fn the_answer_is_what_is_left_less_the_drift() {
+fn answer_is_rest_less_drift() {
     let mut config = config(&GRANTORS);
     config.verify_max = ms(110);
     let mut s = Story::with(config);
@@ -44,10 +44,10 @@ fn the_answer_is_what_is_left_less_the_drift() {
     assert_eq!(answer.fence.unwrap().number(), s.fence("p"));
 }
 
-/// Two questions about one election at once: the leader says yes, whom somebody took for it says
-/// no. Each answer is for its own question, in whatever order they come.
+/// Two questions about one election at once: the leader answers yes, and a candidate that is taken
+/// for the leader answers no. Each answer is for its own question, in any order.
 #[test]
-fn each_of_two_verifications_is_answered_for_itself() {
+fn two_verifications_have_two_answers() {
     let mut s = Story::new();
     s.elect("p");
     s.actor("q").events.clear();

@@ -1,4 +1,4 @@
-//! What a candidate waits for, and whom those who ask are told of, must be what is.
+//! Reported reasons for waiting, and reported leaders, must be true.
 
 use tenure_core::nerio::{
     Command, Event, Holder, Ignored, Leaving, Message, OwnEvent, Refusal, Refused, ToGrantor,
@@ -7,7 +7,7 @@ use tenure_core::{Fence, Waiting};
 
 use crate::story::*;
 
-/// What `who` has said that it waits for.
+/// The reasons for waiting that `who` has reported.
 fn told(s: &Story, who: &str) -> Vec<Waiting> {
     let told = s.events(who).iter().filter_map(|event| match event {
         Event::Waiting(waiting) => Some(waiting.clone()),
@@ -35,9 +35,9 @@ fn held_by_q(s: &mut Story) -> Refusal {
     Refusal::Held { holder: Box::new(Holder { leading: true, ..*holder }), parked: true }
 }
 
-/// One silent grantor of three is in nobody's way: the leader is.
+/// A single silent grantor of three is no obstacle: the leader is.
 #[test]
-fn one_that_no_quorum_needs_is_not_what_is_waited_for() {
+fn unneeded_grantor_is_no_obstacle() {
     let mut s = Story::new();
     s.elect("q");
     s.actors.remove("c");
@@ -50,7 +50,7 @@ fn one_that_no_quorum_needs_is_not_what_is_waited_for() {
 
 /// A grantor that refused and has granted since is no obstacle any more.
 #[test]
-fn one_that_grants_stands_in_nobodys_way() {
+fn granting_grantor_is_no_obstacle() {
     let mut s = Story::new();
     let held = held_by_q(&mut s);
     s.campaign("p");
@@ -72,9 +72,10 @@ fn one_that_grants_stands_in_nobodys_way() {
     assert_eq!(told(&s, "p").last(), Some(&behind), "{:?}", told(&s, "p"));
 }
 
-/// Nothing is asked before a quorum has the release of what was led before, and that is said.
+/// A candidate asks no grantor before a quorum has the release of its last leadership, and reports
+/// that.
 #[test]
-fn a_release_that_nobody_confirms_is_what_is_waited_for() {
+fn unconfirmed_release_is_the_obstacle() {
     let mut s = Story::new();
     s.elect("p");
     s.run(ms(50));
@@ -91,10 +92,10 @@ fn a_release_that_nobody_confirms_is_what_is_waited_for() {
     assert!(matches!(told(&s, "p").last(), Some(Waiting::NoQuorum { .. })), "{:?}", told(&s, "p"));
 }
 
-/// A leader that resigned under a promise leads no more: observers, those who wait and its own next
-/// campaign are told so, and until when, although its grants last.
+/// A leader that resigned under a promise leads no more: observers, waiting candidates and its own
+/// next campaign learn that, with the end of the promise, although its grants last.
 #[test]
-fn one_that_a_promise_holds_up_is_not_told_as_leading() {
+fn leaving_leader_is_not_reported_leading() {
     let mut config = config(&GRANTORS);
     config.verify_max = ms(500);
     let mut s = Story::with(config);
@@ -121,7 +122,7 @@ fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     assert!(view.leaving.is_some_and(|leaving| near(leaving) < ms(150)), "{view:?} {held}");
     assert!(ms_now < held && s.leader().is_none());
 
-    // The one that waits, and the one that campaigns anew.
+    // Candidates that wait: q, and p with its next campaign.
     s.campaign("p");
     assert_eq!(told(&s, "p"), [Waiting::Promised { who: "p".into(), until: held }]);
     let left = held.since(s.now("p"));
@@ -136,7 +137,7 @@ fn one_that_a_promise_holds_up_is_not_told_as_leading() {
     assert!(s.leads("q"));
 }
 
-/// Neither another candidate nor the holder of an earlier grant.
+/// Another candidate, or the holder of an earlier grant, cannot leave the grant.
 #[test]
 fn only_its_holder_leaves_a_grant() {
     let mut s = Story::new();
@@ -151,9 +152,10 @@ fn only_its_holder_leaves_a_grant() {
     assert_eq!(s.state("a").holder.unwrap().leaving, Some(ms(500)));
 }
 
-/// A refusal is not much longer than its request: it leaves out what those who wait do not need.
+/// A refusal is not much longer than its request: it leaves out fields that waiting candidates do
+/// not need.
 #[test]
-fn a_refusal_names_the_holder_without_its_value() {
+fn refusal_omits_the_holders_value() {
     let mut s = Story::new();
     let mut with_value = renewal(at(10), 1);
     with_value.value = "v".repeat(128).parse().unwrap();
