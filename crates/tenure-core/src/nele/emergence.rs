@@ -116,8 +116,8 @@ impl Nele {
         self.group.idle = idle;
         match self.group.phase {
             GroupPhase::Out if waiting => self.join(out),
-            GroupPhase::In { .. } if self.group.quits && none => self.go(out),
-            GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.go(out),
+            GroupPhase::In { .. } if self.group.quits && none => self.depart(out),
+            GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.depart(out),
             // A role that ends alone is over at once: its partition stays, and no other process
             // gets it. A process that is no member has no partition to wait for.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
@@ -558,7 +558,7 @@ impl Slot {
 // "Processes and roles may be added and removed without reconfiguration of the group." (ruling 11)
 impl Nele {
     /// Leaves the group: no partition is assigned to this process any more.
-    pub(super) fn go(&mut self, out: &mut Out) {
+    pub(super) fn depart(&mut self, out: &mut Out) {
         let leave = Request::Leave(self.group.membership);
         self.group.leaves = true;
         self.each_slot(out, |slot, context| slot.unassign(false, context));

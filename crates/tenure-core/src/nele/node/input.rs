@@ -83,7 +83,7 @@ impl Nele {
             }
         }
         if self.group.has_joined() {
-            self.go(out);
+            self.depart(out);
         }
         self.changed = true;
     }
