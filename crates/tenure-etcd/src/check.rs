@@ -1,4 +1,4 @@
-//! Whether elections can be held: asked beforehand, of every member.
+//! A check, before the start, of whether elections are possible, by questions to every member.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::wire::fault::Fault;
 /// Results of [`check`].
 #[derive(Debug)]
 pub struct Report {
-    /// Each endpoint in the order in which they were given, with what its member says or why it
-    /// cannot be used. At least one can be.
+    /// Each endpoint in the given order, with the status of its member or the error. At least one
+    /// is usable.
     pub endpoints: Vec<(Endpoint, Result<Status, ConnectError>)>,
 }
 
@@ -36,21 +36,17 @@ impl Report {
     }
 }
 
-/// Why no election can be held.
+/// The reason for which no election is possible.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum CheckError {
-    /// No endpoint can be used. Each says why.
     #[error("no endpoint can be used: {}", .errors.iter().map(ConnectError::told)
         .collect::<Vec<_>>().join("; "))]
     NoEndpoint { errors: Vec<ConnectError> },
-    /// The endpoints lead to more than one cluster, so that two could be elected.
     #[error(
         "endpoint {one} belongs to cluster {first:x}, and {other} to cluster {second:x}: all \
          endpoints must belong to one cluster"
     )]
     TwoClusters { one: Endpoint, first: u64, other: Endpoint, second: u64 },
-    /// The user may not read and write the keys of this election.
     #[error(
         "etcd does not permit this user to read and write keys that begin with {prefix}: {said}"
     )]
@@ -60,11 +56,11 @@ pub enum CheckError {
     NotAnswered { why: Arc<str> },
 }
 
-/// Connects to all endpoints side by side, asks who is there, and asks one of them whether the keys
-/// of these elections may be read and written. Writes nothing. Takes at most the options'
-/// `connect_within`, twice, and once for each election; one that speaks TLS and hangs up is asked
-/// again for half a second or so. Cancel safe; must be called in a tokio runtime with I/O and
-/// time.
+/// Connects to all endpoints side by side, reads the status of each, and asks one of them whether
+/// this user may read and write the keys of these elections. Writes nothing. Takes at most the
+/// options' `connect_within`, twice, and once for each election; an endpoint that speaks TLS and
+/// hangs up is asked again for about half a second. Cancel safe; must be called in a tokio runtime
+/// with I/O and time.
 pub async fn check(
     options: &CheckedOptions,
     config: &Checked,
@@ -97,7 +93,7 @@ pub async fn check(
     Ok(Report { endpoints })
 }
 
-/// Every endpoint and who is there, in the order in which they were given.
+/// The status of every endpoint, in the given order.
 async fn connect_all(
     options: &CheckedOptions,
 ) -> Vec<(usize, Endpoint, Result<Connection, ConnectError>)> {
@@ -117,7 +113,7 @@ async fn connect_all(
     all
 }
 
-/// The error of an endpoint that hangs up, if it can be found out.
+/// The true error of an endpoint that hangs up, if it can be found.
 async fn hung_up(options: &CheckedOptions, endpoint: &Endpoint) -> Option<ConnectError> {
     let other = wants_other_scheme(options, endpoint).await;
     match (other, endpoint.is_secure()) {
@@ -139,8 +135,8 @@ fn one_cluster(endpoints: &[(Endpoint, Result<Status, ConnectError>)]) -> Result
     }
 }
 
-/// Asks for a transaction that would write if a key had been created in a revision that never
-/// comes: etcd looks at the permissions of both branches.
+/// Sends a transaction that would write if a key had been created in a revision that never comes:
+/// etcd checks the permissions of both branches.
 async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError> {
     let keys = Keys::Prefix(prefix.as_str().into());
     let (first, end) = keys.range();
@@ -154,7 +150,7 @@ async fn permitted(mut client: Client, prefix: String) -> Result<(), CheckError>
             Refusal::Denied { said } | Refusal::Unauthenticated { said },
         ))
         | Fault::Login(said) => CheckError::Denied { prefix, said },
-        // A participant that runs already can go on; the alarms in the report tell.
+        // A running participant can go on; the alarms in the report show the full store.
         Fault::Answer(Reply::Refused(Refusal::NoSpace { .. })) => return Ok(()),
         Fault::Answer(reply) => CheckError::NotAnswered { why: reply.to_string().into() },
         Fault::Outdated(why) | Fault::Lost(why) => CheckError::NotAnswered { why },

@@ -4,24 +4,21 @@ use std::collections::BTreeMap;
 
 use tenure_core::etcd::{Op, Reply};
 
-/// Totals since the start of a node, by what and why. Both are bounded sets of fixed words.
+/// Totals since the start of a node, by kind and reason. Both are bounded sets of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Requests to etcd, by kind; those that were refused because they had no turn, too.
+    /// Requests to etcd, by kind; also those that were refused because they had no turn.
     pub requests: BTreeMap<&'static str, u64>,
-    /// Answers that came back, events of watches included.
+    /// Answers of etcd, events of watches included.
     pub answers: u64,
-    /// Requests of which the outcome is not known, and watches that ended so.
+    /// Requests with an unknown outcome, and watches that ended so.
     pub unknown: u64,
     /// Requests that etcd refused, or that had no turn in time.
     pub refused: u64,
-    /// Connections made.
     pub connections: u64,
-    /// Attempts to connect that failed.
     pub unreachable: u64,
     /// Answers and commands that had no effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because their lease was not renewed in time.
     pub expired: u64,

@@ -19,7 +19,8 @@ use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::wire::{Incoming, Wire};
 
-/// How long a node that closes waits at least until its keys are gone; else one call's time.
+/// The shortest wait of a node that closes for the deletion of its keys; otherwise the time of one
+/// call.
 const FAREWELL: Duration = Duration::from_millis(500);
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
@@ -36,18 +37,17 @@ pub(crate) struct Mark {
     _place: u8,
 }
 
-/// The connection of a process to etcd, and notices about it.
 pub(crate) struct Driver {
     config: Checked,
     wire: Wire,
     notices: broadcast::Sender<Notice>,
-    /// The length of the lease as granted last, in seconds.
+    /// The length of the last lease as granted, in seconds.
     granted: Arc<AtomicU32>,
     mark: Arc<Mark>,
     counters: Counters,
-    /// Since when only another cluster answers, and no endpoint fails to.
+    /// Only another cluster has answered since then, and no endpoint fails to.
     other_since: Option<Time>,
-    /// The state of each endpoint while none is in use; bounded by their number.
+    /// The state of each endpoint without a connection; bounded by their number.
     connecting: Option<Vec<Obstacle>>,
 }
 
@@ -74,7 +74,7 @@ impl Driver {
         }
     }
 
-    /// This endpoint is of no use: whatever campaigns waits for another.
+    /// This endpoint cannot be used: campaigns wait for another.
     fn is_without(
         &mut self,
         endpoint: &Endpoint,
@@ -92,7 +92,7 @@ impl Driver {
         }
     }
 
-    /// Which endpoint is in use, and which not.
+    /// The endpoint in use has changed.
     fn on_link(&mut self, link: Notice, machine: &Machine<Self>) {
         let mut early = None;
         match &link {
@@ -127,8 +127,8 @@ impl Driver {
         }
     }
 
-    /// etcd refuses something that has to be done: for one election, or for all. With a lease,
-    /// candidates stand in their queues and wait for nothing else.
+    /// etcd refuses a necessary request: for one election, or for all. With a lease, candidates
+    /// stand in their queues and wait for nothing else.
     fn is_refused(
         election: Option<&ElectionName>,
         doing: &str,
@@ -153,7 +153,7 @@ impl Driver {
             let now = clock::now();
             let since = *self.other_since.get_or_insert(now);
             self.notice(Notice::OtherCluster { lasting: now.since(since) });
-            // Another endpoint may lead to the right one.
+            // Another endpoint may lead to the right cluster.
             self.wire.leave(&"it is of another cluster than at the start".into());
         }
     }
@@ -202,7 +202,7 @@ impl Backend for Driver {
     fn on_ask(&mut self, now: Time, ask: Ask, machine: &mut Machine<Self>) {
         match ask {
             Ask::Proclaim { election, fence, value } => {
-                // The leadership may be over since, and a new campaign may have begun.
+                // The leadership may be over by now, and a new campaign may have begun.
                 let standing = machine.core.standing(&election, now);
                 if matches!(standing, Standing::Leading { fence: Some(own), .. } if own == fence) {
                     machine.command(election, Command::Extra(Extra::Proclaim { value }));
@@ -238,7 +238,7 @@ impl Backend for Driver {
     ) {
         match &event {
             OwnEvent::Ignored(reason) => return self.ignore(*reason),
-            // The end of the campaign or the leadership follows, and tells the application.
+            // The end of the campaign or the leadership follows, and informs the application.
             OwnEvent::Lost(lost) => {
                 if let Some(election) = &election {
                     tracing::info!(target: LOG, %election, "{lost}");

@@ -1,4 +1,4 @@
-//! Where a member of the cluster is reached.
+//! The URL of a member.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,8 +15,8 @@ const FORM: UrlForm = UrlForm {
            password as Credentials in the Options",
 };
 
-/// The URL of one member for its clients: `http://10.0.0.7:2379`, or `https://` for TLS. The scheme
-/// is not guessed, and a user has no place in it: that is
+/// The URL of one member for its clients: `http://10.0.0.7:2379`, or `https://` for TLS. The URL
+/// must have a scheme, and cannot have a user: see
 /// [`Options::credentials`](crate::Options::credentials).
 ///
 /// ```
@@ -33,13 +33,12 @@ const FORM: UrlForm = UrlForm {
 pub struct Endpoint(ServerUrl);
 
 impl Endpoint {
-    /// Whether it is reached by TLS.
+    /// Whether the client reaches the member by TLS.
     #[must_use]
     pub const fn is_secure(&self) -> bool {
         self.0.is_secure()
     }
 
-    /// The same host and port, with TLS instead of without, or the other way round.
     pub(crate) fn other_scheme(&self) -> Self {
         Self(FORM.other_scheme(&self.0))
     }

@@ -1,8 +1,9 @@
 //! Tenure's elections on etcd.
 //!
-//! They share one keyspace with `etcdctl elect` and with Go's `clientv3/concurrency`: candidates of
-//! all three contend in one election and agree on who leads. A [`Node`] takes part in any number
-//! of elections on one lease, and hands out the same [`tenure`] handles as the other protocols:
+//! Elections share one keyspace with `etcdctl elect` and with Go's `clientv3/concurrency`:
+//! candidates of all three contend in one election and agree on the leader. A [`Node`] takes part
+//! in any number of elections on one lease, and hands out the same [`tenure`] handles as the other
+//! protocols:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -31,10 +32,12 @@
 //! # }
 //! ```
 //!
-//! [`check()`] tells beforehand what would not work: endpoints that cannot be reached, a wrong
-//! scheme or password, certificates, permissions, versions of etcd that are too old. The protocol,
-//! its guarantees and what it does *not* guarantee: [`tenure_core::etcd`]. How requests reach
-//! etcd: [`wire`].
+//! [`check()`] finds obstacles before the start: endpoints that cannot be reached, a wrong scheme
+//! or password, certificates, permissions, versions of etcd that are too old. The protocol, its
+//! guarantees and what it does *not* guarantee: [`tenure_core::etcd`]. The [`wire`] carries
+//! requests to etcd.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod check;
 mod counters;

@@ -18,9 +18,9 @@ use crate::options::CheckedOptions;
 
 /// The participant of a process in elections on etcd. Clones are the same participant.
 ///
-/// When the last clone and the last handle that came from it are gone, the node gives up
-/// whatever it holds and ends. [`close`](Self::close) does so at once and waits until that is
-/// done; a process that ends without it lets its lease run out.
+/// When the last clone and the last handle that came from it are gone, the node gives up all
+/// leaderships and campaigns, and ends. [`close`](Self::close) does so at once and waits for it; a
+/// process that ends without it lets its lease run out.
 ///
 /// ```no_run
 /// use tenure_etcd::{Config, Node, Options};
@@ -60,17 +60,17 @@ pub struct Builder {
 }
 
 impl Node {
-    /// A participant with these settings, in the cluster that is reached by these options.
+    /// A participant with these settings and options.
     pub fn builder(config: Checked, options: CheckedOptions) -> Builder {
         Builder { config, options, lease: None }
     }
 
-    /// The election `name`: the same as of `etcdctl elect NAME`, and of Go's
-    /// `concurrency.NewElection(session, "NAME")`, after the configured namespace. Neither may a
-    /// name end in a slash nor may another one of this process begin with it and a slash.
+    /// The election `name`: the same as with `etcdctl elect NAME`, or with Go's
+    /// `concurrency.NewElection(session, "NAME")`, below the configured namespace. A name must not
+    /// end in a slash, and no other name of this process may begin with it and a slash.
     ///
-    /// There is at most one leader of it at any instant, as long as clocks drift at most ρ, and
-    /// what else the module document of [`tenure_core::etcd`] names.
+    /// The election has at most one leader at any instant, as long as clocks drift at most ρ, and
+    /// under the other assumptions in the module document of [`tenure_core::etcd`].
     pub fn election(&self, name: &str) -> Result<Election<AtMostOne>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
-    /// can be reached, if the leadership lasts so long; this call does not wait for that.
+    /// can be reached, if the leadership lasts so long; this call does not wait for the write.
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
         let mark = driver::extra::<Mark, _>(leader);
@@ -99,14 +99,14 @@ impl Node {
         }
     }
 
-    /// The settings it runs with.
+    /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.shared.config
     }
 
-    /// Notices for an operator. The first listener hears all since the start, later ones those from
-    /// now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all notices since the start, later
+    /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -117,9 +117,9 @@ impl Node {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// Gives up whatever it holds, and waits until its keys are deleted and its lease is
-    /// revoked, or a quarter of the lease has passed, between half a second and 5 s. Every
-    /// handle of this node says from then on that it does not lead.
+    /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
+    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. From then
+    /// on every handle of this node says that the node does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -135,19 +135,20 @@ impl fmt::Debug for Node {
 }
 
 impl Builder {
-    /// Uses this lease first, which exists already. The node makes it its own: it renews it, and
-    /// revokes it in the end. Keys that somebody else has on it end then, too.
+    /// Uses this existing lease first. The node takes the lease over: it renews the lease, and
+    /// revokes it in the end. Keys of other owners on the lease end then, too.
     ///
-    /// Keys of the node are named by this lease, and lie on another one. So after the end of a
-    /// process that did not resign, the next process with this lease waits for the end of that one.
+    /// Keys of the node are named by this lease, and lie on another lease. So after a process that
+    /// has ended without a resignation, the next process with this lease waits for the end of that
+    /// other lease.
     pub fn lease(mut self, lease: LeaseId) -> Self {
         self.lease = Some(lease);
         self
     }
 
     /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
-    /// renewal. The node connects when the first election needs etcd: a missing etcd is no error
-    /// here. [`check`](crate::check()) finds that out beforehand.
+    /// renewal. The node connects when the first election needs etcd, and starts without one.
+    /// [`check`](crate::check()) finds a missing etcd before the start.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, lease } = self;
         let options = with_time(&options, &config);
@@ -167,7 +168,7 @@ impl Builder {
         let drift = config.drift;
         let lease = config.lease;
         let timing = move || {
-            // Deleting the key is tried again until the lease would have ended.
+            // The node tries to delete a key until its lease would have ended.
             let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());
             let resignation_max = drift.stretch(granted.max(lease));
             Timing { grace, kill_margin, resignation_max }
@@ -177,19 +178,17 @@ impl Builder {
     }
 }
 
-/// Short leases leave little time for finding an endpoint that works.
+/// Connects faster with a short lease, which leaves little time for finding an endpoint that works.
 fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
     let patience = (config.lease / 4).max(Duration::from_millis(500));
     options.connecting_within(options.connect_within.min(patience))
 }
 
-/// Why a value is not proclaimed.
+/// The reason for which a value is not proclaimed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProclaimError {
-    /// Others could not be told this value.
     #[error(transparent)]
     Value(#[from] NameError),
-    /// Only leaders tell something, and only the node that has won.
     #[error("this leadership is over, or was not won by this node")]
     NotLeading,
 }

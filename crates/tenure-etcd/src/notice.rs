@@ -16,11 +16,8 @@ use crate::version::Version;
 pub enum Notice {
     /// The node uses this endpoint from now on.
     Connected {
-        /// Endpoint in use.
         endpoint: Endpoint,
-        /// Id of its cluster.
         cluster: u64,
-        /// Id of the member behind it.
         member: u64,
         /// Version of etcd that the member runs.
         version: Version,
@@ -28,53 +25,30 @@ pub enum Notice {
     /// The member in use lacks a fix that candidates of other programs need: see
     /// [`Version::has_stalled_leader_fix`].
     EarlyRevocation {
-        /// Endpoint of the member.
         endpoint: Endpoint,
         /// Version of etcd that the member runs.
         version: Version,
     },
     /// The node has a new login at the endpoint in use, without an interruption.
     LoggedIn {
-        /// Endpoint in use.
         endpoint: Endpoint,
-        /// Text of etcd about the login before; `None` if that was good still.
+        /// Etcd's text about the former login; `None` if that was still good.
         why: Option<Arc<str>>,
     },
-    /// The node wanted a new login at the endpoint in use, before the old one ends, and got none.
+    /// The node wanted a new login at the endpoint in use, before the old login ends, and got none.
     /// The node tries again.
-    NotLoggedIn {
-        /// Endpoint in use.
-        endpoint: Endpoint,
-        /// Reason, in words.
-        why: Arc<str>,
-    },
+    NotLoggedIn { endpoint: Endpoint, why: Arc<str> },
     /// The node uses this endpoint no longer, and tries the next one.
-    Disconnected {
-        /// Endpoint of before.
-        endpoint: Endpoint,
-        /// Reason, in words.
-        why: Arc<str>,
-    },
+    Disconnected { endpoint: Endpoint, why: Arc<str> },
     /// The node could not use this endpoint, and tries the next one.
-    Unreachable {
-        /// Endpoint that was tried.
-        endpoint: Endpoint,
-        /// Reason, in words, with the endpoint.
-        why: Arc<str>,
-    },
+    Unreachable { endpoint: Endpoint, why: Arc<str> },
     /// The node cannot observe this election: its observers end.
-    NotObserved {
-        /// Election that was to be observed.
-        election: ElectionName,
-        /// Obstacle, and its remedy.
-        why: Arc<str>,
-    },
+    NotObserved { election: ElectionName, why: Arc<str> },
     /// Another cluster answers than at the start: the node ignores its answers.
     OtherCluster {
-        /// Span in which every endpoint answered, and only for that cluster.
+        /// The time in which every endpoint answered, and only for that cluster.
         lasting: Duration,
     },
-    /// The core reports this event.
     Protocol {
         /// The election, if the event is about an election.
         election: Option<ElectionName>,

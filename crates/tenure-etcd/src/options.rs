@@ -1,4 +1,4 @@
-//! How the cluster is reached: endpoints, TLS, a user.
+//! Options of the cluster: endpoints, TLS, a user.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use tenure_tls::{Identity, Pair, Part, Pem, PemError};
 
 use crate::endpoint::Endpoint;
 
-/// How the cluster is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
+/// The options of a cluster. Checked by [`check`](Self::check); cheap to clone afterwards.
 ///
 /// ```
 /// use tenure_etcd::Options;
@@ -23,26 +23,26 @@ use crate::endpoint::Endpoint;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The members, those to be preferred first. The node uses one member at a time; when that
-    /// member fails, the node asks all of them, each 200 ms after the one before, and uses the
-    /// first whose store answers.
+    /// The members, preferred ones first. The node uses one member at a time; when that member
+    /// fails, the node asks all of them, each 200 ms after the one before, and uses the first whose
+    /// store answers.
     pub endpoints: Vec<Endpoint>,
     /// Certificates for TLS. `None` with `https` endpoints: the system's authorities are trusted.
     pub tls: Option<Tls>,
-    /// As whom to log in, if etcd asks for that. A server without authentication takes anybody.
+    /// The login, if etcd asks for one. A server without authentication takes any.
     pub credentials: Option<Credentials>,
-    /// How long connecting to one endpoint may take before it is given up. Default 2 s.
+    /// The longest time of a connection to one endpoint. Default 2 s.
     pub connect_within: Duration,
 }
 
 impl Options {
-    /// These endpoints, and nothing else.
+    /// Options with these endpoints.
     #[must_use]
     pub fn new(endpoints: Vec<Endpoint>) -> Self {
         Self { endpoints, tls: None, credentials: None, connect_within: Duration::from_secs(2) }
     }
 
-    /// Lets options pass that can work, or says which cannot. Reads the certificates.
+    /// Checks that the options can work, and reads the certificates.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
         if self.endpoints.is_empty() {
             return Err(OptionsError::NoEndpoint);
@@ -70,7 +70,7 @@ impl Options {
 pub struct CheckedOptions(Arc<Options>);
 
 impl CheckedOptions {
-    /// The same, with another time for connecting.
+    /// The same options with another time for connecting.
     pub(crate) fn connecting_within(&self, connect_within: Duration) -> Self {
         Self(Arc::new(Options { connect_within, ..Options::clone(&self.0) }))
     }
@@ -93,16 +93,14 @@ pub struct Tls {
     pub authority: Option<Pem>,
     /// The client's certificate and key, where servers ask for them (mTLS).
     pub identity: Option<Identity>,
-    /// The name that servers' certificates must be good for, when it is not the endpoint's host.
+    /// The name in the servers' certificates, if it is not the endpoint's host.
     pub domain_name: Option<String>,
 }
 
 /// A user of etcd's and its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user.
     pub user: String,
-    /// The password.
     pub password: String,
 }
 
@@ -113,7 +111,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Tls {
-    /// As the client library takes it.
+    /// The options in the form of the client library.
     pub(crate) fn read(&self) -> Result<etcd_client::TlsOptions, OptionsError> {
         let mut options = etcd_client::TlsOptions::new();
         options = match &self.authority {
@@ -136,16 +134,13 @@ impl Tls {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error("no endpoint is given: at least one, as http://127.0.0.1:2379")]
     NoEndpoint,
     #[error("0 s for connecting to an endpoint: give it some time, as 2 s")]
     NoTime,
-    /// Secret values would go over the network in the clear.
     #[error("TLS is set up, but endpoint {endpoint} does without: write https:// for it")]
     TlsWithoutHttps { endpoint: Endpoint },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
 }
@@ -197,7 +192,7 @@ mod tests {
         assert_eq!(text, "the client's private key is not that of its certificate");
     }
 
-    /// Each connection would fail with it, as if nothing answered.
+    /// Each connection would fail with such a key, as if no server answered.
     #[test]
     fn unusable_keys_are_refused() {
         let certificate = rcgen::generate_simple_self_signed([]).unwrap().cert.pem();

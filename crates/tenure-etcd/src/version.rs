@@ -1,4 +1,4 @@
-//! Versions of etcd, and what is known of them.
+//! Versions of etcd, and their differences.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,22 +6,18 @@ use std::str::FromStr;
 /// A version of etcd's server, as `3.5.13`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Version {
-    /// 3.
     pub major: u32,
-    /// 5.
     pub minor: u32,
-    /// 13.
     pub patch: u32,
 }
 
 impl Version {
-    /// The oldest that is taken.
+    /// The oldest supported version.
     pub const OLDEST: Self = Self { major: 3, minor: 4, patch: 0 };
 
     /// Whether a leader that is stuck on its disk no longer revokes leases that were renewed
     /// elsewhere (etcd#15247): from 3.4.31, 3.5.13, and in every 3.6 and later. Our keys are on
-    /// another lease by then (ruling 14); those of other programs may be lost without their
-    /// knowing.
+    /// another lease by then (ruling 14); other programs may lose theirs without notice.
     #[must_use]
     pub fn has_stalled_leader_fix(self) -> bool {
         let mended = match (self.major, self.minor) {
@@ -37,7 +33,6 @@ impl Version {
 impl FromStr for Version {
     type Err = ();
 
-    /// The text behind the patch, as `-rc.1`, is left out.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut numbers = text.splitn(3, '.');
         let mut next = || {

@@ -15,7 +15,7 @@ use tenure_services::etcd::{ClientCertificate, Cluster, ClusterConfig, Tls as Se
 
 use common::{PATIENCE, all, node, options, run, soon};
 
-/// An authority, and a folder for what it signs.
+/// An authority, and a folder for the certificates that it signs.
 struct Authority {
     folder: tempfile::TempDir,
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -36,7 +36,7 @@ impl Authority {
         self.folder.path().join("ca.pem")
     }
 
-    /// A certificate and its key. Members need one for both sides: they are their own clients.
+    /// A certificate and its key. Members need one for both sides, as they are their own clients.
     fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params =
             CertificateParams::new(vec!["127.0.0.1".to_owned(), name.to_owned()]).unwrap();
@@ -62,7 +62,7 @@ impl Authority {
     }
 }
 
-/// An error of an endpoint must not be that the machine stood still.
+/// Options so patient that a standstill of the machine causes no error.
 fn patient(endpoints: &[String]) -> CheckedOptions {
     let mut options = Options::clone(&options(endpoints));
     options.connect_within = PATIENCE;
@@ -91,7 +91,6 @@ async fn told(options: &CheckedOptions) -> String {
 
 tenure_services::on_each_version!(identities);
 
-/// mTLS.
 fn identities(version: Version) {
     let authority = Authority::new();
     let cluster = authority.cluster(version, Some(authority.sign("ann", false)));
@@ -106,7 +105,7 @@ fn identities(version: Version) {
         assert!(nobody.contains("wants a client certificate that it trusts: "), "{nobody}");
         let old = believing(&endpoints, &authority.path(), Some(authority.sign("old", true)));
         let old = told(&old).await;
-        // Older servers do not say what they dislike.
+        // Older servers do not name the fault.
         let is_told = |words| old.contains(words);
         assert!(is_told("a certificate has expired") || is_told("wants a client"), "{old}");
         let other = Authority::new();
@@ -156,7 +155,7 @@ fn schemes_and_names() {
         let elsewhere = told(&named.check().unwrap()).await;
         assert!(elsewhere.contains("no trust: "), "{elsewhere}");
 
-        // Two clusters, and one dead member beside a living one.
+        // The endpoints lead to two clusters, and to a dead member beside a living one.
         let mut both = Options::clone(&right);
         both.tls = None;
         both.endpoints = all(&plain).endpoints.clone();

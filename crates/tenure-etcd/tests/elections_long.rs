@@ -1,5 +1,4 @@
-//! Elections that a machine which is slow at the moment may miss the point of, or that leave it to
-//! nobody else.
+//! Elections whose point a slow machine may miss, or that need the machine to themselves.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 

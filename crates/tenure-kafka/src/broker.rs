@@ -1,4 +1,4 @@
-//! Where a broker is reached.
+//! The address of a broker.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tenure::driver::host_and_port;
 
 /// A broker, from which the client learns the others: `kafka-1.example.com:9092`, `[fd00::7]:9092`.
-/// TLS is set by [`Options::tls`](crate::Options::tls), and not by the broker's address.
+/// [`Options::tls`](crate::Options::tls) sets TLS, not the address.
 ///
 /// ```
 /// use tenure_kafka::Broker;
@@ -48,13 +48,12 @@ impl FromStr for Broker {
     }
 }
 
-/// Not a [`Broker`].
+/// A text that is no [`Broker`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "broker {given:?} must be a host and a port and nothing else, as kafka-1:9092 or [fd00::7]:9092"
 )]
 pub struct BrokerError {
-    /// The given text.
     pub given: String,
 }
 

@@ -7,13 +7,12 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
-/// The target of what the client library logs.
+/// The target of the client library's log lines.
 pub(crate) const LOG: &str = "tenure::kafka";
 
-/// The most characters of a reason.
 const REASON_MAX: usize = 1_024;
 
-/// Why a call failed: the call itself often returns only that no broker could be reached.
+/// The reason of a failed call, which itself often returns only that no broker could be reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Reason {
     pub(crate) code: Option<Code>,
@@ -21,7 +20,7 @@ pub(crate) struct Reason {
 }
 
 impl Reason {
-    /// The last of two reasons, or the more telling one.
+    /// The last of two reasons, or the one that says more.
     pub(crate) fn last(new: Option<Self>, before: Option<Self>) -> Option<Self> {
         let is_telling = |new: &Self| new.code != Some(Code::AllBrokersDown);
         new.filter(|new| before.is_none() || is_telling(new)).or(before)
@@ -66,7 +65,7 @@ impl ClientContext for ClientLog {
 
 impl ConsumerContext for ClientLog {}
 
-/// A reason without the time and the count of repeats, which are others at each attempt.
+/// A reason without its time and number of repeats, which differ at each attempt.
 fn lasting(reason: &str) -> &str {
     let parts = reason.rsplit_once(" (after ").filter(|(_, rest)| rest.ends_with(')'));
     parts.map_or(reason, |(text, _)| text)

@@ -4,25 +4,22 @@ use std::collections::BTreeMap;
 
 use tenure_core::nele::{OwnEvent, Report, Request, Target};
 
-/// Totals since the start of a node, by what and why, each a bounded set of fixed words; and how
-/// many roles are without a leader now.
+/// Totals since the start of a node, by kind and reason, each a bounded set of fixed words; and the
+/// number of roles without a leader now.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Records that were handed to the client, of all partitions.
+    /// Records that the client has taken, of all partitions.
     pub written: u64,
-    /// Records that were not acknowledged in time.
+    /// Records without an acknowledgement in time.
     pub unwritten: u64,
-    /// Records that were read.
     pub read: u64,
     /// Times that partitions were assigned, revoked or lost.
     pub rebalances: u64,
-    /// Times that a partition could not be read on.
+    /// Interruptions of reading a partition.
     pub broken: u64,
-    /// Reports without effect, by reason.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Times this node was elected.
     pub elected: u64,
-    /// Leaderships of this node that ended because nothing was read in time.
+    /// Leaderships of this node that ended because no record was read in time.
     pub expired: u64,
     /// Roles without a leader now: others stand for them, and this node owns their partitions and
     /// does not.

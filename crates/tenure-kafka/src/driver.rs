@@ -16,7 +16,7 @@ use crate::counters::Counters;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 
-/// How long a node that closes waits at most until its group is left.
+/// The longest time that a node that closes waits until it has left its group.
 const FAREWELL_MAX: Duration = Duration::from_secs(5);
 
 /// Questions of a node to its driver, beside requests of its handles.
@@ -28,22 +28,20 @@ pub(crate) enum Ask {
         lead_on: bool,
         again: bool,
     },
-    /// Whether another process could lead this role next, and when anything was read last.
+    /// Whether another process could lead this role next, and the time of the last record.
     Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 
-/// Input from the ledger.
 pub(crate) enum Incoming {
     Report(Report),
     /// The member waits for its first assignment in another phase.
     Phase,
 }
 
-/// The connection of a process to the ledger, and notices about it.
 pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) ledger: Ledger,
-    /// The phase in which the member has had no assignment for long.
+    /// The phase in which the member has been without an assignment for long.
     pub(crate) joining: watch::Receiver<Option<Arc<str>>>,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) counters: Counters,
@@ -62,7 +60,7 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: nele::Ledger, message });
     }
 
-    /// The core says once that it is no member yet.
+    /// Reports a new phase, as the core reports only once that it is no member yet.
     fn on_phase(&self, machine: &Machine<Self>) {
         if machine.core.is_member() {
             return;
@@ -113,7 +111,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
                 let _ = reply.send((machine.core.has_successor(role, now), self.read));
             }
             Ask::Leave { lead_on, again } => {
-                // The event concerns all roles, whichever is named.
+                // The event concerns all roles, whichever it names.
                 let election = self.config.election.clone();
                 let command = nele::Command::Extra(Extra::Leave { lead_on, again });
                 machine.command(election, command);
@@ -122,7 +120,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
     }
 
     fn send(&mut self, _: nele::Ledger, message: Message) {
-        // A core sends nothing else.
+        // A core sends no other message.
         if let Message::Request(request) = message {
             self.counters.ask(&request, self.config.partitions);
             self.ledger.request(&request);
@@ -162,7 +160,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// The core knows that it is no member of its group yet, and not why.
+    /// Adds the phase to a wait: the core knows only that it is no member yet.
     fn explain(&self, waiting: Waiting) -> Waiting {
         match waiting {
             Waiting::Connecting { obstacles } if obstacles.is_empty() => {

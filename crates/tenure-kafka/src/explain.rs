@@ -1,4 +1,4 @@
-//! Meanings of the client library's errors, and what to do about them.
+//! The meaning of the client library's errors, and their remedies.
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::types::RDKafkaConfRes;
@@ -6,14 +6,14 @@ use tenure_core::nele::Cause;
 
 use crate::client_log::Reason;
 
-/// The words for a record that ran out of time: why it was not written begins with them.
+/// The text for a record that ran out of time: the reason of a failed write begins with it.
 pub const UNACKNOWLEDGED: &str = "brokers acknowledge no records";
 
 /// The remedy where brokers do not answer.
 pub(crate) const CHECK_BROKERS: &str = "check --brokers, that they run, and whether they expect \
                                         TLS (--cacert) or a login (--user)";
 
-/// An error in the library's words, with what was said beside it, and what to do.
+/// An error in the library's words, with the log line beside it and the remedy.
 #[must_use]
 pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
     if let KafkaError::ClientConfig(code, _, name, _) = error {
@@ -26,7 +26,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
         Code::OperationTimedOut => "no answer in time".to_owned(),
         code => code.to_string(),
     };
-    // A reason says why a broker does not answer.
+    // A reason tells more than an error that no broker answers.
     let is_all = |reason: &Reason, code: Code| {
         reason.code == Some(code) || code == Code::BrokerTransportFailure
     };
@@ -37,7 +37,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
         (None, Some(code)) => named(code),
         (None, None) => error.to_string(),
     };
-    // The log line beside the error names the cause, or shows it.
+    // The log line beside the error names or shows the cause.
     let tls = reason.filter(|reason| reason.text.contains("SSL routines")).map(|_| Code::SSL);
     let codes = [tls, reason.and_then(|reason| reason.code), code];
     match codes.into_iter().flatten().find_map(remedy) {
@@ -47,7 +47,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
     }
 }
 
-/// The error for a property that the library does not take. The library's own words repeat the
+/// The error for a property that the library refuses. The library's own words would repeat the
 /// value, which may be a secret.
 pub(crate) fn refused(name: &str, code: RDKafkaConfRes) -> String {
     if is_unknown(code) {
@@ -57,20 +57,20 @@ pub(crate) fn refused(name: &str, code: RDKafkaConfRes) -> String {
     }
 }
 
-/// Whether a property is refused for its name.
+/// Whether the library refuses the name of a property.
 pub(crate) fn is_unknown(code: RDKafkaConfRes) -> bool {
     code == RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN
 }
 
 fn code(error: &KafkaError) -> Option<Code> {
     match error {
-        // The library's own look at it leaves these out.
+        // The library's own error code misses these.
         KafkaError::AdminOp(code) => Some(*code),
         error => error.rdkafka_error_code(),
     }
 }
 
-/// Whether nobody has answered: nothing was refused.
+/// Whether no broker has answered, so that none has refused.
 pub(crate) fn is_silence(error: &KafkaError) -> bool {
     matches!(
         code(error),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_must_do_is_said() {
+    fn remedies_are_named() {
         let fenced = KafkaError::MessageConsumptionFatal(Code::FencedInstanceId);
         assert_eq!(
             told(&fenced, None),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_answer_refuses_nothing() {
+    fn silence_refuses_nothing() {
         for code in [Code::OperationTimedOut, Code::BrokerTransportFailure, Code::AllBrokersDown] {
             assert!(is_silence(&KafkaError::AdminOp(code)), "{code}");
         }

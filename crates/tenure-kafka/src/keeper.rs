@@ -1,4 +1,4 @@
-//! The end of clients: the library ends one only once its look-ups of names are over, which takes
+//! The end of clients: the library ends a client only after its look-ups of names, which takes
 //! minutes where a name server never answers.
 
 use std::convert::Infallible;
@@ -6,23 +6,23 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long an end is waited for where a process may end next: what a client uses as it ends goes
-/// away with the process.
+/// The wait for an end before a process may end: the resources of a client go away with the
+/// process.
 const MOMENT: Duration = Duration::from_millis(250);
 
-/// Ends clients, by `ends`, on a thread of its own. Receive from the channel to wait for it.
+/// Ends clients, by `ends`, on a thread of its own. Receive from the channel to wait for the end.
 pub(crate) fn end(ends: impl FnOnce() + Send + 'static) -> Receiver<Infallible> {
     let (ending, ended) = channel();
     let run = move || {
         ends();
         drop(ending);
     };
-    // Without a thread they end here, with what was to end them.
+    // Without a thread the clients end here, when `ends` is dropped.
     let _ = thread::Builder::new().name("tenure-end".into()).spawn(run);
     ended
 }
 
-/// The same, and waits a moment.
+/// Ends clients, and waits a moment.
 pub(crate) fn end_soon(ends: impl FnOnce() + Send + 'static) {
     let _ = end(ends).recv_timeout(MOMENT);
 }

@@ -1,8 +1,10 @@
 //! Tenure's elections on a partitioned ledger, Kafka: the owner of a partition leads its roles.
 //!
 //! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::nele`]. [`Ledger`]
-//! carries its requests out; [`topic`] checks and makes the topic; [`wire`] has the format of
-//! entries.
+//! carries out the requests of the protocol; [`topic`] checks and makes the topic; [`wire`] has the
+//! format of entries.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod broker;
 mod client_log;

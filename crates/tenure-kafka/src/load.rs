@@ -1,4 +1,4 @@
-//! How much a process writes at most, which follows from the settings alone.
+//! The most that a process writes, which follows from the settings alone.
 
 use std::fmt;
 
@@ -11,26 +11,25 @@ use tenure_core::nele::{
 use crate::wire;
 
 /// The most that a process writes: a record to each partition in a publish interval, each with all
-/// roles for which it stands, as if it led them.
+/// its roles, as if it led them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
-    /// Records a second, over all partitions.
     pub records: u64,
     /// Bytes a second.
     pub bytes: u64,
-    /// Bytes of the largest record, with what a broker counts around it.
+    /// Bytes of the largest record, with its overhead at the broker.
     pub largest: u32,
 }
 
 /// The most bytes of a batch of one record beside our header: 61 bytes of the batch, 36 of the
-/// record, and some.
+/// record, and a rest.
 const AROUND: usize = 128;
 
-/// Above so many bytes a second an operator hears of it.
+/// An operator hears of more bytes a second.
 const HEAVY: u64 = 10_000_000;
 
 impl Load {
-    /// The load of a process that stands for so many roles.
+    /// The load of a process that stands for this number of roles.
     pub(crate) fn of(config: &Config, roles: usize) -> Self {
         let largest = wire::write(&largest(config, roles)).len().saturating_add(AROUND);
         let interval = config.publish_interval.as_nanos().max(1);
@@ -67,9 +66,9 @@ impl fmt::Display for Load {
     }
 }
 
-/// A record with the longest numbers and values that there can be.
+/// A record with the longest numbers and values.
 fn largest(config: &Config, roles: usize) -> Entry {
-    // Written as two bytes each; whatever a value may hold is written in no more.
+    // A quote takes two bytes; no character of a value takes more.
     let value = Value::new(&"\"".repeat(Value::MAX_BYTES)).unwrap_or_default();
     let fence = (config.mode == Mode::AtMostOne).then_some(Fence::new(u64::MAX));
     let lead = Lead { role: Role(u32::MAX), fence, value };
@@ -116,7 +115,7 @@ mod tests {
         assert!(load.to_string().ends_with(" kB a second"), "{load}");
     }
 
-    /// Whatever may stand in a value.
+    /// The value may have any characters.
     #[test]
     fn longest_value_is_counted() {
         let length = |text: &str| serde_json::to_string(text).unwrap().len();

@@ -1,4 +1,4 @@
-//! As whom a client logs in.
+//! The login of a client.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,22 +6,18 @@ use std::str::FromStr;
 
 use tenure::settings::SecretFile;
 
-/// As whom to log in, by SASL. The library is built without other mechanisms, as OAUTHBEARER and
-/// GSSAPI, whose [properties](crate::Property) are refused.
+/// The login by SASL. The library is built without other mechanisms, as OAUTHBEARER and GSSAPI,
+/// whose [properties](crate::Property) are refused.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The way to prove the password.
     pub mechanism: Mechanism,
-    /// The user.
     pub user: String,
-    /// The password of the user.
     pub password: Password,
 }
 
-/// How a password is proved to a broker.
+/// The proof of a password to a broker.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Mechanism {
-    /// The password is sent.
     #[default]
     Plain,
     /// SCRAM-SHA-256: the password is not sent.
@@ -33,7 +29,6 @@ pub enum Mechanism {
 /// A password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
-    /// This text.
     Text(String),
     /// The only line of this file.
     File(PathBuf),
@@ -70,7 +65,7 @@ impl Password {
 }
 
 impl Mechanism {
-    /// As Kafka calls it.
+    /// The name of the mechanism in Kafka.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -99,9 +94,7 @@ impl FromStr for Mechanism {
 
 /// Errors of a login that cannot work. No error shows the content of the file.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
-    /// The file of the password cannot be read, or does not hold one line.
     #[error("{path} {what}", path = path.display())]
     File { path: PathBuf, what: String },
     #[error("a SASL mechanism is one of: plain, scram-sha-256, scram-sha-512")]

@@ -1,7 +1,7 @@
 //! Calls of librdkafka for which `rdkafka` has no safe function: the leader epoch of a record, a
 //! header by its name, the id of a topic.
 //!
-//! The only file with `unsafe` code. Each block says why its calls are sound.
+//! Only this file has `unsafe` code. Each block says why its calls are sound.
 
 #![expect(unsafe_code, reason = "librdkafka is C, and these functions have no safe ones")]
 
@@ -14,16 +14,15 @@ use rdkafka::client::{Client, ClientContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::BorrowedMessage;
 
-/// The leader epoch of the batch that a record was appended with, as it was read; -1 if the broker
-/// did not say.
+/// The leader epoch of the batch of a record; -1 if the broker did not name it.
 pub fn leader_epoch(message: &BorrowedMessage<'_>) -> i32 {
     // SAFETY: the pointer is the message's own, valid as long as it is borrowed; it is only read.
     unsafe { c::rd_kafka_message_leader_epoch(message.ptr()) }
 }
 
-/// The value of the last header called `name`; nothing if there is none, or it has no value.
+/// The value of the last header called `name`; `None` without such a header, or without a value.
 ///
-/// `rdkafka`'s own reading panics when the name of any header is not UTF-8, and anybody may have
+/// `rdkafka`'s own reading panics when the name of any header is not UTF-8, and any client may have
 /// written the record.
 pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [u8]> {
     let mut headers = ptr::null_mut();
@@ -41,17 +40,15 @@ pub fn header<'m>(message: &'m BorrowedMessage<'_>, name: &CStr) -> Option<&'m [
     if error != NONE || value.is_null() {
         return None;
     }
-    // SAFETY: so many bytes from there belong to the headers, which belong to the message until it
-    // is dropped; nobody writes to them.
+    // SAFETY: `length` bytes from there belong to the headers, which belong to the message until it
+    // is dropped; no code writes to them.
     Some(unsafe { std::slice::from_raw_parts(value.cast(), length) })
 }
 
 /// Rights of this user on a topic, as far as elections need them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rights {
-    /// Read records.
     pub read: bool,
-    /// Write some.
     pub write: bool,
 }
 
@@ -65,8 +62,8 @@ pub fn topic_id<C: ClientContext>(
     topic(client, name, within, false).map(|(id, _)| id)
 }
 
-/// The id of the topic called `name`, and what this user may do with it; nothing if brokers do not
-/// say. Blocks as [`topic_id`] does.
+/// The id of the topic called `name`, and this user's rights on it; `None` if brokers do not say.
+/// Blocks as [`topic_id`] does.
 pub fn topic_rights<C: ClientContext>(
     client: &Client<C>,
     name: &CStr,
@@ -84,7 +81,8 @@ fn topic<C: ClientContext>(
     let client = client.native_ptr();
     let millis = i32::try_from(within.as_millis()).unwrap_or(i32::MAX).max(1);
     let event = describe(client, name, millis, with_rights).ok_or(failed(TIMED_OUT))?;
-    // SAFETY: the event is ours until it is dropped, and all that is read below is its own.
+    // SAFETY: the event is ours until it is dropped, and all values that are read below belong to
+    // it.
     unsafe {
         let error = c::rd_kafka_event_error(event.pointer());
         if error != NONE {
@@ -126,13 +124,13 @@ fn topic<C: ClientContext>(
 unsafe fn rights(topic: *const c::rd_kafka_TopicDescription_t) -> Option<Rights> {
     use c::rd_kafka_AclOperation_t::{RD_KAFKA_ACL_OPERATION_READ, RD_KAFKA_ACL_OPERATION_WRITE};
     let mut count = 0;
-    // SAFETY: the caller says that it is valid.
+    // SAFETY: the caller guarantees that the description is valid.
     let all = unsafe { c::rd_kafka_TopicDescription_authorized_operations(topic, &raw mut count) };
     if all.is_null() {
         return None;
     }
-    // SAFETY: so many belong to the description. They are read as the numbers that they are: a
-    // broker may know operations that the library has no name for.
+    // SAFETY: `count` operations belong to the description. They are read as numbers: a broker may
+    // know operations for which the library has no name.
     let all = unsafe { std::slice::from_raw_parts(all.cast::<u32>(), count) };
     let may = |operation: c::rd_kafka_AclOperation_t| all.contains(&(operation as u32));
     let read = RD_KAFKA_ACL_OPERATION_READ;
@@ -146,17 +144,18 @@ fn describe(
     name: &CStr,
     millis: i32,
     with_rights: bool,
-) -> Option<Owned<c::rd_kafka_event_t>> {
-    // SAFETY: the client outlives all of this, as its owner is borrowed. Each pointer is checked
-    // and destroyed once, in the opposite order; the library copies the names.
+) -> Option<LibraryValue<c::rd_kafka_event_t>> {
+    // SAFETY: the client outlives this block, as its owner is borrowed. Each pointer is checked and
+    // destroyed once, in the opposite order; the library copies the names.
     unsafe {
         let operation = c::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
-        let options = Owned::new(
+        let options = LibraryValue::new(
             c::rd_kafka_AdminOptions_new(client, operation),
             c::rd_kafka_AdminOptions_destroy,
         )?;
         let mut said = [0; 256];
-        // A time that is refused is the default's, and ours is waited for no longer than asked for.
+        // After a refused timeout the default counts, and the wait for the event ends in time all
+        // the same.
         c::rd_kafka_AdminOptions_set_request_timeout(
             options.pointer(),
             millis,
@@ -164,20 +163,20 @@ fn describe(
             said.len(),
         );
         if with_rights {
-            // An error is one that must be given back; without what was asked for nothing is known.
+            // A returned error must be given back; without this option the rights are unknown.
             let error =
                 c::rd_kafka_AdminOptions_set_include_authorized_operations(options.pointer(), 1);
-            drop(Owned::new(error, c::rd_kafka_error_destroy));
+            drop(LibraryValue::new(error, c::rd_kafka_error_destroy));
         }
         let mut names = [name.as_ptr()];
-        let topics = Owned::new(
+        let topics = LibraryValue::new(
             c::rd_kafka_TopicCollection_of_topic_names(names.as_mut_ptr(), names.len()),
             c::rd_kafka_TopicCollection_destroy,
         )?;
-        let queue = Owned::new(c::rd_kafka_queue_new(client), c::rd_kafka_queue_destroy)?;
+        let queue = LibraryValue::new(c::rd_kafka_queue_new(client), c::rd_kafka_queue_destroy)?;
         c::rd_kafka_DescribeTopics(client, topics.pointer(), options.pointer(), queue.pointer());
         let event = c::rd_kafka_queue_poll(queue.pointer(), millis);
-        Owned::new(event, c::rd_kafka_event_destroy)
+        LibraryValue::new(event, c::rd_kafka_event_destroy)
     }
 }
 
@@ -189,13 +188,13 @@ fn failed(error: c::rd_kafka_resp_err_t) -> KafkaError {
     KafkaError::MetadataFetch(RDKafkaErrorCode::from(error))
 }
 
-/// Something of the library's that must be given back to it.
-struct Owned<T> {
+/// A value of the library that must be given back to it.
+struct LibraryValue<T> {
     pointer: NonNull<T>,
     destroy: unsafe extern "C" fn(*mut T),
 }
 
-impl<T> Owned<T> {
+impl<T> LibraryValue<T> {
     /// # Safety
     ///
     /// `pointer` must be null, or point to a value that is ours and that `destroy` gives back,
@@ -209,10 +208,10 @@ impl<T> Owned<T> {
     }
 }
 
-impl<T> Drop for Owned<T> {
+impl<T> Drop for LibraryValue<T> {
     fn drop(&mut self) {
-        // SAFETY: whoever made this promised that it may be given back, and it is given back here
-        // only.
+        // SAFETY: the caller of `new` guarantees that the value may be given back, which happens
+        // only here.
         unsafe { (self.destroy)(self.pointer()) }
     }
 }

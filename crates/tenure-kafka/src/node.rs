@@ -20,12 +20,11 @@ use crate::options::CheckedOptions;
 use crate::roles::Roles;
 use crate::topic::{self, Made, Tell, TopicError};
 
-/// How often it is asked whether another process was heard of.
+/// The pause between questions whether another process was heard.
 const LISTENS: Duration = Duration::from_millis(50);
 
-/// A class of safety, and the mode that has it.
+/// A class of safety, and its mode.
 pub trait Class: SafetyClass {
-    /// The mode.
     const MODE: Mode;
 }
 
@@ -42,8 +41,8 @@ impl Class for MayOverlap {
 /// The leaders of a `Node<AtMostOne>`, in `at-most-one`, have fences; those of a
 /// `Node<MayOverlap>`, in `at-least-one`, have none. The first campaign joins the group, and the
 /// end of the last one leaves it. When the last clone and the last handle that came from it are
-/// gone, the node gives up whatever it leads and leaves. [`close`](Self::close) does so at once and
-/// waits until that is done.
+/// gone, the node gives up all leaderships and leaves. [`close`](Self::close) does so at once and
+/// waits for it.
 ///
 /// ```no_run
 /// use tenure::AtMostOne;
@@ -84,25 +83,21 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// Why a node did not start.
+/// The reason for which a node did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
-    /// The topic cannot be used.
     #[error(transparent)]
     Topic(#[from] TopicError),
-    /// The client cannot be set up.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
 }
 
 impl<C: Class> Node<C> {
-    /// A process with these settings, on the ledger that is reached by these options.
+    /// A process with these settings and options.
     pub fn builder(config: Checked, options: CheckedOptions) -> Builder<C> {
         Builder { config, options, tell: Box::new(|_| ()), class: PhantomData }
     }
@@ -113,7 +108,7 @@ impl<C: Class> Node<C> {
         self.election_named(self.shared.config.election_of(Role(number)))
     }
 
-    /// Campaigns for all of these roles: each leadership is given as it emerges.
+    /// Campaigns for all of these roles, and returns each leadership as it emerges.
     ///
     /// # Panics
     ///
@@ -136,26 +131,26 @@ impl<C: Class> Node<C> {
         self.shared.driver.election(name)
     }
 
-    /// The settings it runs with.
+    /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.shared.config
     }
 
-    /// How others know this run of it.
+    /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Process {
         &self.shared.who
     }
 
-    /// The topic as it was found at the start.
+    /// The topic as the node found it at the start.
     #[must_use]
     pub fn topic(&self) -> &TopicId {
         &self.shared.topic
     }
 
-    /// Notices for an operator. The first listener hears all since the start, later ones those from
-    /// now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all notices since the start, later
+    /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -166,16 +161,16 @@ impl<C: Class> Node<C> {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// All leaders of all roles as others say themselves, for a table: complete a moment after one
-    /// of them is observed, and for as long. `None` once the node is closed. Cancel safe.
+    /// All leaders of all roles by their own entries, for a table: complete from a moment after a
+    /// role is observed, as long as one is. `None` once the node is closed. Cancel safe.
     pub async fn seen(&self) -> Option<Vec<Seen>> {
         self.shared.driver.ask(Ask::Seen).await
     }
 
     /// Whether another process stands for this role, in any group, and could lead it next. The
-    /// answer rests on partitions that this process owns or observes. `false` comes only after the
-    /// node has listened long enough to hear a process that has just come: about four publish
-    /// intervals, and a silence and a seek where nothing can be read; or at once when the node is
+    /// answer rests on partitions that this process owns or observes. The node answers `false` only
+    /// after it has listened long enough to hear a process that has just come: about four publish
+    /// intervals, and a silence and a seek where no record can be read; or at once when the node is
     /// closed. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
         let config = self.config();
@@ -184,7 +179,7 @@ impl<C: Class> Node<C> {
         loop {
             let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
             let Some((false, read)) = heard else { return heard.is_some() };
-            // Reading may just have begun, or still be of what was read before the question.
+            // Reading may just have begun, or still bring records from before the question.
             if read >= asked.after(config.publish_interval) {
                 until = until.min(read.after(config.publish_interval * 2));
             }
@@ -195,21 +190,21 @@ impl<C: Class> Node<C> {
         }
     }
 
-    /// Leaves the group and joins it again, so that what it owns is spread anew over all members.
-    /// The node gives up the roles that it leads; campaigns that have not won go on.
+    /// Leaves the group and joins it again, so that its partitions are spread anew over all
+    /// members. The node gives up the roles that it leads; campaigns that have not won go on.
     pub async fn leave_and_join(&self) {
         self.ask_to_leave(false, true).await;
     }
 
     async fn ask_to_leave(&self, lead_on: bool, again: bool) {
-        // The loop answers nothing.
+        // The loop sends no answer.
         let ask = |_: tokio::sync::oneshot::Sender<()>| Ask::Leave { lead_on, again };
         let _: Option<()> = self.shared.driver.ask(ask).await;
     }
 
-    /// Gives up whatever it leads, leaves the group, and waits until that is done, 5 s at most. In
-    /// `at-least-one`, [`leave`](Node::leave) first: then no role is without a leader meanwhile.
-    /// Every handle of this node says from then on that it does not lead.
+    /// Gives up all leaderships, leaves the group, and waits for that, 5 s at most. In
+    /// `at-least-one`, call [`leave`](Node::leave) first: then no role is without a leader. From
+    /// now on every handle of this node says that the node does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -220,8 +215,8 @@ impl<C: Class> Node<C> {
 
 impl Node<MayOverlap> {
     /// Leaves the group, and leads on until others can have taken over, so that no role is without
-    /// a leader meanwhile: its leaderships end by themselves, no later than T after the last news.
-    /// Campaigns that have not won end at once; a later one joins again. Cancel safe.
+    /// a leader: its leaderships end by themselves, no later than T after the last news. Campaigns
+    /// that have not won end at once; a later one joins again. Cancel safe.
     pub async fn leave(&self) {
         self.ask_to_leave(true, false).await;
     }
@@ -253,13 +248,13 @@ impl<C: Class> Builder<C> {
         self
     }
 
-    /// Makes sure of the topic, and starts, on a thread of its own, so that an application that
-    /// blocks cannot starve a beat. Takes up to half a minute if no broker answers, which is an
-    /// error: what is not known of the topic cannot be promised.
+    /// Makes sure of the topic, and starts the node on a thread of its own, so that an application
+    /// that blocks cannot starve a heartbeat. Takes up to half a minute if no broker answers, which
+    /// is an error, as an unknown topic may break the promise.
     ///
     /// # Errors
     ///
-    /// When the topic cannot be used, and why.
+    /// When the topic cannot be used.
     pub async fn start(self) -> Result<Node<C>, StartError> {
         let Self { config, options, tell, .. } = self;
         if config.mode != C::MODE {

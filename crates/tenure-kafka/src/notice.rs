@@ -15,9 +15,7 @@ use crate::session::Session;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The node has begun.
     Began {
-        /// Name of the topic.
         topic: String,
         /// Id of the topic: a topic that was made again has another one.
         id: TopicId,
@@ -25,9 +23,7 @@ pub enum Notice {
         anew: bool,
         /// Protocol by which members join the group.
         group_protocol: GroupProtocol,
-        /// Session timeout in use.
         session: Session,
-        /// Group, as the coordinator knows it.
         group: String,
         /// Upper bound of the records that the node writes.
         load: Load,
@@ -35,22 +31,17 @@ pub enum Notice {
     /// Brokers know the topic no longer. Reported once, until the topic is
     /// [back](Self::TopicBack).
     TopicGone {
-        /// Name of the topic.
         topic: String,
     },
-    /// Brokers know the topic again.
     TopicBack {
-        /// Name of the topic.
         topic: String,
     },
     /// The member of the group has had no assignment for some seconds.
     Joining {
-        /// Phase that lasts, and its remedy.
         why: Arc<str>,
     },
-    /// After [`Joining`](Self::Joining) the member has an assignment.
+    /// The member has an assignment, after [`Joining`](Self::Joining).
     Joined,
-    /// The core reports this event.
     Protocol {
         /// The election, if the event is about an election.
         election: Option<ElectionName>,
@@ -68,7 +59,7 @@ impl Notice {
         }
     }
 
-    /// Remedy for an operator, where the process cannot help itself.
+    /// The remedy for an operator, if the process cannot help itself.
     #[must_use]
     pub const fn remedy(&self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! How the ledger is reached: brokers, topic, group protocol, TLS, a login.
+//! Options of the ledger: brokers, topic, group protocol, TLS, a login.
 
 use std::fmt;
 use std::ops::Deref;
@@ -12,7 +12,7 @@ use crate::login::{Login, LoginError};
 use crate::property::Property;
 use crate::{explain, settings};
 
-/// How the ledger is reached. Checked by [`check`](Self::check); cheap to clone afterwards.
+/// The options of a ledger. Checked by [`check`](Self::check); cheap to clone afterwards.
 ///
 /// ```
 /// use tenure_kafka::Options;
@@ -27,42 +27,40 @@ use crate::{explain, settings};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Some of the brokers; the others are learned from them.
+    /// Some of the brokers, from which the client learns the others.
     pub brokers: Vec<Broker>,
-    /// The topic.
     pub topic: String,
-    /// With how many copies of each partition the topic is made if there is none; `None`: it is not
-    /// made.
+    /// The copies of each partition of a topic that the node makes; `None`: the node makes no
+    /// topic.
     pub create: Option<u16>,
-    /// Whether a topic will do whose acknowledged records are lost with a broker. Then there may be
-    /// two leaders for up to T afterwards, in `at_most_one` too.
+    /// Accept a topic that can lose acknowledged records with one broker. Two leaders are possible
+    /// for up to T after that, in `at_most_one`, too.
     pub allow_unreplicated: bool,
-    /// By which protocol members join their group.
+    /// The protocol by which members join their group.
     pub group_protocol: GroupProtocol,
-    /// Certificates for TLS; `None`: everything is sent in the clear.
+    /// Certificates for TLS; `None`: no encryption.
     pub tls: Option<Tls>,
-    /// As whom to log in, if brokers ask for that.
+    /// The login, if brokers ask for one.
     pub login: Option<Login>,
-    /// Further settings of the client library.
     pub properties: Vec<Property>,
-    /// Whether this process only asks who leads, and needs no right to write.
+    /// Whether this process only asks for leaders, and needs no right to write.
     pub only_asks: bool,
-    /// For how many roles this process will stand at most, if fewer than [`Config`]'s limits allow:
-    /// a topic that does not take a record that names them all is refused.
+    /// The most roles for which this process will stand, if fewer than [`Config`]'s limits allow: a
+    /// topic is refused that is too small for a record with all of them.
     ///
     /// [`Config`]: tenure_core::nele::Config
     pub roles: Option<u32>,
 }
 
-/// By which protocol members join their group. All members of one must use the same.
+/// The protocol by which members join their group. All members of a group must use the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum GroupProtocol {
-    /// The one that all brokers have: members choose their session timeout, and one of them
+    /// The protocol that all brokers have: members choose their session timeout, and a member
     /// assigns partitions.
     #[default]
     Classic,
-    /// The newer one, of Kafka 4: the coordinator assigns partitions, and the session timeout is
-    /// the group's, set at the broker.
+    /// The newer protocol of Kafka 4: the coordinator assigns partitions, and the group's session
+    /// timeout is set at the broker.
     Consumer,
 }
 
@@ -70,14 +68,15 @@ pub enum GroupProtocol {
 /// after the next start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
-    /// The certificates of whoever signs the brokers' certificates. `None`: the system's.
+    /// The certificates of the authority that signs the brokers' certificates. `None`: the
+    /// system's.
     pub authority: Option<Pem>,
     /// The client's certificate and key, where brokers ask for them (mTLS).
     pub identity: Option<Identity>,
 }
 
 impl Options {
-    /// These brokers, this topic, and nothing else.
+    /// Options with these brokers and this topic.
     #[must_use]
     pub fn new(brokers: Vec<Broker>, topic: &str) -> Self {
         Self {
@@ -94,12 +93,11 @@ impl Options {
         }
     }
 
-    /// Lets options pass that can work, or says which cannot. Reads the certificates and the file
-    /// of the password.
+    /// Checks that the options can work, and reads the certificates and the file of the password.
     ///
     /// # Errors
     ///
-    /// Options that cannot work, with what to do.
+    /// Options that cannot work, with the remedy.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
         if self.brokers.is_empty() {
             return Err(OptionsError::NoBroker);
@@ -113,7 +111,7 @@ impl Options {
         if self.create == Some(0) {
             return Err(OptionsError::NoCopy);
         }
-        // A key that is encrypted is read by the client library alone.
+        // Only the client library reads an encrypted key.
         let encrypted = self.properties.iter().any(|one| one.name() == "ssl.key.password");
         if let Some(tls) = self.tls.as_ref().filter(|_| !encrypted) {
             tenure_tls::client_config(tls.authority.as_ref(), tls.identity.as_ref())?;
@@ -131,7 +129,7 @@ impl Options {
         Ok(CheckedOptions(Arc::new(self)))
     }
 
-    /// The id of a static member, if one is set: a member that its group keeps a place for.
+    /// The id of a static member, if one is set: the group keeps the place of such a member.
     #[must_use]
     pub fn static_id(&self) -> Option<&str> {
         let of_it = |property: &&Property| property.name() == "group.instance.id";
@@ -139,7 +137,7 @@ impl Options {
         last.map(Property::value).filter(|id| !id.is_empty())
     }
 
-    /// The brokers, as the client library and Kafka's tools take them.
+    /// The brokers, in the form of the client library and of Kafka's tools.
     #[must_use]
     pub fn addresses(&self) -> String {
         let brokers: Vec<_> = self.brokers.iter().map(Broker::as_str).collect();
@@ -156,7 +154,7 @@ pub struct CheckedOptions(Arc<Options>);
 
 #[cfg(test)]
 impl CheckedOptions {
-    /// Options whose files need not be there.
+    /// Options whose files need not exist.
     pub(crate) fn unchecked(options: Options) -> Self {
         Self(Arc::new(options))
     }
@@ -171,7 +169,7 @@ impl Deref for CheckedOptions {
 }
 
 impl GroupProtocol {
-    /// As Kafka calls it.
+    /// The name of the protocol in Kafka.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -201,7 +199,6 @@ impl FromStr for GroupProtocol {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error("no broker is given: at least one, as kafka-1:9092")]
     NoBroker,
@@ -220,13 +217,10 @@ pub enum OptionsError {
         /// Position in the list, from 0.
         nth: usize,
         why: String,
-        /// No member has that name.
         unknown: bool,
     },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The login cannot be used.
     #[error(transparent)]
     Login(#[from] LoginError),
 }

@@ -1,12 +1,12 @@
-//! Settings of the client library that a user gives by their own names, and those that are not the
-//! user's.
+//! Settings of the client library that a user may give by their own names, and those that a user
+//! may not.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// A setting of librdkafka, by its own name: `client.rack=b`, `socket.keepalive.enable=true`.
 ///
-/// Properties on which the protocol relies are refused, with what to use instead.
+/// Properties on which the protocol relies are refused, with the setting to use instead.
 ///
 /// ```
 /// use tenure_kafka::Property;
@@ -52,7 +52,7 @@ impl FromStr for Property {
 
     fn from_str(given: &str) -> Result<Self, PropertyError> {
         let Some((name, value)) = given.split_once('=') else {
-            // The whole may be a secret whose name is wrong.
+            // A text without a value may be a secret as a whole.
             return Err(PropertyError::NoValue);
         };
         let name = name.trim();
@@ -66,9 +66,8 @@ impl FromStr for Property {
     }
 }
 
-/// Why something is not a [`Property`] for the user to give.
+/// The reason for which a text is no [`Property`] of the user.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PropertyError {
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
     NoValue,
@@ -76,14 +75,12 @@ pub enum PropertyError {
     Fixed { name: String, why: Why },
 }
 
-/// Reasons why a property is not for the user to set.
+/// The reason for which a user may not set a property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// A flag has it.
     Flag(&'static str),
-    /// The protocol needs this value.
     Needs(&'static str, &'static str),
-    /// This client has nothing that reads it; what to use instead.
+    /// This client does not read the property; the setting to use instead.
     Lacks(&'static str, &'static str),
 }
 
@@ -97,7 +94,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// A property, or all whose names begin so, if it ends in a dot.
+/// A reserved property; all with this prefix if the name ends in a dot.
 struct ReservedProperty {
     name: &'static str,
     why: Why,
@@ -121,28 +118,25 @@ const fn lacks(name: &'static str, what: &'static str, instead: &'static str) ->
     ReservedProperty { name, why: Why::Lacks(what, instead) }
 }
 
-/// The entry that covers `name`, if it is not the user's.
 fn fixed(name: &str) -> Option<&'static ReservedProperty> {
     FIXED.iter().find(|fixed| fixed.covers(name))
 }
 
-/// Whether what we set is under a name that no user can set.
+/// Whether the name of an own setting is reserved.
 #[cfg(test)]
 pub(crate) fn is_fixed(name: &str) -> bool {
     fixed(name).is_some()
 }
 
-/// Positions are looked up at each assignment.
 const POSITIONS: &str = "reading begins at the end that is looked up after an assignment";
-/// The log decides.
 const ACKNOWLEDGED: &str = "an acknowledged record must be in every copy, once and in order";
 /// Takeover, sessions and hand-overs are sums.
 const SUMS: &str = "the times of a hand-over are computed with it";
-/// Ways in which brokers know users, as librdkafka is built here.
+/// Ways in which brokers know users, in this build of librdkafka.
 const LOGINS: &str = "log in with --user and --password-file, by PLAIN or SCRAM \
                       (--sasl-mechanism), or with a certificate (--cert)";
 
-/// Properties that are not the user's, under every name that the library has for them.
+/// Reserved properties, under every name that the library has for them.
 const FIXED: &[ReservedProperty] = &[
     flag("bootstrap.servers", "--brokers"),
     flag("metadata.broker.list", "--brokers"),

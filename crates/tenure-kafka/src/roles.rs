@@ -7,11 +7,11 @@ use tokio::task::JoinSet;
 
 use crate::node::{Class, Node};
 
-/// A leadership that has emerged, or why there is none.
+/// A leadership that has emerged, or the reason why there is none.
 pub type Emerged<C> = Result<Leadership<C>, CampaignError>;
 
-/// Campaigns for many roles. Dropping it withdraws those that have not won; leaderships that were
-/// given are not touched.
+/// Campaigns for many roles. A drop withdraws the campaigns that have not won; leaderships that
+/// were returned stay.
 ///
 /// ```no_run
 /// # use tenure::AtMostOne;
@@ -41,7 +41,7 @@ impl<C: Class> Roles<C> {
         Self { node, value: value.to_owned(), campaigns: JoinSet::new() }
     }
 
-    /// Campaigns for one role more, or once more after its leadership has ended.
+    /// Campaigns for one more role, or again after its leadership has ended.
     ///
     /// # Panics
     ///
@@ -52,11 +52,10 @@ impl<C: Class> Roles<C> {
         self.campaigns.spawn(async move { (role, election.campaign(&value).await) });
     }
 
-    /// Waits for the next leadership, of whichever role; `None` if nothing is campaigned for any
-    /// more. Cancel safe.
+    /// Waits for the next leadership, of any role; `None` without campaigns. Cancel safe.
     pub async fn next(&mut self) -> Option<(u32, Emerged<C>)> {
         loop {
-            // A runtime that ends cancels its tasks; none of ours panics.
+            // A runtime that ends cancels its tasks; no task panics.
             if let Ok(emerged) = self.campaigns.join_next().await? {
                 return Some(emerged);
             }

@@ -1,5 +1,4 @@
-//! The session timeout that brokers allow, or set: compared with the settings, with both numbers
-//! (ruling 7).
+//! The session timeout that brokers allow or set, compared with the settings (ruling 7).
 
 use std::fmt;
 use std::time::Duration;
@@ -14,11 +13,9 @@ use crate::options::GroupProtocol;
 pub enum Session {
     /// The member's own timeout, which brokers allow.
     Own,
-    /// The timeout of the group.
     OfGroup {
         /// S.
         timeout: Duration,
-        /// How often members report.
         heartbeat: Duration,
     },
     /// The limits of the brokers, or the group's own timeout, are not known.
@@ -28,31 +25,22 @@ pub enum Session {
 /// Settings that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unread {
-    /// Settings of the brokers.
     Brokers,
-    /// The group's, whose session timeout is the brokers' unless another one is set for it.
+    /// The group's settings; the session timeout is that of the brokers unless the group has its
+    /// own.
     Group {
-        /// As the coordinator knows it.
         group: String,
-        /// The brokers', if that can be read.
+        /// The brokers' timeout, if it can be read.
         usual: Option<Duration>,
-        /// On how much the settings count.
         session: Duration,
     },
 }
 
-/// Settings that do not fit what brokers allow or set.
+/// Settings that contradict those of the brokers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SessionError {
     #[error("session timeout is {session:?}; brokers allow {least:?} to {most:?}")]
-    NotAllowed {
-        /// The session timeout, S.
-        session: Duration,
-        least: Duration,
-        most: Duration,
-    },
-    /// The group's is longer than what other times were computed from.
+    NotAllowed { session: Duration, least: Duration, most: Duration },
     #[error(
         "with group protocol consumer the session timeout is the group's, {timeout:?}, and its \
          members report every {heartbeat:?}; the settings count on {session:?} and {reports:?}"
@@ -103,14 +91,14 @@ impl fmt::Display for Session {
     }
 }
 
-/// Which settings are looked at, of a broker.
+/// The settings of a broker to read.
 pub(crate) const NAMES: [&str; 3] = [
     "group.min.session.timeout.ms",
     "group.max.session.timeout.ms",
     "group.consumer.session.timeout.ms",
 ];
 
-/// The same of a group.
+/// The settings of a group to read.
 pub(crate) const OF_GROUP: [&str; 2] =
     ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"];
 
@@ -119,7 +107,8 @@ pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] 
     [ResourceSpecifier::Broker(broker), ResourceSpecifier::Group(group)]
 }
 
-/// Compares what brokers and group say, each by [`NAMES`] and [`OF_GROUP`], with the settings.
+/// Compares the settings of brokers and group, [`NAMES`] and [`OF_GROUP`], with those of the
+/// process.
 pub(crate) fn check(
     protocol: GroupProtocol,
     config: &Config,
@@ -136,8 +125,7 @@ pub(crate) fn check(
             (Some(_), Some(_)) => Ok(Session::Own),
             _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        // A user that may read a group's settings gets the brokers' where none are set for the
-        // group.
+        // A user that may read a group's settings also gets the brokers' where the group has none.
         GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;
@@ -196,7 +184,7 @@ mod tests {
         ask([s(8), s(3)]).unwrap_err();
     }
 
-    /// The brokers' may be shorter than what is set for the group.
+    /// The brokers' timeout may be shorter than the group's.
     #[test]
     fn unreadable_group_is_unknown() {
         let ask = |broker, group| check(GroupProtocol::Consumer, &config(10), broker, group);

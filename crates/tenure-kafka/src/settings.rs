@@ -1,5 +1,5 @@
 //! Settings of the client library: those on which the protocol relies, those of the user, and those
-//! that make it come back soon.
+//! that make the client reconnect soon.
 
 use std::time::Duration;
 
@@ -13,32 +13,32 @@ use crate::login::LoginError;
 use crate::options::{CheckedOptions, GroupProtocol, Tls};
 use crate::property::Property;
 
-/// The longest between two attempts to reach a broker. The library's own default, 10 s, is longer
-/// than most hand-overs.
+/// The longest pause between two attempts to reach a broker. The library's own default, 10 s, is
+/// longer than most hand-overs.
 const RECONNECT_MAX: &str = "1000";
 
-/// How long a request may be unanswered that has no time of its own: a broker that stands still is
-/// left after that. The library's own default is a minute.
+/// The longest wait of a request without a timeout of its own, after which a broker that stands
+/// still is left. The library's own default is a minute.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
 
-/// How often a client looks for another coordinator when it has none: a tenth of this.
+/// The interval at which a client without a coordinator looks for one, times ten.
 const COORDINATOR: &str = "5000";
 
-/// How often a client asks for its topics of its own accord. A member that joins asks once, and if
-/// that is lost with its connection, as when a broker comes back, it waits for the next time: five
-/// minutes by the library's own default, in which nobody would lead.
+/// The interval at which a client asks for its topics by itself. A member that joins asks once, and
+/// if the question is lost with its connection, as when a broker comes back, it waits for the next
+/// one: five minutes without a leader by the library's own default.
 const TOPICS: &str = "5000";
 
-/// The most kilobytes of records that a reader keeps and has not handed on.
+/// The most kilobytes of records that a reader keeps before it hands them on.
 const UNREAD_MAX: &str = "4096";
 
-/// Whether the library takes a property at all: for no reason but that its name or its value is
-/// wrong is it refused here, so that nobody is asked before that is known.
+/// Whether the library takes a property at all. Only a wrong name or value is refused here, before
+/// any broker is asked.
 pub(crate) fn take(property: &Property) -> Result<(), RDKafkaConfRes> {
     let mut config = ClientConfig::new();
     match config.set(property.name(), property.value()).create_native_config() {
         Err(KafkaError::ClientConfig(code, ..)) => Err(code),
-        // No other value fails; if one does, so does the client that is made of it.
+        // Other values do not fail here; a client that is made with them fails.
         _ => Ok(()),
     }
 }
@@ -92,7 +92,7 @@ fn set_tls(tls: &Tls, config: &mut ClientConfig) {
     }
 }
 
-/// Settings of one that reads from positions that it is told, and no other.
+/// Settings of a client that reads only from given positions.
 pub(crate) fn reader(
     options: &CheckedOptions,
     protocol: &Config,
@@ -101,7 +101,7 @@ pub(crate) fn reader(
     config
         .set("group.id", protocol.group_id())
         .set("auto.offset.reset", "error")
-        // A transaction of a stranger that never ends must not hold back what comes after it.
+        // An open transaction of a stranger must not hold back later records.
         .set("isolation.level", "read_uncommitted")
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
@@ -115,7 +115,6 @@ pub(crate) fn reader(
     Ok(config)
 }
 
-/// Settings of a member of the group.
 pub(crate) fn member(
     options: &CheckedOptions,
     protocol: &Config,
@@ -133,7 +132,7 @@ pub(crate) fn member(
     Ok(config)
 }
 
-/// Settings of one that writes.
+/// Settings of a client that writes.
 pub(crate) fn producer(
     options: &CheckedOptions,
     protocol: &Config,
@@ -150,7 +149,7 @@ pub(crate) fn producer(
     Ok(config)
 }
 
-/// The library counts in milliseconds: none is longer than what was asked for.
+/// A span in whole milliseconds, as the library counts, and no longer than the span.
 fn millis(span: Duration) -> String {
     span.as_millis().max(1).to_string()
 }
@@ -179,7 +178,7 @@ mod tests {
         assert_eq!(set("-----BEGIN"), [None, path.to_str().map(str::to_owned)]);
     }
 
-    /// Our settings would otherwise overwrite settings of a user without a word.
+    /// Own settings would overwrite those of a user without notice.
     #[test]
     fn own_settings_are_reserved() {
         let [election, group, id] = ["x", "g", "a"];

@@ -1,7 +1,7 @@
 //! The format of entries: JSON in a header of a record that has neither key nor value, so that
 //! people can read it with `kcat -C -t TOPIC -f '%p %o %h\n'`.
 //!
-//! The header is called `tenure`. Shown with line breaks, which it has none of:
+//! The header is called `tenure`. The example has line breaks, which the header has not:
 //!
 //! ```json
 //! {"v":1,"kind":"beat","election":"prices","group":"blue","of":16,
@@ -14,17 +14,17 @@
 //! |---|---|
 //! | `v` | the version, 1 |
 //! | `kind` | `beat`, or `claim` |
-//! | `election`, `group`, `of` | what is contended for, by which group, on how many partitions |
-//! | `mode`, `takeover_ms`, `drift_ppb`, `fence_base` | the terms that all of a group must have alike: T rounded up, ρ in parts per billion |
+//! | `election`, `group`, `of` | the election, the group, and the number of partitions |
+//! | `mode`, `takeover_ms`, `drift_ppb`, `fence_base` | the terms that a group shares: T rounded up, ρ in parts per billion |
 //! | `from` | the sender: its name, `~`, and its incarnation in 32 hexadecimal digits |
-//! | `host` | the machine on which it runs |
-//! | `number` | which of the sender's records it is |
-//! | `stands` | left out, or the roles that it stands for: the first and the last of each range |
-//! | `leads` | left out, or what it leads: `role`, `fence` unless there is none, `value` |
+//! | `host` | the machine of the sender |
+//! | `number` | the number of the record |
+//! | `stands` | left out, or the roles for which the sender stands: the first and the last of each range |
+//! | `leads` | left out, or the sender's leaderships: `role`, `fence` if there is one, `value` |
 //!
-//! A record without that header is of another program. A record whose header is written in another
-//! way [may be a claim](Said::Unreadable), of a later version, unless its `election` and `group`
-//! can be read and are others: a group is upgraded while another one leads.
+//! A record without that header belongs to another program. A header in another form [may be a
+//! claim](Said::Unreadable) of a later version, unless its `election` and `group` can be read and
+//! differ: a group is upgraded while another group leads.
 
 use std::ffi::CStr;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(crate) const HEADER_C: &CStr = c"tenure";
 /// The version that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// The most bytes of a header that is read: what a broker takes by default.
+/// The most bytes of a header: a broker's default.
 pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -144,8 +144,8 @@ struct EntryOwner {
     group: ClusterName,
 }
 
-/// Whether it says, whatever else it says, that it is of another election, or of another group
-/// where each has leaders of its own: in `at_least_one` observers are shown those of all groups.
+/// Whether an unreadable entry belongs to another election, or to another group where each group
+/// has leaders of its own: in `at_least_one` observers see those of all groups.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
         0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),
@@ -301,13 +301,13 @@ mod tests {
         for text in of_others {
             assert_eq!(read(Some(text.as_bytes())), Said::Nothing, "{text}");
         }
-        // Where observers are shown the leaders of all groups, it may have said who leads.
+        // The entry may name a leader where observers see the leaders of all groups.
         let loose = Config { mode: Mode::AtLeastOne, ..ours() };
         let green = later.replace("blue", "green");
         assert_eq!(super::read(Some(green.as_bytes()), &loose), Said::Unreadable);
         let rates = later.replace("prices", "rates");
         assert_eq!(super::read(Some(rates.as_bytes()), &loose), Said::Nothing);
-        // Not known, or not clear, whose they are.
+        // The owner of the entry is unknown or unclear.
         let unclear = [
             later.replace("\"group\":\"blue\"", "\"group\":\"\""),
             later.replace("\"group\":\"blue\"", "\"group\":7"),
@@ -318,7 +318,7 @@ mod tests {
         for text in unclear {
             assert_eq!(read(Some(text.as_bytes())), Said::Unreadable, "{text}");
         }
-        // A readable entry is read, whichever group it belongs to.
+        // A readable entry of any group is read.
         let green = SHOWN.replace("blue", "green");
         assert!(matches!(read(Some(green.as_bytes())), Said::Entry(_)));
     }

@@ -5,28 +5,24 @@ use std::collections::BTreeMap;
 use crate::bus::Published;
 use crate::subject::Kind;
 
-/// Totals since the start of a node, by what and why. Each is a bounded set of fixed words.
+/// Totals since the start of a node, by kind and reason. Each is a bounded set of fixed words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Packets published, by kind.
     pub sent: BTreeMap<&'static str, u64>,
-    /// Bytes of them, without subjects.
+    /// Bytes of these packets, without subjects.
     pub sent_bytes: u64,
-    /// Packets that could not be published at once and were dropped, by reason.
+    /// Packets that were dropped because they could not be published at once, by reason.
     pub unsent: BTreeMap<&'static str, u64>,
     /// Packets heard, own ones included, by kind.
     pub heard: BTreeMap<&'static str, u64>,
-    /// Bytes of all that was heard, of what is no packet too.
+    /// Bytes of all messages that were heard, also of those that are no packets.
     pub heard_bytes: u64,
     /// Messages that were dropped, by reason: no packets, and packets without effect.
     pub ignored: BTreeMap<&'static str, u64>,
-    /// Messages that were lost because more came in than could be read.
+    /// Messages that were lost because more came than the node could read.
     pub lost: u64,
-    /// Connections made.
     pub connections: u64,
-    /// Attempts to connect that failed.
     pub unreachable: u64,
-    /// Times this node was elected.
     pub elected: u64,
     /// Leaderships of this node that ended because their lease was not renewed in time.
     pub expired: u64,

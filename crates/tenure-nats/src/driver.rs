@@ -19,7 +19,7 @@ use crate::notice::Notice;
 use crate::subject::{Kind, Subjects};
 use crate::wire::{self, Unread};
 
-/// How long a node that closes waits at most until its resignations have come back.
+/// The longest time that a node that closes waits until its resignations have come back.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
 /// Questions of a node to its driver, beside requests of its handles.
@@ -31,26 +31,25 @@ pub(crate) enum Ask {
 /// Shows wall time.
 pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
 
-/// The connection of a process to the bus, and notices about it.
 pub(crate) struct Driver {
     pub(crate) config: Checked,
     pub(crate) bus: Bus,
     pub(crate) subjects: Subjects,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) wall: WallClock,
-    /// This run of this process, as its packets name it.
+    /// This run of the process, as its packets name it.
     pub(crate) me: Participant,
     pub(crate) counters: Counters,
-    /// Each server, as one that has not answered yet.
+    /// Each server as an obstacle that has not answered yet.
     pub(crate) silent: Vec<Obstacle>,
-    /// The state of each server while none is in use.
+    /// The state of each server without a connection.
     pub(crate) connecting: Option<Vec<Obstacle>>,
     /// Resignations that were published and have not come back.
     pub(crate) resigning: u32,
 }
 
 impl Driver {
-    /// This server is of no use: whatever campaigns waits for another.
+    /// This server cannot be used: campaigns wait for another.
     fn is_without(&mut self, server: &str, why: &Arc<str>, campaigns: &Campaigns<MayOverlap>) {
         let by: Arc<str> = server.into();
         let obstacles = self.connecting.get_or_insert_with(|| self.silent.clone());
@@ -96,7 +95,7 @@ impl Driver {
 
     fn on_heard(&mut self, heard: &Delivery, machine: &mut Machine<Self>) {
         self.counters.heard_bytes += heard.payload.len() as u64;
-        // A message of a connection that is gone may be arbitrarily old.
+        // A message of an earlier connection may be arbitrarily old.
         if !self.bus.is_current(heard) {
             return self.counters.ignore_for("earlier_connection");
         }
@@ -121,7 +120,7 @@ impl Driver {
         let bytes = payload.len();
         let published = self.bus.publish(self.subjects.of(kind), payload);
         self.counters.publish(kind, bytes, published);
-        // A message that was dropped does not come back.
+        // A dropped message does not come back.
         let comes_back = kind == Kind::Resign && published == Published::Handed;
         self.resigning += u32::from(comes_back);
     }
@@ -173,7 +172,7 @@ impl Backend for Driver {
     }
 
     fn send(&mut self, _: allcall::Bus, message: Message) {
-        // A core sends nothing else.
+        // A core sends no other message.
         if let Message::Packet(packet) = message {
             self.publish(&packet);
         }
@@ -207,7 +206,7 @@ impl Backend for Driver {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// The core knows only that it is not connected.
+    /// Adds the servers to a wait: the core knows only that it is not connected.
     fn explain(&self, waiting: Waiting) -> Waiting {
         match (waiting, &self.connecting) {
             (Waiting::Connecting { .. }, Some(obstacles)) => {
@@ -221,8 +220,8 @@ impl Backend for Driver {
         self.config.heartbeat.min(FAREWELL_MAX)
     }
 
-    /// A resignation that has come back was taken in by the server, and reaches all others unless
-    /// it is lost; one that is still in this process would end with it.
+    /// Whether all resignations have come back: the server has them then, while a resignation that
+    /// is still in this process would end with it.
     fn is_idle(&self, _: &Allcall) -> bool {
         self.resigning == 0
     }

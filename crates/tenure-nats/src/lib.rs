@@ -1,9 +1,9 @@
-//! Tenure's elections on a broadcast bus, NATS: one that is always available.
+//! Tenure's elections on NATS, a broadcast bus: a leader is always available.
 //!
-//! Every part of a partitioned system has a leader, and after the heal there is one. Nothing is
-//! stored and no server is asked for more than passing messages on (core subjects, no JetStream):
-//! any NATS from 2.9 on will do. A [`Node`] takes part in any number of elections, and hands out
-//! the same [`tenure`] handles as the other protocols, of the class [`MayOverlap`](tenure::MayOverlap):
+//! Every part of a partitioned system has a leader, and after the heal one leader is left. Servers
+//! only pass messages on and store nothing (core subjects, no JetStream): any NATS from 2.9 on will
+//! do. A [`Node`] takes part in any number of elections, and hands out the same [`tenure`] handles
+//! as the other protocols, of the class [`MayOverlap`](tenure::MayOverlap):
 //!
 //! ```no_run
 //! use tenure_nats::{Config, Login, Node, Options, Pem, Tls};
@@ -26,9 +26,11 @@
 //! # }
 //! ```
 //!
-//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::allcall`]. How
-//! packets are written: [`wire`]; on which subjects: [`Subjects`]; how the connection is kept, and
-//! why nothing is sent late: [`bus`].
+//! The protocol, its guarantees and what it does *not* guarantee: [`tenure_core::allcall`]. The
+//! [`wire`] has the form of packets, [`Subjects`] their subjects, and [`bus`] the connection, which
+//! sends no message late.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 pub mod bus;
 mod counters;

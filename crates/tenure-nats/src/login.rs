@@ -1,4 +1,4 @@
-//! As whom a client logs in.
+//! The login of a client.
 
 use std::fmt;
 use std::io;
@@ -9,23 +9,18 @@ use async_nats::Auth;
 use nkeys::{KeyPair, KeyPairType};
 use tenure::settings::SecretFile;
 
-/// As whom to log in. A server without authentication takes anybody.
+/// The login of a client. A server without authentication takes any.
 ///
 /// Files are read anew for each connection, so that renewed credentials are used without a restart.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Login {
-    /// A user and its password.
     User {
-        /// The user.
         user: String,
-        /// The password.
         password: String,
     },
     /// A user, and a file with the password on its only line.
     PasswordFile {
-        /// The user.
         user: String,
-        /// The file.
         path: PathBuf,
     },
     /// A token, which several clients may share.
@@ -99,7 +94,7 @@ fn line(path: &Path) -> Result<String, LoginError> {
     read.map_err(|what| LoginError::NoLine { path: path.into(), what })
 }
 
-/// The JWT and the seed of a file of credentials: what stands on the line after each `BEGIN`.
+/// The JWT and the seed of a file of credentials: the line after each `BEGIN`.
 fn sections(text: &str) -> Option<[&str; 2]> {
     let after = |what: &str| {
         let mut lines = text.lines().map(str::trim);
@@ -124,21 +119,17 @@ fn sign(path: &Path, seed: &str, nonce: &[u8]) -> Result<(String, Vec<u8>), Logi
 
 /// Errors of a login that cannot work. No error shows the content of a file.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum LoginError {
     #[error("cannot read {path}: {source}", path = path.display())]
     File { path: PathBuf, source: Arc<io::Error> },
-    /// A file does not hold one line that can be a password or a token.
     #[error("{path} {what}", path = path.display())]
     NoLine { path: PathBuf, what: String },
-    /// A file of credentials lacks the JWT or the seed.
     #[error(
         "{path} holds no credentials: a line \"BEGIN NATS USER JWT\" and a line \"BEGIN USER NKEY \
          SEED\" are expected, as `nsc generate creds` writes them",
         path = path.display()
     )]
     NoCredentials { path: PathBuf },
-    /// The file holds no seed of a user's key.
     #[error("{path} holds no seed of a user's key: one begins with SU", path = path.display())]
     NoSeed { path: PathBuf },
 }

@@ -22,9 +22,9 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 
 /// The participant of a process in elections on NATS. Clones are the same participant.
 ///
-/// When the last clone and the last handle that came from it are gone, the node resigns whatever
-/// it leads and ends. [`close`](Self::close) does so at once and waits until that is done; after a
-/// process that ends without it the seat is empty until its lease has run out.
+/// When the last clone and the last handle that came from it are gone, the node resigns all
+/// leaderships and ends. [`close`](Self::close) does so at once and waits for it; after a process
+/// that ends without it the seat is empty until its lease has run out.
 ///
 /// ```no_run
 /// use tenure_nats::{Config, Node, Options};
@@ -73,13 +73,13 @@ pub struct Builder {
 }
 
 impl Node {
-    /// A participant with these settings, on the bus that is reached by these options.
+    /// A participant with these settings and network options.
     pub fn builder(config: Checked, options: CheckedOptions) -> Builder {
         Builder { config, options, wall: None }
     }
 
-    /// The election `name`. Each part of a system whose network is cut has a leader of it, and for
-    /// a moment after the cut is mended there are two: the handles say so by their type.
+    /// The election `name`. Each part of a partitioned network has a leader of it, and for a moment
+    /// after the heal there are two: the handles say so by their type.
     pub fn election(&self, name: &str) -> Result<Election<MayOverlap>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -90,20 +90,20 @@ impl Node {
         self.shared.driver.election(name)
     }
 
-    /// The settings it runs with.
+    /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.shared.config
     }
 
-    /// How others know this run of it.
+    /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Participant {
         &self.shared.who
     }
 
-    /// Notices for an operator. The first listener hears all since the start, later ones those from
-    /// now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all notices since the start, later
+    /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -114,8 +114,9 @@ impl Node {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// Resigns whatever it leads, and waits until that has come back from the bus, or a heartbeat
-    /// has passed, 2 s at most. Every handle of this node says from then on that it does not lead.
+    /// Resigns all leaderships, and waits until the resignations have come back from the bus, or a
+    /// heartbeat has passed, 2 s at most. From then on every handle of this node says that the node
+    /// does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -137,15 +138,16 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Reads wall time here instead of from the system: where that is set by something else, and
-    /// in tests, which let it step. Called for each thing that happens, so it must be quick.
+    /// Reads wall time from `clock` instead of the system: for another source of time, and for
+    /// tests, which let it step. The node calls `clock` for each input, so it must be quick.
     pub fn wall(mut self, clock: impl Fn() -> WallTime + Send + 'static) -> Self {
         self.wall = Some(Box::new(clock));
         self
     }
 
     /// Starts the node on a thread of its own, so that an application that blocks cannot starve a
-    /// heartbeat. The node connects at once and stays connected: a missing server is no error.
+    /// heartbeat. The node connects at once and stays connected; the start succeeds without a
+    /// server.
     pub fn start(self) -> Result<Node, SystemError> {
         let Self { config, options, wall } = self;
         let incarnation = driver::random()?;

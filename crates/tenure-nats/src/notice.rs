@@ -15,62 +15,28 @@ use crate::server::Server;
 pub enum Notice {
     /// The node uses this server from now on.
     Connected {
-        /// Server in use.
         server: Server,
-        /// Name that the server gives itself.
         name: Arc<str>,
         /// Version of NATS that the server runs.
         version: Arc<str>,
     },
     /// The node uses this server no longer, and tries the next one.
-    Disconnected {
-        /// Server of before.
-        server: Server,
-        /// Reason, in words.
-        why: Arc<str>,
-    },
+    Disconnected { server: Server, why: Arc<str> },
     /// The node could not use this server, and tries the next one.
-    Unreachable {
-        /// Server that was tried.
-        server: Server,
-        /// Error of the attempt.
-        error: ConnectError,
-    },
+    Unreachable { server: Server, error: ConnectError },
     /// The server in use is about to end, and the list has others: the node goes to the next one.
-    Leaving {
-        /// Server in use.
-        server: Server,
-    },
+    Leaving { server: Server },
     /// The server in use refuses a request, such as one for a subject without permission. Without
     /// that right rounds are void, and this node neither leads nor sees who does.
-    Denied {
-        /// Server in use.
-        server: Server,
-        /// Text of the server.
-        said: Arc<str>,
-    },
+    Denied { server: Server, said: Arc<str> },
     /// The server in use reports an error that is neither about a right nor about the login, such
     /// as a stale connection.
-    Complains {
-        /// Server in use.
-        server: Server,
-        /// Text of the server.
-        said: Arc<str>,
-    },
+    Complains { server: Server, said: Arc<str> },
     /// The server in use accepts this login no longer, and ends the connection. The node logs in
     /// at the next server, and reads the files of the login again for that.
-    LoggedOut {
-        /// Server in use.
-        server: Server,
-        /// Text of the server.
-        said: Arc<str>,
-    },
+    LoggedOut { server: Server, said: Arc<str> },
     /// More messages come in than this node can read, and some were lost.
-    Overrun {
-        /// Server in use.
-        server: Server,
-    },
-    /// The core reports this event.
+    Overrun { server: Server },
     Protocol {
         /// The election, if the event is about an election.
         election: Option<ElectionName>,

@@ -1,4 +1,4 @@
-//! How the bus is reached: servers, subjects, TLS, a login.
+//! Network options: servers, subjects, TLS, a login.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -25,16 +25,14 @@ use crate::subject::SubjectPrefix;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The servers. The node uses one at a time, and the next one in their order when it fails; it
-    /// uses no server beside these.
+    /// The servers. The node uses one of these at a time, and the next one in order when it fails.
     pub servers: Vec<Server>,
-    /// The beginning of all subjects.
     pub prefix: SubjectPrefix,
     /// Certificates for TLS. `None` with `tls` servers: the system's authorities are trusted.
     pub tls: Option<Tls>,
-    /// As whom to log in, if servers ask for that.
+    /// The login, if servers ask for one.
     pub login: Option<Login>,
-    /// How long connecting to one server may take before the next one is tried. Default 2 s.
+    /// The longest time of a connection to one server, before the node tries the next. Default 2 s.
     pub connect_within: Duration,
 }
 
@@ -42,7 +40,8 @@ pub struct Options {
 /// used without a restart.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tls {
-    /// The certificates of whoever signs the servers' certificates. `None`: the system's.
+    /// The certificates of the authority that signs the servers' certificates. `None`: the
+    /// system's.
     pub authority: Option<Pem>,
     /// The client's certificate and key, where servers ask for them (mTLS).
     pub identity: Option<Identity>,
@@ -51,7 +50,7 @@ pub struct Tls {
 }
 
 impl Options {
-    /// These servers, and nothing else.
+    /// Options with these servers.
     #[must_use]
     pub fn new(servers: Vec<Server>) -> Self {
         Self {
@@ -63,8 +62,7 @@ impl Options {
         }
     }
 
-    /// Lets options pass that can work, or says which cannot. Reads the certificates and the files
-    /// of the login.
+    /// Checks that the options can work, and reads the certificates and the files of the login.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
         if self.servers.is_empty() {
             return Err(OptionsError::NoServer);
@@ -99,19 +97,15 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error("no server is given: at least one, as nats://127.0.0.1:4222")]
     NoServer,
     #[error("0 s for connecting to a server: give it some time, as 2 s")]
     NoTime,
-    /// Secret values could go over the network in the clear.
     #[error("TLS is set up, but server {server} may do without: write tls:// for it")]
     TlsWithoutScheme { server: Server },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
-    /// The login cannot be used.
     #[error(transparent)]
     Login(#[from] LoginError),
 }

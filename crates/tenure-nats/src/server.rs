@@ -1,4 +1,4 @@
-//! Where a server is reached.
+//! The URL of a server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,12 +15,11 @@ const FORM: UrlForm = UrlForm {
            the Options",
 };
 
-/// The URL of one server for its clients: `nats://10.0.0.7:4222`, or `tls://` for TLS and nothing
-/// else. The scheme is not guessed, and a user has no place in it: that is
-/// [`Options::login`](crate::Options::login).
+/// The URL of one server for its clients: `nats://10.0.0.7:4222`, or `tls://` for TLS only. The URL
+/// must have a scheme, and cannot have a user: see [`Options::login`](crate::Options::login).
 ///
-/// With `nats://` TLS is spoken too if the server asks for it, which whoever is in between could
-/// keep it from; `tls://` takes no less.
+/// With `nats://` the client speaks TLS, too, if the server asks for it, which an attacker in
+/// between could suppress; `tls://` always speaks TLS.
 ///
 /// ```
 /// use tenure_nats::Server;
@@ -36,7 +35,7 @@ const FORM: UrlForm = UrlForm {
 pub struct Server(ServerUrl);
 
 impl Server {
-    /// Whether nothing but TLS will do.
+    /// Whether the client accepts only TLS.
     #[must_use]
     pub const fn is_secure(&self) -> bool {
         self.0.is_secure()

@@ -13,7 +13,7 @@ use tenure_core::allcall::Body;
 pub struct SubjectPrefix(Arc<str>);
 
 impl SubjectPrefix {
-    /// The most bytes it may have.
+    /// The most bytes of a prefix.
     pub const MAX_BYTES: usize = 64;
 
     /// The text itself.
@@ -53,22 +53,19 @@ impl FromStr for SubjectPrefix {
     }
 }
 
-/// Why something is no [`SubjectPrefix`].
+/// The reason for which a text is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PrefixError {
     #[error(
         "a subject prefix has at most {} bytes; this one has {bytes}",
         SubjectPrefix::MAX_BYTES
     )]
     TooLong { bytes: usize },
-    /// Something that a server takes for something else, as `*` and `>`, or that is no word.
     #[error(
         "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
              not one of them"
     )]
     Character { found: char },
-    /// Nothing at all, or nothing between two dots, before the first or after the last.
     #[error(
         "a subject prefix needs a word before, between and after its dots, as tenure or \
              shop.elections"
@@ -76,9 +73,9 @@ pub enum PrefixError {
     EmptyWord,
 }
 
-/// Where the packets of one cluster are published: `PREFIX.CLUSTER.KIND`, where KIND is `ask`,
-/// `call`, `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
-/// tell askers, which change nothing, from participants.
+/// The subjects for packets of one cluster: `PREFIX.CLUSTER.KIND`, where KIND is `ask`, `call`,
+/// `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
+/// distinguish askers, which change nothing, from participants.
 ///
 /// A dot in the cluster's name becomes `=`, which no cluster's name may hold: a dot would begin
 /// another word, and two clusters could share a subject.
@@ -92,18 +89,14 @@ pub struct Subjects {
 /// Kinds of packets, each with its subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// A question who leads.
     Ask,
-    /// The allcall.
     Call,
-    /// An answer to either.
     Reply,
-    /// The end of a leadership.
     Resign,
 }
 
 impl Kind {
-    /// All, in the order in which they are declared.
+    /// All kinds, in the order in which they are declared.
     pub const ALL: [Self; 4] = [Self::Ask, Self::Call, Self::Reply, Self::Resign];
 
     /// The last word of its subject.
@@ -138,7 +131,7 @@ impl Subjects {
         Self { stem: stem.into(), kinds }
     }
 
-    /// The one of a kind.
+    /// The subject of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> &str {
         let [ask, call, reply, resign] = &self.kinds;
@@ -156,7 +149,7 @@ impl Subjects {
         format!("{}*", self.stem)
     }
 
-    /// The kind of packet that is published on `subject`, if that is one of these.
+    /// The kind of packets on `subject`, if it is a subject of this cluster.
     #[must_use]
     pub fn kind(&self, subject: &str) -> Option<Kind> {
         let word = subject.strip_prefix(&*self.stem)?;

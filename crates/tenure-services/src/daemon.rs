@@ -9,19 +9,18 @@ use crate::error::Error;
 use crate::process::{Process, since_boot};
 use crate::tool;
 
-/// How long it may take to come up: a busy machine on which many do may need long. As long gets it
-/// to end by itself.
+/// The longest wait for a start, as a busy machine may start many processes, and for an end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 
-/// How often other ports are tried, when somebody was faster.
+/// The number of attempts with other ports, when another process took one first.
 const ATTEMPTS: u32 = 5;
 
 /// Complaint of a server about a taken port, in small letters.
 const PORT_TAKEN: &str = "address already in use";
 
-/// A server's place, whether it runs or not. Dropping it kills the server.
+/// A server's place, whether it runs or not. A drop kills the server.
 #[derive(Debug)]
 pub struct Daemon {
     name: String,
@@ -36,44 +35,43 @@ impl Daemon {
         Self { name, url, log, command, process: Mutex::new(None) }
     }
 
-    /// Its URL for clients.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its process id, unless it was killed or terminated.
+    /// The process id, unless the server was killed or terminated.
     pub fn pid(&self) -> Option<u32> {
         self.process().as_ref().map(Process::pid)
     }
 
-    /// Its log so far.
     pub fn log(&self) -> String {
         let bytes = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// SIGKILL, also when it is stopped; it is gone on return. No harm if it is gone already.
+    /// Sends SIGKILL, also to a stopped server, and waits for the end. Does no harm to a server
+    /// that has ended.
     pub fn kill(&self) -> Result<(), Error> {
         self.process().take().map_or(Ok(()), |process| process.kill())
     }
 
-    /// SIGTERM; it is gone on return.
+    /// Sends SIGTERM, and waits for the end.
     pub fn terminate(&self) -> Result<(), Error> {
         self.process().take().map_or(Ok(()), |process| process.terminate(PATIENCE))
     }
 
-    /// SIGSTOP; it stands still on return.
+    /// Sends SIGSTOP, and waits until the server stands still.
     pub fn stop(&self) -> Result<(), Error> {
         self.running(Process::stop)
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     pub fn cont(&self) -> Result<(), Error> {
         self.running(Process::cont)
     }
 
-    /// Starts it again, with the same ports and data; kills it first if it runs. Does not wait
-    /// until it answers.
+    /// Starts the server again, with the same ports and data, after killing a running one. Does not
+    /// wait for answers.
     pub fn restart(&self) -> Result<(), Error> {
         let (program, arguments) = self.command.split_first().expect("a program");
         let mut process = self.process();
@@ -93,13 +91,14 @@ impl Daemon {
         act(self.process().as_ref().ok_or_else(gone)?)
     }
 
-    /// Waits until something is so, of which `look` says otherwise what is wrong:
-    /// [`Error::NotReady`] when it ends, or when that takes longer than two.
+    /// Waits until `look` succeeds; its error says what is missing. [`Error::NotReady`] when the
+    /// server ends, or after [`PATIENCE`].
     pub(crate) fn wait(&self, look: impl Fn() -> Result<(), String>) -> Result<(), Error> {
         let began = since_boot();
         loop {
             let found = look();
-            // Asked last: whoever answered may be somebody else, at the port that ours wanted.
+            // The end is checked last: the answer may come from another server, at the port that
+            // ours wanted.
             let how = match (self.ended()?, found) {
                 (Some(status), _) => format!("has ended ({status})"),
                 (None, Ok(())) => return Ok(()),
@@ -131,7 +130,7 @@ impl Daemon {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the person who started it.
+    /// The text for the person who has started the server.
     pub(crate) fn told(&self) -> String {
         format!("{} at {} (process {})\n", self.name, self.url, self.pid().unwrap_or_default())
     }
@@ -147,7 +146,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A cluster on ports that were free: launched anew while somebody takes one of them first.
+/// Starts a cluster on free ports, again while another process takes one of them first.
 pub(crate) fn on_free_ports<C>(
     launch: impl Fn() -> Result<C, Error>,
     wait_ready: impl Fn(&C) -> Result<(), Error>,

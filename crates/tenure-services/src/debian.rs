@@ -1,4 +1,4 @@
-//! Debian's packages: unpacked into a folder, or installed when we are root.
+//! Debian's packages: unpacked into a folder, or installed by root.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,15 @@ use crate::error::Error;
 use crate::place::file_error;
 use crate::tool;
 
-/// `apt-get update` waits for nobody who holds its lock.
+/// Attempts of `apt-get update`, which does not wait for its lock.
 const UPDATE_ATTEMPTS: u32 = 10;
 const BETWEEN_UPDATES: Duration = Duration::from_secs(3);
 
-/// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty, and
-/// starts no daemon, which installing would.
+/// Unpacks `packages` into `folder`. Needs no root, unless the package lists are empty, and starts
+/// no daemon, as an installation would.
 ///
-/// Another Debian has another version: what `program` says of its own has to begin with `wanted`.
+/// Another Debian has another version: the version that `program` prints has to begin with
+/// `wanted`.
 pub(crate) fn unpack(
     packages: &[&str],
     folder: &Path,
@@ -27,7 +28,7 @@ pub(crate) fn unpack(
     let archives = folder.join("archives");
     fs::create_dir(&archives).map_err(file_error(&archives))?;
     with_lists(packages, || {
-        // Root's apt would download as the user `_apt`, who may not write here.
+        // Root's apt would download as the user `_apt`, which may not write here.
         let mut download = apt("download");
         download.args(["-o", "APT::Sandbox::User=root"]).args(packages).current_dir(&archives);
         download
@@ -53,8 +54,8 @@ pub(crate) fn unpack(
     })
 }
 
-/// Makes sure of what `packages` bring: unless it works already, they are installed if we are root.
-/// `missing` is said when that is of no use.
+/// Makes sure of the content of `packages`: unless the check succeeds already, root installs them.
+/// `missing` is the error if that does not help.
 pub(crate) fn ensure(
     works: impl Fn() -> bool,
     packages: &[&str],
@@ -82,8 +83,8 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs it, and once more with fresh lists: those of a fresh machine are empty, and old ones
-/// name versions that are no longer served.
+/// Runs the command, and once more with fresh lists: those of a fresh machine are empty, and old
+/// lists name versions that are no longer served.
 fn with_lists(packages: &[&str], command: impl Fn() -> Command) -> Result<(), Error> {
     let missing = || Error::Missing {
         what: format!("`{}` are Debian packages, and there is no apt-get", packages.join("`, `")),

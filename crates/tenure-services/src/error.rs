@@ -1,20 +1,13 @@
-//! Why a service is not there.
+//! The reason for which a service is not there.
 
 use std::io;
 use std::process::ExitStatus;
 
-/// Why a service could not be got, started or stopped, and what to do about it.
+/// The reason for which a service could not be fetched, started or stopped, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something that has to be there is not.
     #[error("{what}\n{remedy}")]
-    Missing {
-        /// The missing tool, and its purpose.
-        what: String,
-        /// Advice.
-        remedy: String,
-    },
-    /// A command ran and did not succeed.
+    Missing { what: String, remedy: String },
     #[error("`{command}`: {status}\n{said}")]
     Failed {
         command: String,
@@ -22,19 +15,17 @@ pub enum Error {
         /// The end of its standard output and standard error.
         said: String,
     },
-    /// The system refuses something.
     #[error("{what}: {source}")]
     System {
-        /// A file, a command that is to be started, a signal to a process.
+        /// A file, a command, or a signal to a process.
         what: String,
         source: io::Error,
     },
-    /// A member did not answer within the time that it was given, or ended.
     #[error("{said}")]
     NotReady {
-        /// Which one, how, and the end of its log.
+        /// The server, its failure, and the end of its log.
         said: String,
-        /// Whether its log says that somebody else has one of its ports.
+        /// Whether its log says that another process has one of its ports.
         port_taken: bool,
     },
 }

@@ -9,9 +9,9 @@ use crate::error::Error;
 use crate::place::{self, file_error};
 use crate::tool;
 
-/// The program `name` whose Go module, with its `go.sum`, is in the folder `source`: built into
-/// the user's cache of services, unless it was built of the same files before. Takes half a minute.
-/// Two processes at once do no harm.
+/// The program `name` whose Go module, with its `go.sum`, is in the folder `source`: built into the
+/// user's cache of services, unless it was built of the same files before. Takes half a minute. Two
+/// processes may run at once.
 pub fn program(name: &str, source: &Path) -> Result<PathBuf, Error> {
     let place = format!("{name}-{:016x}", fingerprint(source)?);
     let folder = place::once(&place, |folder| {
@@ -40,7 +40,8 @@ fn fingerprint(source: &Path) -> Result<u64, Error> {
 
 /// Builds `programs`, as (module, name of the binary), all of version `number`, into `folder`.
 ///
-/// In a module of their own: `go install` refuses modules that have replace directives.
+/// The programs get a module of their own, as `go install` refuses modules that have replace
+/// directives.
 pub(crate) fn build(programs: &[(&str, &str)], number: &str, folder: &Path) -> Result<(), Error> {
     let module = place::temporary("tenure-go-")?;
     let go = |arguments: &[&str]| go(module.path(), arguments);
@@ -58,11 +59,10 @@ pub(crate) fn build(programs: &[(&str, &str)], number: &str, folder: &Path) -> R
 /// The newest version of `module` that the module proxy has.
 pub(crate) fn latest(module: &str) -> Result<String, Error> {
     let module = format!("{module}@latest");
-    // Outside any module: none has a say in it.
+    // No module has a say outside of any module.
     go(&std::env::temp_dir(), &["list", "-m", "-f", "{{.Version}}", &module])
 }
 
-/// Output of `go` in `folder`.
 fn go(folder: &Path, arguments: &[&str]) -> Result<String, Error> {
     let mut go = Command::new("go");
     go.args(arguments).current_dir(folder).env("GOFLAGS", "-buildvcs=false");

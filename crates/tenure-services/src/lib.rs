@@ -1,12 +1,11 @@
-//! The real services that tests and benchmarks run against: got, started, stopped. Never shipped.
+//! Fetches, starts and stops the real services of tests and benchmarks. Never shipped.
 //!
-//! Nothing here is a mock. Each service has a module ([`etcd`], [`kafka`], [`nats`]): `install`
-//! gets a version of it into the user's cache of services, `Cluster` runs some of its servers
-//! on free ports with their data in a temporary folder, and ends them by pid when it is dropped.
-//! [`relay::Relay`] stands between two programs, to be cut; [`go::program`] builds a test's own
-//! Go program; [`addresses`] gives addresses to the servers of a test's own; [`build_tools`] finds
-//! what client libraries need to be built. `cargo xtask services`
-//! is the same by hand, for each [`Service`] in [`ALL`].
+//! Each service has a module ([`etcd`], [`kafka`], [`nats`]): `install` gets a version of it into
+//! the user's cache of services, `Cluster` runs some of its servers on free ports with their data
+//! in a temporary folder, and ends them by pid when it is dropped. [`relay::Relay`] stands between
+//! two programs, and can be cut; [`go::program`] builds a test's own Go program; [`addresses`]
+//! gives addresses to the servers of a test's own; [`build_tools`] finds the build tools of client
+//! libraries. `cargo xtask services` is the same by hand, for each [`Service`] in [`ALL`].
 //!
 //! Processes end with the process that started them, even when that is killed with -9: each is
 //! started through `setpriv --pdeathsig KILL`, from one thread that lives as long as the process
@@ -38,5 +37,4 @@ pub use process::Process;
 pub use service::{Service, Started, Version, build_tools};
 pub use tool::last_lines;
 
-/// The services that there are.
 pub static ALL: [&Service; 3] = [&etcd::SERVICE, &nats::SERVICE, &kafka::SERVICE];

@@ -10,7 +10,6 @@ use crate::{debian, tool};
 
 const PACKAGES: [&str; 2] = ["openjdk-17-jre-headless", "maven"];
 
-/// The oldest Java that the services run on.
 const JAVA: u32 = 17;
 
 const MISSING: &str = "a service runs on Java 17 and is got with Maven; one of them is missing";
@@ -18,14 +17,14 @@ const MISSING: &str = "a service runs on Java 17 and is got with Maven; one of t
 /// Plugin that copies jars, at a version that is reviewed before it changes.
 const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
 
-/// Copies jars, each by group, name and version (`org.slf4j:slf4j-simple:1.7.36`), and all that
-/// they need to run, into `folder`.
+/// Copies jars, each by group, name and version (`org.slf4j:slf4j-simple:1.7.36`), with all their
+/// dependencies, into `folder`.
 pub(crate) fn copy(wanted: &[&str], folder: &Path) -> Result<(), Error> {
     let output = format!("-DoutputDirectory={}", folder.display());
     maven(wanted, "copy-dependencies", &["-DincludeScope=runtime", &output])
 }
 
-/// The newest version of the jar `group:name` that Maven Central has and that is no preview.
+/// The newest release of the jar `group:name` on Maven Central, without previews.
 pub(crate) fn latest(name: &str) -> Result<String, Error> {
     let list = place::temporary("tenure-maven-")?;
     let file = list.path().join("list");
@@ -33,7 +32,7 @@ pub(crate) fn latest(name: &str) -> Result<String, Error> {
     maven(&[&format!("{name}:RELEASE")], "list", &["-DexcludeTransitive=true", "-U", &output])?;
     let said = fs::read_to_string(&file).map_err(file_error(&file))?;
     let version = said.lines().find_map(|line| {
-        // As `   org.slf4j:slf4j-api:jar:2.0.9:compile`.
+        // A line is like `   org.slf4j:slf4j-api:jar:2.0.9:compile`.
         line.trim().strip_prefix(name)?.strip_prefix(":jar:")?.split(':').next()
     });
     version.map(str::to_owned).ok_or_else(|| Error::Missing {
@@ -44,7 +43,7 @@ pub(crate) fn latest(name: &str) -> Result<String, Error> {
 
 /// Runs a goal of the plugin, in a project of its own that depends on `wanted`.
 fn maven(wanted: &[&str], goal: &str, options: &[&str]) -> Result<(), Error> {
-    // `mvn` takes a second to say that it is there.
+    // `mvn` takes a second to answer.
     let mvn = || tool::says(Command::new("mvn").arg("--version")).is_some();
     debian::ensure(|| java() && mvn(), &PACKAGES, MISSING)?;
     let project = place::temporary("tenure-maven-")?;
@@ -71,19 +70,17 @@ fn pom(wanted: &[&str]) -> String {
     )
 }
 
-/// Makes sure of a `java` that is new enough: Debian's packages are installed if it is missing and
-/// we are root.
+/// Makes sure of a `java` that is new enough: root installs Debian's packages if it is missing.
 pub(crate) fn ensure_java() -> Result<(), Error> {
     debian::ensure(java, &PACKAGES, MISSING)
 }
 
-/// Whether `java` on `PATH` is new enough.
 fn java() -> bool {
     let said = tool::says(Command::new("java").arg("-version"));
     said.as_deref().and_then(major).is_some_and(|java| java >= JAVA)
 }
 
-/// As of `openjdk version "17.0.15" 2025-04-15`.
+/// The major version in `openjdk version "17.0.15" 2025-04-15`.
 fn major(said: &str) -> Option<u32> {
     said.split_once(" version \"")?.1.split(['.', '"', '-']).next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Where services are installed: a cache of the user, which all checkouts share.
+//! The place of services: a cache of the user, which all checkouts share.
 
 use std::env;
 use std::fs::{self, File};
@@ -24,8 +24,8 @@ fn services() -> Result<PathBuf, Error> {
 /// Fills the folder NAME among the services by calling `fill` with an empty folder, unless it is
 /// there.
 ///
-/// Two processes at once: one fills, the other waits for its lock. A folder with that name is
-/// complete, because it gets its name last.
+/// The first of two processes fills the folder, and the other waits for its lock. A folder with
+/// that name is complete, because it gets its name last.
 pub(crate) fn once(
     name: &str,
     fill: impl FnOnce(&Path) -> Result<(), Error>,
@@ -33,7 +33,7 @@ pub(crate) fn once(
     once_in(&services()?, name, fill)
 }
 
-/// The same among others than the services of the user.
+/// The same in another folder of services.
 fn once_in(
     services: &Path,
     name: &str,
@@ -60,7 +60,6 @@ fn once_in(
     Ok(folder)
 }
 
-/// A folder that is removed when it is dropped.
 pub(crate) fn temporary(prefix: &str) -> Result<TempDir, Error> {
     let folder = tempfile::Builder::new().prefix(prefix).tempdir();
     folder.map_err(file_error(&env::temp_dir()))

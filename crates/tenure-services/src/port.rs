@@ -1,4 +1,4 @@
-//! Ports nobody listens on.
+//! Free ports.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
@@ -9,27 +9,26 @@ use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Below the ports that Linux gives to outgoing connections (from 32768 on): one of those could
-/// take a member's port while that member is down for a moment.
+/// The port is below those that Linux gives to outgoing connections (from 32768 on): such a
+/// connection could take a member's port while that member is down for a moment.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 
-/// Addresses on loopback, all different, at which no server listens. This process keeps them for as
-/// long as it lives, so that no other caller takes a member's port while the member is down. A
-/// program that does not ask here may.
+/// Different addresses on loopback at which no server listens. This process keeps them as long as
+/// it lives, so that no other caller takes a member's port while the member is down. A program that
+/// does not call this function may.
 pub fn addresses<const N: usize>() -> [SocketAddr; N] {
     let ports: Result<[SocketAddr; N], _> = on_loopback(N).try_into();
     ports.expect("thousands of ports")
 }
 
-/// So many of such addresses.
+/// This number of such addresses.
 pub(crate) fn on_loopback(count: usize) -> Vec<SocketAddr> {
     free(count).into_iter().map(|port| (Ipv4Addr::LOCALHOST, port).into()).collect()
 }
 
-/// Ports of such addresses.
 pub(crate) fn free(count: usize) -> Vec<u16> {
-    // Only to be elsewhere than others from the start.
+    // Processes begin at different ports.
     static START: LazyLock<u16> = LazyLock::new(|| {
         let [low, high, ..] = RandomState::new().hash_one(0_u8).to_le_bytes();
         u16::from_le_bytes([low, high]) % COUNT
@@ -47,7 +46,7 @@ fn is_ours(port: u16) -> bool {
         && UdpSocket::bind(at).is_ok()
 }
 
-/// Takes a name that one process at a time can have, and that the kernel takes back when this one
+/// Takes a name that one process at a time can have, and that the kernel frees when the process
 /// ends.
 pub fn reserve(name: &str) -> io::Result<()> {
     static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Processes that end no later than we do.
+//! Processes that end no later than this one.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,10 +17,9 @@ use crate::error::Error;
 use crate::place::file_error;
 use crate::tool::shown;
 
-/// How often is looked whether a process has ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// How long a process may take to stand still: one of its threads may wait for a slow disk.
+/// The longest wait until a process stands still: one of its threads may wait for a slow disk.
 const STANDSTILL: Duration = Duration::from_secs(60);
 
 /// A running process, killed by its pid when this is dropped.
@@ -36,9 +35,9 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with `arguments` in a process group of its own: Ctrl-C on our terminal is
-    /// not for it. Both outputs are appended to `log`. Without a `program` the process ends at
-    /// once, and its log says so.
+    /// Starts `program` with `arguments` in a process group of its own, so that it does not get
+    /// Ctrl-C from our terminal. Both outputs are appended to `log`. Without a `program` the
+    /// process ends at once, and its log says so.
     pub fn start<A: AsRef<OsStr>>(
         program: &OsStr,
         arguments: &[A],
@@ -47,7 +46,7 @@ impl Process {
         let out = File::options().create(true).append(true).open(log).map_err(file_error(log))?;
         let err = out.try_clone().map_err(file_error(log))?;
         let mut command = Command::new("setpriv");
-        // A shell has what it starts in the background ignore SIGINT, and that is inherited.
+        // A shell makes its background processes ignore SIGINT, and their children inherit that.
         command.args(["--pdeathsig", "KILL", "--", "env", "--default-signal=INT,TERM"]);
         command.arg(program).args(arguments);
         command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
@@ -64,24 +63,25 @@ impl Process {
         Ok(Self { child: Mutex::new(child), pid })
     }
 
-    /// Its process id: of the program itself, `setpriv` has become it.
+    /// The process id of the program, which `setpriv` has become.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// How it ended, or nothing while it runs (or is stopped).
+    /// The exit status, or `None` while the process runs or is stopped.
     pub fn ended(&self) -> Result<Option<ExitStatus>, Error> {
         self.child().try_wait().map_err(|source| self.failed("waiting for", source))
     }
 
-    /// SIGKILL, also when it is stopped; returns when it is gone. No harm if it has ended.
+    /// Sends SIGKILL, also to a stopped process, and waits for the end. Does no harm to a process
+    /// that has ended.
     pub fn kill(&self) -> Result<(), Error> {
         let mut child = self.child();
         child.kill().map_err(|source| self.failed("SIGKILL to", source))?;
         child.wait().map(drop).map_err(|source| self.failed("waiting for", source))
     }
 
-    /// SIGTERM, and SIGKILL if it has not ended `within` that time; returns when it is gone.
+    /// Sends SIGTERM, and SIGKILL after `within`; waits for the end.
     pub fn terminate(&self, within: Duration) -> Result<(), Error> {
         let limit = since_boot() + within;
         self.signal(Signal::TERM)?;
@@ -94,12 +94,12 @@ impl Process {
         Ok(())
     }
 
-    /// SIGINT, as Ctrl-C would send it; returns at once.
+    /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) -> Result<(), Error> {
         self.signal(Signal::INT)
     }
 
-    /// SIGSTOP; returns when every thread of it stands still, or it has ended.
+    /// Sends SIGSTOP, and waits until every thread stands still, or the process has ended.
     pub fn stop(&self) -> Result<(), Error> {
         let limit = since_boot() + STANDSTILL;
         self.signal(Signal::STOP)?;
@@ -119,12 +119,12 @@ impl Process {
         }
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     pub fn cont(&self) -> Result<(), Error> {
         self.signal(Signal::CONT)
     }
 
-    /// Under the lock no other thread can collect the child, so the pid is still its own.
+    /// No other thread can collect the child under the lock, so the pid is still its own.
     pub(crate) fn signal(&self, signal: Signal) -> Result<(), Error> {
         let mut child = self.child();
         let sent = match (child.try_wait(), Pid::from_raw(self.pid.cast_signed())) {
@@ -146,12 +146,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // An error means that it is gone already.
+        // An error means that the process is gone already.
         let _ = self.kill();
     }
 }
 
-/// Some programs take every setting from the environment, too: ours is not for them.
+/// Removes variables: some programs take every setting from the environment, too, and ours are not
+/// for them.
 pub(crate) fn clean_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let shown = name.to_string_lossy();
@@ -161,7 +162,7 @@ pub(crate) fn clean_environment(command: &mut Command) {
     }
 }
 
-/// The time since the machine started; only differences of it mean something.
+/// The time since the machine started; only differences have a meaning.
 pub(crate) fn since_boot() -> Duration {
     let now = clock_gettime(ClockId::Boottime);
     Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
@@ -169,14 +170,14 @@ pub(crate) fn since_boot() -> Duration {
 
 type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
-/// Has the one thread that starts processes start this one.
+/// Sends the process to the one thread that starts processes.
 fn nursery(command: Command) -> io::Result<Child> {
     static NURSERY: OnceLock<mpsc::Sender<Order>> = OnceLock::new();
     let nursery = NURSERY.get_or_init(|| {
         let (orders, inbox) = mpsc::channel::<Order>();
         thread::spawn(move || {
             for (mut command, answer) in inbox {
-                // Whoever asked is waiting.
+                // The caller waits for the answer.
                 let _ = answer.send(command.spawn());
             }
         });
@@ -200,7 +201,7 @@ mod tests {
         Process::start(OsStr::new("sleep"), &["600"], &folder.join("log")).unwrap()
     }
 
-    /// Name of the program: `setpriv`, `env` and then the program have the same pid.
+    /// The name of the program: `setpriv`, `env` and then the program have the same pid.
     fn name(pid: u32) -> Option<String> {
         Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
     }
@@ -217,7 +218,7 @@ mod tests {
         let process = thread::spawn(move || sleeper(&path)).join().unwrap();
         thread::sleep(Duration::from_millis(100));
         assert_eq!(process.ended().unwrap(), None);
-        // Whoever is killed does not stand still.
+        // A killed process does not stand still.
         process.stop().unwrap();
         assert_eq!(state(process.pid()), Some('T'));
     }
@@ -246,7 +247,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let process = sleeper(folder.path());
         let limit = since_boot() + Duration::from_secs(60);
-        // Until then it may ignore the signal, as whoever started the tests had it ignored.
+        // Until then the process may ignore the signal, as the caller of the tests may have set
+        // that.
         while name(process.pid()).as_deref() != Some("sleep") && since_boot() < limit {
             thread::sleep(BETWEEN_LOOKS);
         }

@@ -9,17 +9,15 @@ use std::time::Duration;
 /// Size of one read, in bytes.
 const PIECE: usize = 16 * 1024;
 
-/// How long a write waits for a reader that reads nothing before the connection is closed.
+/// The longest wait of a write for a reader, before the connection is closed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Treatment of connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
-    /// Passes everything on.
     Open,
-    /// Passes nothing on and closes nothing: what comes is passed on when it is opened again.
+    /// Passes no bytes on and closes nothing: bytes go on when the relay is opened again.
     Held,
-    /// Closes what there is, and what comes.
+    /// Closes present and new connections.
     Cut,
 }
 
@@ -27,7 +25,7 @@ enum Mode {
 struct State {
     to: SocketAddr,
     mode: Mode,
-    /// Both ends of every connection, to be closed; those that ended are dropped at the next one.
+    /// Both ends of every connection, to be closed; ended connections are dropped at the next one.
     ends: Vec<TcpStream>,
 }
 
@@ -37,7 +35,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Passes TCP connections to an address on loopback, until it is cut. Dropping it closes them.
+/// Passes TCP connections to an address on loopback, until it is cut. A drop closes them.
 #[derive(Debug)]
 pub struct Relay {
     shared: Arc<Shared>,
@@ -45,7 +43,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay in front of `to`, on a free port of loopback; open. The relay closes a connection
+    /// An open relay in front of `to`, on a free port of loopback. The relay closes a connection
     /// when its other side cannot be made.
     pub fn start(to: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -63,32 +61,32 @@ impl Relay {
         Ok(Self { shared, address })
     }
 
-    /// Where to connect to.
+    /// The relay's own address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Passes the connections that come from now on to another address.
+    /// Passes new connections to another address.
     pub fn lead_to(&self, to: SocketAddr) {
         self.shared.state().to = to;
     }
 
-    /// Closes all connections, and those that come, until it is opened.
+    /// Closes all connections, and new ones, until the relay is opened.
     pub fn cut(&self) {
         self.shared.set(Mode::Cut);
         for end in self.shared.state().ends.drain(..) {
-            // An error means that it is closed already.
+            // An error means that the connection is closed already.
             let _ = end.shutdown(Shutdown::Both);
         }
     }
 
-    /// Passes nothing on, and keeps it, until it is opened or cut. The systems' buffers take what
-    /// comes meanwhile, a few hundred kilobytes a connection.
+    /// Passes no bytes on, and keeps them, until the relay is opened or cut. The system's buffers
+    /// take a few hundred kilobytes a connection.
     pub fn hold(&self) {
         self.shared.set(Mode::Held);
     }
 
-    /// Passes everything on again.
+    /// Passes all bytes on again.
     pub fn open(&self) {
         self.shared.set(Mode::Open);
     }
@@ -112,7 +110,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits while it is held; whether something may be passed on.
+    /// Waits while the relay is held. Returns whether bytes may pass.
     fn may_pass(&self) -> bool {
         let held = |state: &mut State| state.mode == Mode::Held;
         let state = self.changed.wait_while(self.state(), held);
@@ -138,7 +136,7 @@ impl Shared {
         ];
         {
             let mut state = self.state();
-            // The relay may have been cut meanwhile.
+            // The relay may have been cut by now.
             if state.mode == Mode::Cut {
                 return Ok(());
             }
@@ -162,7 +160,7 @@ impl Shared {
                 break;
             }
         }
-        // A connection that ends while it is held looks open until then.
+        // A connection that ends while the relay is held looks open until then.
         if self.may_pass() {
             let _ = to.shutdown(Shutdown::Write);
         } else {
@@ -175,7 +173,7 @@ impl Shared {
 mod tests {
     use super::*;
 
-    /// Says everything back.
+    /// A server that echoes.
     fn echo() -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();

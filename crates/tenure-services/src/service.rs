@@ -9,14 +9,12 @@ use crate::error::Error;
 /// A version of a service that tests run against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// The oldest that is in wide use, or that elections are promised to work on.
+    /// The oldest version in wide use, or on which elections are promised to work.
     Oldest,
-    /// The newest that was looked at.
     Newest,
 }
 
 impl Version {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Oldest, Self::Newest];
 }
 
@@ -29,7 +27,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Makes a test of each function that takes a [`Version`], on each.
+/// Makes tests of each function that takes a [`Version`], for each version.
 #[macro_export]
 macro_rules! on_each_version {
     ($($name:ident),+) => {
@@ -49,27 +47,24 @@ macro_rules! on_each_version {
 
 /// A service that tests run against.
 pub struct Service {
-    /// Name on the command line.
     pub name: &'static str,
-    /// Its versions, the oldest first and the newest last, as the command line has them.
+    /// The versions on the command line, the oldest first and the newest last.
     pub versions: &'static [&'static str],
     /// The newest version. `cargo xtask facts NAME --newest latest` looks at a newer one, before
     /// this is changed.
     pub newest: &'static str,
-    /// The variable that puts another version in the place of the newest.
+    /// The variable that replaces the newest version by another.
     pub newest_variable: &'static str,
-    /// How long getting one takes.
     pub takes: &'static str,
-    /// Prefix of the variables from which its programs take settings: those of the caller are not
-    /// for the programs of a test.
+    /// The prefix of the variables from which its programs take settings: tests remove the
+    /// caller's.
     pub variables: &'static str,
-    /// Gets one of its versions, by its place in the list, and says where its program is.
+    /// Gets a version, by its place in the list, and returns the path of its program.
     pub install: fn(usize) -> Result<PathBuf, Error>,
-    /// Starts so many of one version.
     pub start: fn(usize, usize) -> Result<Started, Error>,
-    /// The newest version that can be had.
+    /// The newest version that exists.
     pub latest: fn() -> Result<String, Error>,
-    /// Makes sure of what else its client library is built with.
+    /// Makes sure of the build tools of its client library.
     pub build_tools: fn() -> Result<(), Error>,
 }
 
@@ -83,23 +78,21 @@ impl Service {
         }
     }
 
-    /// The numbers of both.
     pub fn numbers(&self) -> [String; 2] {
         Version::ALL.map(|version| self.number(version))
     }
 }
 
-/// A running service. Dropping it ends it.
+/// A running service. A drop ends it.
 pub struct Started {
-    /// Text for the person who started it: addresses, processes, how to reach it.
+    /// The text for the person who has started it: addresses, processes, commands.
     pub said: String,
-    /// Where its data and logs are.
     pub folder: PathBuf,
     pub running: Box<dyn Any>,
 }
 
-/// Makes sure of all that the client libraries of services are built with: the error says what is
-/// missing and cannot be installed.
+/// Makes sure of the build tools of all client libraries: the error says what is missing and cannot
+/// be installed.
 pub fn build_tools() -> Result<(), Error> {
     crate::ALL.iter().try_for_each(|service| (service.build_tools)())
 }

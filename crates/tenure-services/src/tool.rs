@@ -5,10 +5,10 @@ use std::process::{Command, Output, Stdio};
 
 use crate::error::Error;
 
-/// As much of what a program said as an error repeats.
+/// The most lines of a program's output that an error repeats.
 const LINES_REPEATED: usize = 20;
 
-/// Runs it in silence; its output is in the error when it fails.
+/// Runs a command without output; the error of a failure has its output.
 pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|source| Error::System { what: shown(command), source })?;
@@ -19,7 +19,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Output, Error> {
     Err(Error::Failed { command: shown(command), status: output.status, said })
 }
 
-/// [`run`], and `missing` when there is no such program.
+/// [`run`], with the error `missing` if there is no such program.
 pub(crate) fn run_or(
     command: &mut Command,
     missing: impl FnOnce() -> Error,
@@ -30,7 +30,7 @@ pub(crate) fn run_or(
     })
 }
 
-/// Output of a program on either stream; nothing if there is no such program, or it fails.
+/// The output of a program on either stream; `None` if there is no such program, or it fails.
 pub(crate) fn says(command: &mut Command) -> Option<String> {
     run(command).ok().map(|output| both(&output))
 }
@@ -40,13 +40,13 @@ fn both(output: &Output) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// The command as one would type it, nearly.
+/// The command nearly as a person would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// The end of what a program said.
+/// The last lines of a program's output.
 pub fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(LINES_REPEATED)..].join("\n")

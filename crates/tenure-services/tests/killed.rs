@@ -1,7 +1,7 @@
-//! A test that is killed with -9 drops nothing; its services end all the same. A test that panics
+//! The services of a test that is killed with -9 end, although it drops nothing. A test that panics
 //! shows the last lines of their logs.
 //!
-//! This program starts itself again to be the test that is killed, or panics.
+//! This program starts itself again as the test that is killed, or that panics.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -14,10 +14,10 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tenure_services::{ALL, Service};
 
-/// Set for the one that is killed, to the service that it starts.
+/// Set for the test that is killed, to the service that it starts.
 const ROLE: &str = "TENURE_SERVICES_TO_BE_KILLED";
 
-/// Set for the one that panics.
+/// Set for the test that panics.
 const PANICS: &str = "TENURE_SERVICES_TO_PANIC";
 
 fn main() -> ExitCode {
@@ -37,7 +37,6 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Starts a server, says its folder and its pid, and waits.
 fn run_until_killed(service: &Service) -> ExitCode {
     let started = (service.start)(0, 1).unwrap();
     let pids =
@@ -66,7 +65,7 @@ fn killed(service: &Service) -> Result<(), Failed> {
     let (folder, pids) = said.trim().split_once(' ').ok_or("it did not say its pids")?;
     let pids: Vec<&str> = pids.split(", ").collect();
     let left = || pids.iter().filter(|pid| runs_here(pid, folder)).count();
-    // Looked at 600 times: ending takes them a moment.
+    // The test looks 600 times, as the end takes a moment.
     for _ in 0..600 {
         if left() == 0 {
             break;
@@ -74,7 +73,7 @@ fn killed(service: &Service) -> Result<(), Failed> {
         thread::sleep(Duration::from_millis(100));
     }
     let left = left();
-    // Files are what -9 leaves behind.
+    // The files stay after -9.
     fs::remove_dir_all(folder)?;
     if pids.len() != 1 || left > 0 {
         return Err(format!("of {pids:?}, {left} are left").into());
@@ -92,7 +91,7 @@ fn panics() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whether the process is there, and still the one that has its data in `folder`.
+/// Whether the process is there, and still has its data in `folder`.
 fn runs_here(pid: &str, folder: &str) -> bool {
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&command).contains(folder)

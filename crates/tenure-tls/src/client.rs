@@ -11,19 +11,19 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::pem::{Identity, Pair, Part, Pem, PemError};
 use crate::server::roots;
 
-/// TLS for a client that believes in certificates signed by `authority`, by the system's if there
-/// is none, and shows `identity` where a server asks for it.
+/// TLS for a client that trusts certificates signed by `authority`, or by the system's authorities,
+/// and shows `identity` where a server asks for it.
 ///
 /// # Errors
 ///
-/// Errors of reading, and when something that was read is no certificate or key.
+/// Errors of reading, and files without a certificate or key.
 pub fn client_config(
     authority: Option<&Pem>,
     identity: Option<&Identity>,
 ) -> Result<ClientConfig, PemError> {
     let roots = match authority {
         Some(pem) => roots(pem)?,
-        // A certificate that cannot be read does not keep others from being trusted.
+        // An unreadable certificate does not keep others from being trusted.
         None => {
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -35,7 +35,7 @@ pub fn client_config(
         place: "the client's certificate".to_owned(),
         why: why.to_string().into(),
     };
-    // An application may have several libraries that do the mathematics: it is not asked which.
+    // An application may have several libraries for the mathematics: the choice is fixed here.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -52,7 +52,7 @@ pub fn client_config(
     builder.with_client_auth_cert(certificates.collect(), key).map_err(unusable)
 }
 
-/// Whether this [`reason`] says that what came from the other side was no TLS at all.
+/// Whether this [`reason`] says that the other side does not speak TLS at all.
 #[must_use]
 pub fn is_no_tls(reason: &(dyn Error + 'static)) -> bool {
     use rustls::InvalidMessage::{InvalidContentType, UnknownProtocolVersion};
@@ -83,7 +83,7 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
 
 /// The likely causes of an alert `handshake_failure`. The TLS library offers servers no signatures
 /// on the curve P-521, so a server whose certificate has such a key ends the handshake; TLS 1.2 has
-/// no alert of its own for a client certificate that is missing.
+/// no alert of its own for a missing client certificate.
 pub const HANDSHAKE_CAUSE: &str = "its certificate may have a key that this program cannot check, \
                                    such as one of P-521, or it misses a client certificate";
 
@@ -97,7 +97,7 @@ pub fn cure(words: &str) -> Option<&'static str> {
     words.ends_with(HANDSHAKE_CAUSE).then_some(HANDSHAKE_CURE)
 }
 
-/// This [`reason`] in words: the library knows some only by the names of its types.
+/// This [`reason`] in words, also where the library prints only the name of a type.
 #[must_use]
 pub fn words(reason: &(dyn Error + 'static)) -> String {
     use rustls::AlertDescription::HandshakeFailure;

@@ -1,4 +1,4 @@
-//! Texts in PEM format, from files or as they are.
+//! Texts in PEM format, from files or from memory.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,23 +13,21 @@ use rustls::sign::CertifiedKey;
 /// The byte order mark that some editors write at the head of a file, before `-----BEGIN`.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// How PEM says that a key is encrypted: in PKCS #8, and in the older form.
+/// Marks of an encrypted key in PEM: in PKCS #8, and in the older form.
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
 
 /// The identifier 1.3.132.0.35, of the curve P-521, in DER.
 const P521: &[u8] = &[0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23];
 
-/// Something in PEM format.
+/// A text in PEM format.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Pem {
-    /// In this file.
     File(PathBuf),
-    /// This text.
     Text(Vec<u8>),
 }
 
 impl fmt::Debug for Pem {
-    /// Without the text: it may be a key.
+    /// The text stays hidden, as it may be a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
@@ -64,7 +62,6 @@ impl Part {
 pub struct Identity {
     /// The certificate, and those between it and the authority.
     pub certificate: Pem,
-    /// The private key.
     pub key: Pem,
 }
 
@@ -89,7 +86,7 @@ impl Pem {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or has no such section.
+    /// When the text cannot be read, or has no such section.
     pub fn read(&self, part: Part) -> Result<Vec<u8>, PemError> {
         let mut text = match self {
             Self::File(path) => {
@@ -115,8 +112,8 @@ impl Pem {
         Err(PemError::NotPem { part, place: self.place() })
     }
 
-    /// The same for a library that reads files itself: the text of a file that begins with a byte
-    /// order mark, which such libraries take for a part of the first line.
+    /// The text for a library that reads files itself: a file that begins with a byte order mark is
+    /// read here, as such libraries take the mark for a part of the first line.
     #[must_use]
     pub fn for_others(&self) -> Cow<'_, Self> {
         let Self::File(path) = self else { return Cow::Borrowed(self) };
@@ -135,11 +132,11 @@ impl Pem {
 }
 
 impl Identity {
-    /// Both texts, which are of each other and which the TLS library can use.
+    /// Reads both texts, which belong together and which the TLS library can use.
     ///
     /// # Errors
     ///
-    /// When one cannot be read, cannot be used or is something else, or they are not of each other.
+    /// When a text cannot be read or used, or they do not belong together.
     pub fn read(&self) -> Result<Pair, PemError> {
         let certificate = self.certificate.read(Part::Certificate)?;
         let key = self.key.read(Part::Key)?;
@@ -157,7 +154,7 @@ impl Identity {
         let provider = rustls::crypto::ring::default_provider();
         match CertifiedKey::from_der(certificates.collect(), der, &provider) {
             Err(rustls::Error::InconsistentKeys(_)) => Err(PemError::KeyOfAnother),
-            // The library has no word for what cannot be used but of the key.
+            // The library's error does not name the key.
             Err(_) if is_p521 => Err(PemError::Curve { place: place() }),
             Err(rustls::Error::General(why)) => Err(unusable(&why)),
             _ => Ok(Pair { certificate, key }),
@@ -167,22 +164,17 @@ impl Identity {
 
 /// Certificates and keys that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum PemError {
     #[error("cannot read {path}: {source}", path = path.display())]
     File { part: Part, path: PathBuf, source: Arc<io::Error> },
     #[error("{place} has no PEM section \"BEGIN {}\"", part.section())]
     NotPem { part: Part, place: String },
-    /// Both are read, and are not of each other.
     #[error("the client's private key is not that of its certificate")]
     KeyOfAnother,
-    /// A key that only a password opens, for which nobody is asked.
     #[error("{place} holds an encrypted key, which Tenure cannot decrypt")]
     Encrypted { place: String },
-    /// A key on a curve that the TLS library does not know.
     #[error("{place} holds a key on the curve P-521, and only RSA, P-256, P-384 and Ed25519 work")]
     Curve { place: String },
-    /// The PEM section is damaged or of an unknown kind.
     #[error("{place} cannot be used: {why}")]
     Unusable { part: Part, place: String, why: Arc<str> },
 }
@@ -238,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_is_told() {
+    fn useless_files_are_named() {
         let missing = Pem::File("/nowhere/ca.pem".into());
         assert_eq!(
             told(client_config(Some(&missing), None)),
@@ -268,7 +260,7 @@ mod tests {
         assert_eq!(told(wrong.read()), said);
     }
 
-    /// Keys that OpenSSL made, of which the TLS library would only say that it cannot parse them.
+    /// OpenSSL made these keys, for which the TLS library has only one general error.
     #[test]
     fn unusable_keys_are_named() {
         let certificate = rcgen::generate_simple_self_signed([]).unwrap().cert.pem();

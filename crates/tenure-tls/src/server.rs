@@ -46,7 +46,6 @@ pub fn server_config(
     builder.with_single_cert(certificates.collect(), key).map_err(|error| unusable(&error))
 }
 
-/// The certificates of an authority.
 pub(crate) fn roots(authority: &Pem) -> Result<RootCertStore, PemError> {
     let text = authority.read(Part::Authority)?;
     let mut roots = RootCertStore::empty();

@@ -1,4 +1,4 @@
-//! A process that is no voter and follows who leads.
+//! A process that follows the leader without being a voter.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -23,10 +23,10 @@ use crate::options::CheckedOptions;
 use crate::troubles::Troubles;
 use crate::wire::Head;
 
-/// Asks voters who leads, and does not vote. Clones are the same asker. An asker listens nowhere,
-/// and voters do not come to know it.
+/// A client that asks voters for the leader, and does not vote. Clones are the same asker. An asker
+/// does not listen, and voters do not come to know it.
 pub struct Asker<C: Class> {
-    driver: HoldOf<Asking<C>>,
+    driver: HoldOf<AskerDriver<C>>,
     notices: Notices<Notice>,
 }
 
@@ -38,7 +38,7 @@ impl<C: Class> Asker<C> {
     ///
     /// # Errors
     ///
-    /// When the system refuses what it needs, or a certificate cannot be read.
+    /// When the system refuses a resource, or a certificate cannot be read.
     pub fn start(config: AskerConfig, options: &CheckedOptions) -> Result<Self, StartError> {
         if config.mode != C::MODE {
             return Err(StartError::Mode { mode: config.mode, handles: C::MODE });
@@ -60,7 +60,7 @@ impl<C: Class> Asker<C> {
             if let Some(seeds) = seeds {
                 tasks.spawn(seeds.watch(config.every, to_loop));
             }
-            let asking = Asking {
+            let asking = AskerDriver {
                 election: config.election.clone(),
                 client,
                 _tasks: tasks,
@@ -77,30 +77,29 @@ impl<C: Class> Asker<C> {
         Ok(Self { driver: driver::spawn(begin, timing)?, notices })
     }
 
-    /// The election with this name: to observe. A campaign is refused.
+    /// The election with this name, to observe. The asker refuses a campaign.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<C> {
         self.driver.election(name)
     }
 
-    /// Notices for an operator. The first listener hears all since the start, later ones those from
-    /// now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all notices since the start, later
+    /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.listen()
     }
 
-    /// Ends it.
+    /// Ends the asker.
     pub async fn close(&self) {
         self.driver.close().await;
     }
 }
 
-/// The driver of an asker.
-struct Asking<C> {
+struct AskerDriver<C> {
     election: ElectionName,
     client: Client,
-    /// The task that resolves seeds; it ends with this.
+    /// The task that resolves seeds; it ends with the driver.
     _tasks: JoinSet<()>,
     from_tasks: mpsc::UnboundedReceiver<Incoming>,
     troubles: Troubles,
@@ -108,7 +107,7 @@ struct Asking<C> {
     class: PhantomData<fn() -> C>,
 }
 
-impl<C: Class> Backend for Asking<C> {
+impl<C: Class> Backend for AskerDriver<C> {
     type Core = Core;
     type Class = C;
     type Extra = Infallible;
@@ -123,7 +122,7 @@ impl<C: Class> Backend for Asking<C> {
     async fn next(&mut self) -> Incoming {
         match self.from_tasks.recv().await {
             Some(next) => next,
-            // The client holds the other end as long as this lives.
+            // The client holds the other end as long as the driver lives.
             None => std::future::pending().await,
         }
     }

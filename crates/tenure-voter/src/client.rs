@@ -1,6 +1,6 @@
-//! Requests to other voters: each on a task of its own, so that one that hangs delays nobody.
+//! Requests to other voters: each on a task of its own, so that a voter that hangs delays no other.
 //!
-//! Redirects are not followed and nothing is sent twice (V10): this client does neither.
+//! The client follows no redirects and sends no request twice (V10).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,26 +30,23 @@ use crate::wire::{BODY_BYTES_MAX, Head, Outgoing, names, read_answer};
 /// Connections to other voters.
 pub(crate) struct Http {
     connections: Connections<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// Only by TLS does it know who answers.
+    /// Whether only TLS shows which voter answers.
     secure: bool,
 }
 
-/// The label of what the other side wants to be authenticated, or has not believed.
+/// The label of a failure of authentication, on either side.
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
-/// The label of an answer that is not authenticated.
+/// The label of an answer without authentication.
 pub(crate) const FORGED: &str = "forged";
-/// The label of what has failed for want of TLS.
+/// The label of a failure of TLS.
 pub(crate) const NO_TLS: &str = "tls";
 
-/// The most connections to one voter that wait for their next request.
 const IDLE_MAX: usize = 4;
 
-/// How many times as long as its answer is waited for an exchange may take that began without a
-/// connection: TCP, TLS and the request are a round trip each, and each of them may take nearly all
-/// of the time that a request has.
+/// The longest time of an exchange without a connection, in times of the wait for an answer: TCP,
+/// TLS and the request are a round trip each, and each may take nearly the whole time of a request.
 const LATE: u32 = 3;
 
-/// Makes requests, and hands their answers to the loop.
 pub(crate) struct Client {
     http: Arc<Reread<Http>>,
     secrets: Option<Secrets>,
@@ -58,7 +55,6 @@ pub(crate) struct Client {
     to_loop: mpsc::UnboundedSender<Incoming>,
 }
 
-/// A request to a voter.
 pub(crate) struct Question {
     pub(crate) to: VoterUrl,
     pub(crate) call: Call,
@@ -82,15 +78,15 @@ impl Client {
         Ok(Self { http, secrets, late: Arc::default(), to_loop })
     }
 
-    /// Reads certificates anew now and then.
+    /// Reads changed certificates anew.
     pub(crate) fn watch(&self) -> impl Future<Output = ()> + use<> {
         self.http.clone().watch(self.to_loop.clone())
     }
 
     /// Sends a request. The result reaches the loop within `within`, or not at all.
     ///
-    /// Without an answer by then the exchange goes on for a while, one with each voter: the slow
-    /// part may be the connection, which is there for the next request.
+    /// Without an answer by then the exchange goes on for a while, one for each voter: the slow
+    /// part may be the connection, which the next request can use.
     pub(crate) fn ask(&self, question: Question) {
         let http = self.http.get();
         let late = self.late.clone();
@@ -133,7 +129,6 @@ impl Drop for Exchange<'_> {
     }
 }
 
-/// Makes connections with the certificates that the files hold now.
 pub(crate) fn connections(options: &CheckedOptions, idle: Duration) -> Result<Http, PemError> {
     let secure = options.needs_tls();
     let connections = of_tls(options.client_tls()?, secure, idle);
@@ -162,7 +157,7 @@ fn overdue(within: Duration) -> Failure {
     Failure::new("timeout", format!("no answer within {within:?}"))
 }
 
-/// Asks, and waits for the answer as long as the question says.
+/// Sends the request, and waits for the answer as long as the question says.
 pub(crate) async fn exchange(
     http: &Http,
     secrets: Option<&Secrets>,
@@ -218,7 +213,7 @@ async fn ask(
         .zip(secrets)
         .is_some_and(|(nonce, secrets)| !secrets.is_answer(nonce, status.as_u16(), headers, &body));
     let header = match Head::read(headers) {
-        // Each answer of a voter says which one it is of.
+        // Each answer of a voter has the headers of its sender.
         Ok(Head::Other(_)) => return Err(no_voter(status)),
         _ if is_forged => return Err(unauthenticated(status, &body)),
         Ok(Head::Voter(header)) => header,
@@ -232,7 +227,7 @@ async fn ask(
     Ok((header, answer))
 }
 
-/// Any server of the web, or a proxy without a voter behind it.
+/// Any other server of the web, or a proxy without a voter behind it.
 fn no_voter(status: StatusCode) -> Failure {
     let why = format!("it answers HTTP, {status}, and is no voter of Tenure");
     Failure::new("not_a_voter", why)
@@ -252,7 +247,7 @@ fn sign(
     Ok(Some(nonce))
 }
 
-/// A voter that refused the MAC cannot answer with one: its words are for people only.
+/// A voter that refused the MAC cannot answer with a MAC: its text is for people only.
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
@@ -278,7 +273,7 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     Failure::new(label, why)
 }
 
-/// Why TLS did not come about. The library has only a word for the other side's alerts.
+/// The reason of a failure of TLS. The library knows only a word for alerts of the other side.
 fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
     use rustls::AlertDescription as Alert;
     let alert = match reason.downcast_ref() {

@@ -24,13 +24,12 @@ use crate::state::State;
 use crate::troubles::Troubles;
 use crate::wire::Head;
 
-/// How long a node that closes waits at most until its release has been heard.
+/// The longest time that a node that closes waits until others have heard its release.
 const FAREWELL_MAX: Duration = Duration::from_secs(2);
 
 /// The most requests of others that wait for an answer of the core.
 const EXCHANGES_MAX: usize = 4_096;
 
-/// The path of a release.
 const RELEASE: &str = "election/release";
 
 /// Questions of a node to its driver, beside requests of its handles.
@@ -39,25 +38,22 @@ pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// A voter on its network, and notices about it.
 pub(crate) struct Driver<C> {
     pub(crate) config: Checked,
     pub(crate) client: Client,
-    /// The tasks that listen and resolve; they end with this.
+    /// The tasks that listen and resolve; they end with the driver.
     pub(crate) _tasks: JoinSet<()>,
     pub(crate) requests: mpsc::Receiver<IncomingRequest>,
     pub(crate) from_tasks: mpsc::UnboundedReceiver<Incoming>,
-    /// Requests that the core has not answered, by the number by which it knows them.
+    /// Requests without an answer of the core, by their numbers.
     pub(crate) exchanges: BTreeMap<u64, oneshot::Sender<(Header, Answer)>>,
     pub(crate) last: u64,
     pub(crate) state: Option<State>,
-    /// Why that cannot be written.
     pub(crate) failing: Option<Arc<str>>,
-    /// Whether it is left to the lookout to try that: a disk that hangs would keep the loop from
-    /// heartbeats that a leadership needs.
+    /// Whether the lookout tries to write in place of the loop: a disk that hangs would keep the
+    /// loop from heartbeats that a leadership needs.
     pub(crate) waits: bool,
     pub(crate) troubles: Troubles,
-    /// Releases that were sent and are not answered.
     pub(crate) releasing: u32,
     pub(crate) notices: broadcast::Sender<Notice>,
     pub(crate) counters: Counters,
@@ -97,7 +93,7 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: Peer::At(to), message });
     }
 
-    /// Each reason once in a row: it is tried again every second.
+    /// Reports each reason once in a row, although the node tries again every second.
     fn not_written(&mut self, why: Arc<str>) {
         self.waits = self.state.as_ref().is_some_and(State::try_out);
         if self.failing.as_ref() != Some(&why) {
@@ -126,7 +122,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
     const NO_TRANSFER: Option<&'static str> = Some("voter");
 
     async fn next(&mut self) -> Incoming {
-        // Requests of others may keep a leader leading: they go first.
+        // Requests of others go first, as they may keep a leader leading.
         let next = tokio::select! {
             biased;
             next = self.from_tasks.recv() => next,
@@ -134,7 +130,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         };
         match next {
             Some(next) => next,
-            // Tasks of this voter hold the other ends as long as it lives.
+            // Tasks of this voter hold the other ends as long as the voter lives.
             None => std::future::pending().await,
         }
     }
@@ -187,11 +183,11 @@ impl<C: SafetyClass> Backend for Driver<C> {
             }
             (Peer::Caller(number), Message::Answer { header, answer, .. }) => {
                 if let Some(reply) = self.exchanges.remove(&number) {
-                    // A caller that waits no more has its answer already.
+                    // A caller that has gone already has its answer.
                     let _ = reply.send((header, answer));
                 }
             }
-            // A core sends nothing else.
+            // A core sends no other message.
             _ => {}
         }
     }
@@ -214,7 +210,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         }
     }
 
-    /// This core writes nothing that may wait.
+    /// This core makes no write that may wait.
     fn flush(&mut self, _: Ticket, _: Memory) {}
 
     fn on_event(&mut self, election: Option<ElectionName>, event: OwnEvent, _: &mut Machine<Self>) {
@@ -237,7 +233,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// The core knows that it cannot write, and not why.
+    /// Adds the reason to a wait: the core knows only that it cannot write.
     fn explain(&self, mut waiting: Waiting) -> Waiting {
         if let (Waiting::Refused { obstacles, .. }, Some(why)) = (&mut waiting, &self.failing) {
             let own =

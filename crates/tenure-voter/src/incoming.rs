@@ -1,4 +1,4 @@
-//! Input of the driver's loop from tasks that wait for others.
+//! Inputs of the driver's loop, from its tasks.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use tokio::sync::oneshot;
 
 use crate::notice::Notice;
 
-/// A request of another process.
 #[derive(Debug)]
 pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
@@ -25,10 +24,9 @@ pub(crate) struct RequestResult {
     pub(crate) result: Result<(Header, Answer), Failure>,
 }
 
-/// Why a request of this voter has no answer.
+/// The failure of a request of this voter.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
-    /// The reason in counters.
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
 }
@@ -39,13 +37,12 @@ impl Failure {
     }
 }
 
-/// Anything of it.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     IncomingRequest(IncomingRequest),
     RequestResult(Box<RequestResult>),
     Seeds(Vec<VoterUrl>),
-    /// The state directory is not what it was, or is again.
+    /// The state directory is damaged, or as it should be again.
     Directory(Result<(), Arc<str>>),
     Notice(Notice),
 }

@@ -1,6 +1,6 @@
-//! Whether the state directory is still where the next start looks for it, and, after a write has
-//! failed, whether anything can be written there. A thread of its own looks and tries, as a disk
-//! that hangs must not keep the voter from its heartbeats.
+//! A thread that looks whether the state directory is still in its place for the next start, and
+//! tries after a failed write whether the directory can be written again. A disk that hangs must
+//! not keep the voter from its heartbeats.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -16,23 +16,22 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::incoming::Incoming;
 
-/// How often.
+/// The pause between looks.
 const EVERY: Duration = Duration::from_secs(1);
-/// How many looks until it is tried whether something can be written, though nothing has failed: a
-/// disk that is full is told before a write is needed.
+/// The number of looks between tries to write without a failure before: so a full disk is reported
+/// before a write is needed.
 const TRIES_EACH: u32 = 10;
-/// How long its end is waited for, so that the next start finds the directory unlocked.
+/// The longest wait for the end of the thread, so that the next start finds the directory unlocked.
 const LAST: Duration = Duration::from_secs(1);
 
-/// The file by which it is tried whether something can be written, and taken away again.
+/// The file that a try to write makes and removes.
 pub(crate) const TRIAL: &str = "trial";
-/// As much as a memory of many voters takes.
+/// The bytes of a memory with many voters.
 const TRIAL_BYTES: usize = 4_096;
 
-/// Looks until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Lookout {
-    /// Whether a write has failed, and none was tried since.
+    /// Whether a write has failed, without a try since.
     failed: Arc<AtomicBool>,
     looks: bool,
     ends: Option<mpsc::Sender<Infallible>>,
@@ -53,20 +52,20 @@ impl Lookout {
         let thread = thread::Builder::new().name("tenure-lookout".to_owned());
         let spawned = thread.spawn(work);
         if let Err(error) = &spawned {
-            tracing::error!(%error, "nobody looks after the state directory");
+            tracing::error!(%error, "no thread watches the state directory");
         }
         Self { failed, looks: spawned.is_ok(), ends: Some(ends), ended }
     }
 
-    /// A write has failed: from now on it is tried whether one could succeed, and the loop is told
-    /// when it could. Whether somebody does.
+    /// A write has failed: the thread tries from now on whether a write could succeed, and tells
+    /// the loop when it could. Returns whether the thread does so.
     pub(crate) fn try_out(&self) -> bool {
         self.failed.store(true, Ordering::Relaxed);
         self.looks
     }
 }
 
-/// Tells each change, and after a write has failed that the next one may succeed.
+/// Reports each change of the directory, and after a failed write that the next one may succeed.
 fn look(
     directory: &Directory,
     failed: &AtomicBool,
@@ -97,12 +96,12 @@ fn look(
     }
 }
 
-/// No other thread writes meanwhile: the loop waits for the result.
+/// No other thread writes at the same time, as the loop waits for the result.
 fn write_trial(directory: &Directory) -> io::Result<()> {
     let path = directory.at(TRIAL);
     let mut file = File::create(&path)?;
     let written = file.write_all(&[0; TRIAL_BYTES]).and_then(|()| file.sync_all());
-    // The room it takes may be what is missing. Left behind, it harms nobody.
+    // The trial may take the last room. A file that stays does no harm.
     let _ = fs::remove_file(&path);
     written
 }
@@ -110,8 +109,8 @@ fn write_trial(directory: &Directory) -> io::Result<()> {
 impl Drop for Lookout {
     fn drop(&mut self) {
         drop(self.ends.take());
-        // The thread hangs in the disk if that takes so long; the directory stays locked until
-        // then.
+        // Without an answer by then the thread hangs in the disk; the directory stays locked until
+        // it returns.
         let _ = self.ended.recv_timeout(LAST);
     }
 }

@@ -1,4 +1,4 @@
-//! A process that is one voter of a network.
+//! A process that is a voter of a network.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,12 +27,10 @@ use crate::state::{MemoryError, State};
 use crate::tls::Reread;
 use crate::troubles::Troubles;
 
-/// The shortest time after which a connection without requests is closed by its client.
 pub(crate) const IDLE_MIN: Duration = Duration::from_secs(5);
 
-/// A class of safety, and the mode that has it.
+/// A class of safety, and its mode.
 pub trait Class: SafetyClass {
-    /// The mode.
     const MODE: Mode;
 }
 
@@ -48,7 +46,8 @@ impl Class for MayOverlap {
 ///
 /// The leaders of a `Node<AtMostOne>`, in `majority`, have fences; those of a `Node<MayOverlap>`,
 /// in `available`, have none. When the last clone and the last handle that came from it are gone,
-/// the node resigns and ends. [`close`](Self::close) does so at once and waits until others know.
+/// the node resigns and ends. [`close`](Self::close) does so at once and waits until others have
+/// heard of it.
 pub struct Node<C: Class> {
     shared: Arc<Shared<C>>,
 }
@@ -70,9 +69,8 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// Why a voter did not start.
+/// The reason for which a voter did not start.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
@@ -88,24 +86,22 @@ pub enum StartError {
          could lead beside a leader that it has promised to follow"
     )]
     Promised { path: PathBuf },
-    /// No state directory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error("{why}")]
     Tls { why: Arc<str> },
-    /// The system refused something a node needs.
     #[error(transparent)]
     System(#[from] SystemError),
 }
 
 impl<C: Class> Node<C> {
-    /// A voter with these settings, which is reached, and reaches others, by these options.
+    /// A voter with these settings and network options.
     pub fn builder(config: Checked, options: CheckedOptions) -> Builder<C> {
         Builder { config, options, listener: None, class: PhantomData }
     }
 
-    /// The election `name`. A network elects one leader: of any other election than that of the
-    /// settings a campaign is refused.
+    /// The election `name`. A network elects one leader: the node refuses a campaign in any
+    /// election but that of its settings.
     pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -116,26 +112,26 @@ impl<C: Class> Node<C> {
         self.shared.driver.election(name)
     }
 
-    /// The settings it runs with.
+    /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
         &self.shared.config
     }
 
-    /// How others know this run of it.
+    /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Participant {
         &self.shared.who
     }
 
-    /// The bound address: with the port that was chosen, if the options left that open.
+    /// The bound address, with the port that was chosen if the options left it open.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }
 
-    /// Notices for an operator. The first listener hears all since the start, later ones those from
-    /// now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener hears all notices since the start, later
+    /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -146,8 +142,8 @@ impl<C: Class> Node<C> {
         self.shared.driver.ask(Ask::Counters).await
     }
 
-    /// Resigns whatever it leads, and waits until others have heard that, or two request timeouts
-    /// have passed. Every handle of this node says from then on that it does not lead.
+    /// Resigns all leaderships, and waits until others have heard of it, or two request timeouts
+    /// have passed. From then on every handle of this node says that the node does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -175,14 +171,14 @@ impl<C: Class> fmt::Debug for Builder<C> {
 }
 
 impl<C: Class> Builder<C> {
-    /// Listens on this socket instead of binding one: where something else has bound it.
+    /// Listens on this socket, which the application has bound.
     pub fn listener(mut self, listener: TcpListener) -> Self {
         self.listener = Some(listener);
         self
     }
 
     /// Starts the voter on a thread of its own, so that an application that blocks cannot starve a
-    /// heartbeat. Missing other voters are no error.
+    /// heartbeat. The start succeeds without other voters.
     pub fn start(self) -> Result<Node<C>, StartError> {
         let Self { config, options, listener, .. } = self;
         if config.mode != C::MODE {
@@ -206,7 +202,8 @@ impl<C: Class> Builder<C> {
             base: server::base(&config.url),
             guard: Guard::new(options.secrets.clone(), room, clock::now()),
             tls: server_tls(&options).map_err(|why| StartError::Tls { why })?.map(Arc::new),
-            // Later than the client does, so that no request meets a connection that ends.
+            // The server closes later than the client, so that no request meets a connection that
+            // ends.
             idle: 2 * idle,
             requests,
             to_loop: to_loop.clone(),
@@ -223,7 +220,7 @@ impl<C: Class> Builder<C> {
             }
             match tokio::net::TcpListener::from_std(listener) {
                 Ok(listener) => drop(tasks.spawn(server.run(listener))),
-                // Only a runtime without a driver says so.
+                // Only a runtime without a driver fails here.
                 Err(error) => tracing::error!(%error, "not listening"),
             }
             if let Some(seeds) = options.seeds.clone() {
@@ -257,7 +254,7 @@ impl<C: Class> Builder<C> {
     }
 }
 
-/// The header of answers for which the loop is not asked; only the loop knows of the founding.
+/// The header of answers that do not come from the loop; only the loop knows of the founding.
 fn header(config: &Checked, who: &Participant) -> Header {
     Header {
         election: config.election.clone(),
@@ -291,7 +288,6 @@ fn listen(
     ready.map_err(|source| StartError::Listen { listen, source })
 }
 
-/// The memory of the voter, and its directory.
 fn remember(
     config: &Checked,
     options: &CheckedOptions,

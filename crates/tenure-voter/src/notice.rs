@@ -15,62 +15,46 @@ use crate::incoming::Failure;
 pub enum Notice {
     /// Another voter does not answer, or its answer cannot be used.
     Unreachable {
-        /// URL of that voter.
         url: VoterUrl,
-        /// Reason, in words.
         why: Arc<str>,
     },
     /// TLS with another voter failed: either side does not believe a certificate, or that voter
     /// speaks no TLS.
     NoTls {
-        /// URL of that voter.
         url: VoterUrl,
-        /// Reason, in words.
         why: Arc<str>,
     },
-    /// The voter answers again.
     Reachable {
-        /// URL of that voter.
         url: VoterUrl,
     },
     /// A voter that was asked is of another election or mode: its answers do not count.
     OtherNetwork {
-        /// URL of that voter.
         url: VoterUrl,
-        /// Election of that voter.
         election: ElectionName,
-        /// Mode of that voter.
         mode: Mode,
     },
     /// The two voters have different secrets: either that voter does not believe this node, or this
     /// node does not believe its answer.
     Unauthenticated {
-        /// URL of that voter.
         url: VoterUrl,
-        /// Reason, in words.
         why: Arc<str>,
     },
     /// The node cannot resolve the host name of the seeds, and tries again.
     Seeds {
-        /// Host name of the seeds.
         host: Arc<str>,
-        /// Error of the resolver.
         why: Arc<str>,
     },
     /// The node cannot read a certificate or key anew, and goes on with the earlier one.
     Certificates {
-        /// File, and reason, in words.
         why: Arc<str>,
     },
     /// The node cannot write its state, or would not find it again. This voter promises nothing
     /// that rests on the state, and tries again every second.
     NotWritten {
-        /// Reason, in words.
         why: Arc<str>,
     },
     /// The node has written its state after [`NotWritten`](Self::NotWritten).
     Written,
-    /// The core reports this event.
     Protocol {
         /// The election, if the event is about an election.
         election: Option<ElectionName>,
@@ -80,7 +64,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The notice of a request to that voter that failed.
+    /// The notice of a failed request to that voter.
     pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
         match label {
             NO_TLS => Self::NoTls { url, why },

@@ -13,7 +13,7 @@ use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
 
-/// A client that is no voter and has the secret, or a certificate, where that is needed.
+/// A client that is no voter, with the secret or a certificate where voters need it.
 pub struct Operator {
     http: Http,
     secrets: Option<Secrets>,
@@ -21,15 +21,11 @@ pub struct Operator {
     within: Duration,
 }
 
-/// Why a voter did not do what it was asked.
+/// The reason for which a voter did not obey.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OperatorError {
-    /// The voter cannot be reached, or its answer cannot be used.
     #[error("{url}: {why}")]
     Unreachable { url: VoterUrl, why: Arc<str> },
-    /// TLS did not come about: a certificate is not believed, on one side or the other, or it
-    /// speaks no TLS.
     #[error("{url}: TLS did not come about: {why}")]
     NoTls { url: VoterUrl, why: Arc<str> },
     #[error("{url}: {why}")]
@@ -66,11 +62,11 @@ impl Operator {
         }
     }
 
-    /// Has the leader, which is called there, change who has a vote.
+    /// Has the leader at `url` change the electorate.
     ///
     /// # Errors
     ///
-    /// When it does not; of one that does not lead with the leader that it knows.
+    /// When the leader does not; a voter that does not lead names the leader that it knows.
     pub async fn change(&self, url: &VoterUrl, change: Change) -> Result<(), OperatorError> {
         match self.ask(url, Ask::Change(change)).await? {
             (_, Answer::Done) => Ok(()),
@@ -80,7 +76,7 @@ impl Operator {
 
     async fn ask(&self, url: &VoterUrl, ask: Ask) -> Result<(Header, Answer), OperatorError> {
         let head = Head::Other(self.election.clone());
-        // Nothing else is asked over this: the number means nothing.
+        // The client sends no other request, so the number has no meaning.
         let call = Call(0);
         let question = Question { to: url.clone(), call, within: self.within, head, ask };
         let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;

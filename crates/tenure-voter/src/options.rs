@@ -1,4 +1,4 @@
-//! How a voter is reached, and how it reaches others: what is bound, seeds, secrets, TLS.
+//! Network options of a voter: its address, seeds, secrets, TLS.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -27,41 +27,40 @@ use crate::server::is_loopback;
 pub struct Options {
     /// The address to bind. Others call the `voter-url` of the settings.
     pub listen: SocketAddr,
-    /// The state directory, of this voter alone. Needed for `majority`, of no use for `available`.
+    /// The state directory, of this voter alone. `majority` needs it, `available` does not use it.
     pub state: Option<PathBuf>,
-    /// Where to look for others, beside the voter list; by `https://` where TLS is set up and
-    /// they name no scheme.
+    /// The seeds at which to look for others, beside the voter list; by `https://` where TLS is
+    /// configured and they name no scheme.
     pub seeds: Option<Seeds>,
     /// The secrets of the network, for a MAC over each request and answer.
     pub secrets: Option<Secrets>,
-    /// TLS on both sides.
     pub tls: Option<Tls>,
-    /// Lets anybody who can reach it take part, from beyond loopback, too.
+    /// Lets every process that can reach this voter take part, even from beyond loopback.
     pub unprotected: bool,
 }
 
-/// TLS on both sides. Files are looked at now and then, so that a renewed certificate is used
-/// without a restart; the system's authorities are read once. Without secrets only voters with
-/// `https://` are called.
+/// TLS on both sides. The node looks at the files now and then, and uses a renewed certificate
+/// without a restart; it reads the system's authorities once. Without secrets the node calls only
+/// voters with `https://`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
-    /// The certificates of whoever signs those of the voters. `None`: the system's, which takes
-    /// secrets beside it, because anybody has a certificate of those.
+    /// The certificates of the authority that signs those of the voters. `None`: the system's
+    /// authorities, which need secrets beside them, because any host has a certificate of theirs.
     pub authority: Option<Pem>,
     /// Certificate and key of this voter, as a server and as a client. Without secrets others must
-    /// show a certificate of the authority, too. `None`: the voter is reached without TLS, as
-    /// behind a proxy that ends it.
+    /// show a certificate of the authority, too. `None`: others reach the voter without TLS, or
+    /// through a proxy that ends TLS.
     pub identity: Option<Identity>,
 }
 
 impl Options {
-    /// Listens here, without seeds, secrets, TLS and a directory.
+    /// Options with this address, without seeds, secrets, TLS and a directory.
     #[must_use]
     pub const fn new(listen: SocketAddr) -> Self {
         Self { listen, state: None, seeds: None, secrets: None, tls: None, unprotected: false }
     }
 
-    /// Lets options pass that can work, or says which cannot. Reads the certificates.
+    /// Checks that the options can work, and reads the certificates.
     pub fn check(self) -> Result<CheckedOptions, OptionsError> {
         let mut options = self;
         if options.tls.is_some() {
@@ -92,12 +91,13 @@ impl Options {
 pub struct CheckedOptions(Arc<Options>);
 
 impl CheckedOptions {
-    /// Whether nothing but a certificate says who answers, so that no voter is called without TLS.
+    /// Whether only a certificate shows which voter answers, so that the node calls no voter
+    /// without TLS.
     pub(crate) fn needs_tls(&self) -> bool {
         self.tls.is_some() && self.secrets.is_none()
     }
 
-    /// The files that TLS is made of.
+    /// The files with certificates and keys.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let Some(Tls { authority, identity }) = &self.tls else { return Vec::new() };
         let identity = identity.iter().flat_map(|identity| [&identity.certificate, &identity.key]);
@@ -108,14 +108,14 @@ impl CheckedOptions {
         authority.iter().chain(identity).filter_map(file).collect()
     }
 
-    /// As a client; without TLS of its own it believes the system's authorities.
+    /// TLS of a client; without configured TLS it trusts the system's authorities.
     pub(crate) fn client_tls(&self) -> Result<rustls::ClientConfig, PemError> {
         let tls = self.tls.as_ref();
         let authority = tls.and_then(|tls| tls.authority.as_ref());
         tenure_tls::client_config(authority, tls.and_then(|tls| tls.identity.as_ref()))
     }
 
-    /// As a server; without secrets it asks for certificates.
+    /// TLS of a server; without secrets it asks for certificates.
     pub(crate) fn server_tls(&self) -> Result<Option<rustls::ServerConfig>, PemError> {
         let Some(tls) = &self.tls else { return Ok(None) };
         let Some(identity) = &tls.identity else { return Ok(None) };
@@ -134,26 +134,22 @@ impl Deref for CheckedOptions {
 
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum OptionsError {
     #[error(
         "listening on {listen}, beyond loopback, with neither a secret nor TLS: every host that \
          reaches this voter could vote; give a secret file or certificates, or listen on 127.0.0.1"
     )]
     Unprotected { listen: SocketAddr },
-    /// Anybody could be a voter, with a certificate.
     #[error(
         "TLS with the system's authorities and no secret: every host of the web has such a \
          certificate; give the voters' own authority, or a secret file"
     )]
     AnyCertificate,
-    /// Seeds that anybody on the way could answer for.
     #[error(
         "{seeds} is http://, and certificates alone say who is a voter: write https://, or no \
          scheme"
     )]
     PlainSeeds { seeds: Seeds },
-    /// A certificate or key cannot be used.
     #[error(transparent)]
     Pem(#[from] PemError),
 }

@@ -1,4 +1,4 @@
-//! How many connections of others there may be: in all, and from one address.
+//! Limits of connections from others: in all, and from one address.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,10 +9,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The most connections at a time.
 const CONNECTIONS_MAX: u64 = 1_024;
-/// The fewest that a limit of the system leads to.
+/// The least limit, whatever the system allows.
 const CONNECTIONS_MIN: u64 = 16;
 
-/// Room for connections.
 pub(crate) struct Room {
     all: Arc<Semaphore>,
     each: usize,
@@ -27,16 +26,16 @@ pub(crate) struct Place {
 }
 
 impl Room {
-    /// Half of the descriptors that this process may have: the others are for its own requests,
-    /// its files, and whatever else it does.
+    /// Half of the descriptors of this process: the other half is for its own requests, its files,
+    /// and the application.
     pub(crate) fn of_this_process() -> Self {
         let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let all = (files / 2).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
         Self::new(usize::try_from(all).unwrap_or(usize::MAX))
     }
 
-    /// So many, and half of them from one address: all voters may be behind one, and one that takes
-    /// all it can get leaves the other half.
+    /// Room for this number of connections, half of them from one address: all voters may be behind
+    /// one address, and a single client leaves the other half.
     fn new(all: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),
@@ -51,7 +50,7 @@ impl Room {
         self.all.clone().acquire_owned().await.ok()
     }
 
-    /// Gives that to a connection from this address, unless it has its share.
+    /// Gives the room to a connection from this address, unless the address has its share.
     pub(crate) fn take(&self, permit: OwnedSemaphorePermit, from: IpAddr) -> Option<Place> {
         let from = network(from);
         // The map is changed whole.
@@ -77,7 +76,7 @@ impl Drop for Place {
     }
 }
 
-/// The network of a machine: an IPv4 address, or the 64 bits of an IPv6 network.
+/// The network of a host: an IPv4 address, or the 64 bits of an IPv6 network.
 fn network(from: IpAddr) -> IpAddr {
     match from.to_canonical() {
         IpAddr::V6(address) => {
@@ -110,7 +109,7 @@ mod tests {
         assert!(take(one).await.is_none());
         let others = (take(other).await, take(other).await);
         assert!(others.0.is_some() && others.1.is_some());
-        // Now nothing is left, until one ends.
+        // No room is left now, until a connection ends.
         assert!(room.all.try_acquire().is_err());
         drop(first);
         assert!(take(one).await.is_some());

@@ -1,5 +1,5 @@
-//! Where to look for other voters first: a name that leads to several addresses, each combined with
-//! the same port and path (the text's `SEED_HOST` and `VOTER_URL`).
+//! The place to look for other voters first: a name with several addresses, each combined with the
+//! same port and path (the text's `SEED_HOST` and `VOTER_URL`).
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -17,19 +17,18 @@ use crate::notice::Notice;
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 
 /// A seed host: `[http://|https://]NAME[:PORT]`, and the path below which its voters are. Without a
-/// scheme it is `https://` where TLS is set up, else `http://`.
+/// scheme the node uses `https://` where TLS is configured, else `http://`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seeds {
-    /// Whether by TLS, where that is said.
+    /// Whether the scheme is `https`, if there is one.
     secure: Option<bool>,
     host: String,
     port: Option<u16>,
     path: String,
 }
 
-/// A seed host that cannot be one.
+/// A seed host that no voter can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SeedsError {
     #[error(
         "the seed host {host:?} must be a name or an address, with http:// or https:// before it \
@@ -43,11 +42,11 @@ pub enum SeedsError {
 }
 
 impl Seeds {
-    /// This host, and this path at each of its addresses; an empty path is the root.
+    /// Seeds at this host, with this path at each of its addresses; an empty path is the root.
     ///
     /// # Errors
     ///
-    /// When one of them cannot be part of a URL.
+    /// When host or path cannot be part of a URL.
     pub fn new(host: &str, path: &str) -> Result<Self, SeedsError> {
         let (secure, rest) = match (host.strip_prefix("https://"), host.strip_prefix("http://")) {
             (Some(rest), _) => (Some(true), rest),
@@ -76,17 +75,15 @@ impl Seeds {
         Ok(Self { secure, host: name.to_owned(), port, path: path.to_owned() })
     }
 
-    /// By TLS, unless they say otherwise.
+    /// Uses TLS, unless the seeds have another scheme.
     pub(crate) fn or_https(self) -> Self {
         Self { secure: self.secure.or(Some(true)), ..self }
     }
 
-    /// Whether they are called without TLS.
     pub(crate) fn is_plain(&self) -> bool {
         self.secure != Some(true)
     }
 
-    /// The URL of the voter at this address.
     fn url(&self, address: IpAddr) -> Option<VoterUrl> {
         let scheme = if self.is_plain() { "http" } else { "https" };
         let host = match (address, self.port) {
@@ -112,7 +109,7 @@ impl Seeds {
         Ok(urls)
     }
 
-    /// Resolves the name again and again, and hands each change to the loop.
+    /// Resolves the name again and again, and sends each change to the loop.
     pub(crate) async fn watch(self, every: Duration, to_loop: mpsc::UnboundedSender<Incoming>) {
         let every = every.max(AGAIN_MIN);
         let mut before = Vec::new();
@@ -134,7 +131,7 @@ impl Seeds {
         }
     }
 
-    /// Each reason once in a row.
+    /// Reports each reason once in a row.
     fn wrong(&self, error: &std::io::Error, told: &mut Option<Arc<str>>) -> Option<Incoming> {
         let why: Arc<str> = error.to_string().into();
         if told.as_ref() == Some(&why) {

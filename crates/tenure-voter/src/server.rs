@@ -3,13 +3,13 @@
 //!
 //! | bound | | why |
 //! |---|---|---|
-//! | connections | [`Room`] | further ones wait to be accepted; one address has half of it |
-//! | a TLS handshake, what follows one that failed, a body | [`SLOW_MAX`] | one that is slow or never ends keeps its connection only |
+//! | connections | [`Room`] | further connections wait; one address has half of the room |
+//! | a TLS handshake, bytes after a failed one, a body | [`SLOW_MAX`] | a slow or endless client blocks only its connection |
 //! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
 //! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the same |
 //! | body | [`BODY_BYTES_MAX`] | |
-//! | requests that the loop has not taken | [`WAITING_MAX`] | told as busy |
-//! | an answer | [`ANSWER_WITHIN`] | told as one that failed here |
+//! | requests that the loop has not taken | [`WAITING_MAX`] | answered as busy |
+//! | an answer | [`ANSWER_WITHIN`] | answered as a failure here |
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -45,24 +45,22 @@ use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_an
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
 /// The most headers of a request.
 pub(crate) const HEADERS_MAX: usize = 64;
-/// How long a handshake, or a body, may take.
+/// The longest time of a handshake, or of a body.
 pub(crate) const SLOW_MAX: Duration = Duration::from_secs(5);
 /// The most requests that wait for the loop.
 pub(crate) const WAITING_MAX: usize = 1_024;
-/// How long an answer of the loop is waited for.
+/// The longest wait for an answer of the loop.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How long to wait when no connection can be accepted, as for want of descriptors.
+/// The pause when no connection can be accepted, as without free descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// The server for requests of others.
 pub(crate) struct Server {
-    /// The header of its answers.
     pub(crate) header: Header,
-    /// The path of this voter's own URL: its requests may come with it, or without.
+    /// The path of this voter's own URL: requests may come with it, or without.
     pub(crate) base: String,
     pub(crate) guard: Guard,
     pub(crate) tls: Option<Arc<Reread<ServerConfig>>>,
-    /// How long a connection may be without a request.
+    /// The longest time of a connection without a request.
     pub(crate) idle: Duration,
     pub(crate) requests: mpsc::Sender<IncomingRequest>,
     pub(crate) to_loop: mpsc::UnboundedSender<Incoming>,
@@ -72,7 +70,7 @@ pub(crate) struct Server {
 type Reply = Response<Full<Bytes>>;
 
 impl Server {
-    /// Serves until it is aborted.
+    /// Serves until the task is aborted.
     pub(crate) async fn run(self, listener: TcpListener) {
         let this = Arc::new(self);
         let room = Room::of_this_process();
@@ -99,7 +97,7 @@ impl Server {
     }
 
     async fn connection(self: Arc<Self>, stream: TcpStream) {
-        // Without it an answer waits for the acknowledgement of its head.
+        // Without this an answer waits for the acknowledgement of its head.
         let _ = stream.set_nodelay(true);
         let stream = WriteTimeout::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
@@ -125,7 +123,7 @@ impl Server {
             .max_headers(HEADERS_MAX)
             .serve_connection(TokioIo::new(stream), handle);
         if let Err(error) = served.await {
-            // These are answered before there is a request.
+            // These errors are answered before there is a request.
             if error.is_parse_too_large() {
                 counts.refused.count("head-too-large");
             } else if error.is_parse() {
@@ -146,7 +144,7 @@ impl Server {
         }
     }
 
-    /// Says which voter it is that refuses, of which network, and by what it was asked.
+    /// An answer of this voter and its network that refuses, authenticated like its request.
     fn failed(&self, problem: &Problem, proof: &Proof) -> Reply {
         let (mut reply, body) = failed(problem);
         Head::write(&self.header, reply.headers_mut());
@@ -155,11 +153,11 @@ impl Server {
         reply
     }
 
-    /// Notes who has asked as soon as that is sure.
+    /// Handles a request, and notes the proof of its sender as soon as it is verified.
     async fn exchange(&self, request: Request<Received>, by: &mut Proof) -> Result<Reply, Problem> {
         let (parts, body) = request.into_parts();
-        // Every client that reaches the server may speak, and a web page that is open on this
-        // machine reaches it.
+        // Every client that reaches the server may speak, even a web page that is open on this
+        // machine.
         if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
             let detail = "a page in a browser has sent this, and without a secret or certificates \
                           nobody knows whose: ask without the header Origin";
@@ -204,7 +202,7 @@ impl Server {
         Ok(reply)
     }
 
-    /// Whether it is for this voter: one that was captured is for another one.
+    /// Whether the request is for this voter: a captured request is for another one.
     fn addressed(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let to = headers.get(names::TO).map(HeaderValue::as_bytes);
         if to == Some(self.header.url.as_str().as_bytes()) {
@@ -261,19 +259,18 @@ impl Server {
     }
 }
 
-/// Lets the other side read why TLS did not come about: what it had sent meanwhile, if nobody reads
-/// it, would have the system reset the connection, and the alert would be lost.
+/// Reads the rest, so that the other side can read the reason of a failed handshake: unread bytes
+/// would make the system reset the connection, and the alert would be lost.
 async fn hear_out(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let rest = async {
         let _ = stream.shutdown().await;
         let mut unread = stream.take(HEAD_BYTES_MAX as u64);
         let _ = tokio::io::copy(&mut unread, &mut tokio::io::sink()).await;
     };
-    // Whether it reads it is its own affair.
+    // The other side may ignore the reason.
     let _ = tokio::time::timeout(SLOW_MAX, rest).await;
 }
 
-/// Which request it is.
 fn route(path: &str, method: &Method) -> Result<Route, Problem> {
     let at = || Route::ALL.into_iter().filter(|route| route.path() == path);
     if let Some(route) = at().find(|route| route.method() == *method) {
@@ -297,7 +294,7 @@ async fn read_body(
     let too_large =
         || Problem::new(413, "too-large", format!("a body has at most {BODY_BYTES_MAX} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    // A body whose length is too large is not read at all.
+    // A body with too large a length is not read at all.
     if length.and_then(|length| length.parse().ok()).is_some_and(|n: u64| n > BODY_BYTES_MAX as u64)
     {
         return Err(too_large());
@@ -335,7 +332,7 @@ fn failed(problem: &Problem) -> (Reply, Bytes) {
     (reply, body)
 }
 
-/// The last word of its type, as one of a bounded set.
+/// The last word of the problem's type, out of a bounded set.
 fn word(problem: &Problem) -> &'static str {
     const WORDS: [&str; 13] = [
         "unreadable",
@@ -356,14 +353,13 @@ fn word(problem: &Problem) -> &'static str {
     WORDS.into_iter().find(|word| last == Some(word)).unwrap_or("other")
 }
 
-/// The path of a URL, without a slash at its end.
 pub(crate) fn base(url: &VoterUrl) -> String {
     let rest = url.as_str().split_once("://").map_or("", |(_, rest)| rest);
     let path = rest.find('/').map_or("", |at| &rest[at..]);
     path.split(['?', '#']).next().unwrap_or("").trim_end_matches('/').to_owned()
 }
 
-/// Whether nobody else can reach it.
+/// Whether only this machine can reach the address.
 pub(crate) fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }

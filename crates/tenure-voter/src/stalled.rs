@@ -1,5 +1,5 @@
-//! A stream whose other side must take what is sent to it: one that reads nothing would keep its
-//! connection, and what is to be written, for ever.
+//! A stream whose other side must read: a client that reads nothing would keep its connection, and
+//! unsent bytes, for ever.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Fails once a write has not come on for so long.
+/// A stream that fails when a write makes no progress for this time.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     most: Duration,

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::incoming::Incoming;
 use crate::lookout::{Lookout, TRIAL};
 
-/// Far above what 64 members with names of the longest take.
+/// The limit is far above a memory of 64 members with the longest names.
 const BYTES_MAX: u64 = 65_536;
 
 const VOTER: Document<StoredMemory> =
@@ -43,17 +43,14 @@ pub(crate) struct State {
     voter: NodeName,
 }
 
-/// Why the state directory of a voter was not opened. Nothing in it was changed.
+/// The reason for which the state directory of a voter was not opened. The directory was not
+/// changed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum MemoryError {
-    /// The directory, or the file in it, is not as it should be.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The file of a new memory could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// No random numbers for a new memory.
     #[error(transparent)]
     System(#[from] SystemError),
     #[error(
@@ -70,7 +67,7 @@ pub enum MemoryError {
 }
 
 impl State {
-    /// Locks the directory and reads what it holds; one that is empty or missing begins a memory,
+    /// Locks the directory and reads its memory; an empty or missing directory begins a memory,
     /// which is written before this returns.
     pub(crate) fn open(
         path: &Path,
@@ -105,18 +102,18 @@ impl State {
         Ok((this, memory))
     }
 
-    /// From now on the loop is told when the directory is lost, and when it is back or can be
-    /// written again.
+    /// The loop hears from now on when the directory is lost, and when it is back or can be written
+    /// again.
     pub(crate) fn watch(&mut self, to_loop: UnboundedSender<Incoming>) {
         self.lookout = Some(Lookout::begin(self.directory.clone(), to_loop));
     }
 
-    /// A write has failed. Whether the loop will be told when the next one may succeed.
+    /// A write has failed. Returns whether the loop will hear when the next one may succeed.
     pub(crate) fn try_out(&self) -> bool {
         self.lookout.as_ref().is_some_and(Lookout::try_out)
     }
 
-    /// Whether some voter remembers something there.
+    /// Whether the directory has the memory of a voter.
     pub(crate) fn is_in(path: &Path) -> bool {
         path.join(LAYOUT.document).exists()
     }

@@ -1,4 +1,4 @@
-//! Certificates of both sides, read anew now and then.
+//! Certificates of both sides, read anew when their files change.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use tokio::sync::mpsc;
 use crate::incoming::Incoming;
 use crate::notice::Notice;
 
-/// How often files are looked at.
+/// The pause between looks at the files.
 const REREAD: Duration = Duration::from_secs(30);
 
 /// Digests of the files' contents; `None` for files that cannot be read.
 type Contents = Vec<Option<[u8; digest::SHA256_OUTPUT_LEN]>>;
 
-/// Something that is made of files, and made anew when what is in them changes, so that a renewed
-/// certificate is used without a restart. When that fails the earlier one stays.
+/// A value that is made of files, and made anew when their contents change, so that a renewed
+/// certificate is used without a restart. After a failure the earlier value stays.
 pub(crate) struct Reread<T> {
     files: Vec<PathBuf>,
     make: Box<dyn Fn() -> Result<T, Arc<str>> + Send + Sync>,
@@ -30,7 +30,7 @@ impl<T: Send + Sync + 'static> Reread<T> {
         files: Vec<PathBuf>,
         make: impl Fn() -> Result<T, Arc<str>> + Send + Sync + 'static,
     ) -> Result<Self, Arc<str>> {
-        // Before it is made: what changes meanwhile is noticed the next time.
+        // The digests are from before the value: the next look notices a change in between.
         let of = Mutex::new(contents(&files));
         let made = Mutex::new(Arc::new(make()?));
         Ok(Self { files, make: Box::new(make), made, of })
@@ -40,7 +40,7 @@ impl<T: Send + Sync + 'static> Reread<T> {
         lock(&self.made).clone()
     }
 
-    /// Makes it anew if a file has changed; fails once for each change that does not work.
+    /// Makes the value anew if a file has changed; fails once for each change that does not work.
     fn look(&self) -> Result<(), Arc<str>> {
         let mut of = lock(&self.of);
         let now = contents(&self.files);
@@ -52,7 +52,8 @@ impl<T: Send + Sync + 'static> Reread<T> {
         Ok(())
     }
 
-    /// Looks now and then, on threads where reading delays nobody. Ends at once without files.
+    /// Looks now and then, on threads where reading delays no other task. Ends at once without
+    /// files.
     pub(crate) async fn watch(self: Arc<Self>, to_loop: mpsc::UnboundedSender<Incoming>) {
         while !self.files.is_empty() {
             tokio::time::sleep(REREAD).await;
@@ -99,7 +100,7 @@ mod tests {
         reread.look().unwrap();
         std::fs::write(&file, "1").unwrap();
         reread.look().unwrap();
-        // The very same: with connections, those that are there stay.
+        // The value is the very same, so its connections stay.
         assert!(Arc::ptr_eq(&first, &reread.get()));
         std::fs::write(&file, "2").unwrap();
         reread.look().unwrap();

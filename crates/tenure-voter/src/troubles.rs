@@ -11,10 +11,9 @@ use tokio::sync::broadcast;
 use crate::incoming::Failure;
 use crate::notice::Notice;
 
-/// The most voters that are remembered.
 const VOTERS_MAX: usize = 512;
 
-/// Causes each kind of notice about a voter once, until that voter can be used again.
+/// Sends each kind of notice about a voter once, until that voter can be used again.
 pub(crate) struct Troubles {
     election: ElectionName,
     mode: Mode,

@@ -40,7 +40,6 @@ fn is_numbered(round: Round, part: Part) -> bool {
     round > Round(0) && part.number < part.of && part.of <= PARTS_MAX
 }
 
-/// Each election once.
 fn is_list<'a>(elections: impl Iterator<Item = &'a ElectionName>, least: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut count = 0;
@@ -62,7 +61,7 @@ fn are_entries(header: &Header, entries: &[Entry], least: usize) -> bool {
         })
 }
 
-/// Whether the rank in a claim of the sender itself is that of the sender.
+/// Whether a sender's own claim has the sender's rank.
 fn is_claim(header: &Header, claim: &LeaderClaim) -> bool {
     claim.term > 0 && (claim.leader != header.sender || claim.rank == header.rank)
 }

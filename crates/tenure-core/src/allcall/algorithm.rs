@@ -2,9 +2,9 @@
 //! carries out; rulings, H, L, K and E are in the [module document](super).
 //!
 //! A process listens for L + K. Then it calls once a heartbeat, and hears the calls and replies of
-//! others. A round ends one heartbeat after its call: the process sorts the eligible ones, and if
-//! it is the best and hears no live claim, it grants itself a lease. The process leads once it has
-//! heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
+//! others. A round ends one heartbeat after its call: the process sorts the eligible candidates,
+//! and grants itself a lease if it is the best and hears no live claim. The process leads once it
+//! has heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
 //! end.
 //!
 //! Beside this file, `election/` keeps and reports one election, `round.rs`, `peers.rs` and
@@ -36,8 +36,8 @@ use crate::time::WallTime;
 // maxClockSkew time has elapsed. During init, the server does, however, accept and respond to
 // allcalls()."
 impl Election {
-    /// There is a connection, new or again: an election that has not listened for L + K begins to
-    /// listen. A candidate that has, and does not lead, missed earlier packets: it is held off.
+    /// A connection is up. An election that has not listened for L + K begins to listen. A
+    /// candidate that has listened, and does not lead, missed earlier packets, and is held off.
     pub(super) fn on_connected(&mut self, context: &Context<'_>) {
         if !context.connected {
             return;
@@ -69,13 +69,13 @@ impl Allcall {
         self.call_all(out);
         let again = self.pings.beat.map_or(now, |beat| beat.after(config.heartbeat));
         let again = if again > now { again } else { now.after(config.heartbeat) };
-        // While nothing is said, the first round begins when the first initial wait is over.
+        // Without elections that call, the first round begins when the first initial wait is over.
         let listens = self.elections.values().filter_map(|election| election.listens(now)).min();
         let first = listens.filter(|_| !self.pings.rounds.is_open()).unwrap_or(again);
         self.pings.beat = (!self.elections.is_empty()).then_some(again.min(first));
     }
 
-    /// Says to all what this process knows of each election, in as few packets as possible.
+    /// Publishes the state of each election, in as few packets as possible.
     fn call_all(&mut self, out: &mut Out) {
         let mut entries = Vec::new();
         let mut asks = Vec::new();
@@ -122,13 +122,12 @@ impl Election {
                 return Voice::Call(self.entry(context));
             }
         } else if self.campaign.is_none() && self.kept > context.boot() {
-            // A next campaign finds its last round valid.
+            // The round counts as valid for a campaign that comes next.
             return Voice::Ask;
         }
         if self.observation.is_some() { Voice::Ask } else { Voice::Silent }
     }
 
-    /// The entry of this process in a call or a reply.
     fn entry(&mut self, context: &Context<'_>) -> Entry {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| campaign.claim(context.me));
@@ -174,7 +173,6 @@ impl Allcall {
         self.owe(answer, call.entries.iter().map(asked).collect(), true, out);
     }
 
-    /// Answers all calls and questions since the last reply.
     pub(super) fn reply(&mut self, out: &mut Out) {
         let (answers, asked) = self.pings.replies.take(self.now.boot);
         let mut entries = Vec::new();
@@ -248,7 +246,7 @@ impl Allcall {
 }
 
 impl Election {
-    /// Another participant says this of the election; `sign` if that shows that it is there.
+    /// Another participant has sent this entry; `sign` if that shows that the participant is there.
     pub(super) fn hear(
         &mut self,
         header: &Header,
@@ -315,7 +313,7 @@ impl Election {
         let current = self.others.claims.bury(dead, context.boot());
         self.on_rival_gone(context);
         if news || current {
-            // The leader may be gone, and is not waited for; a leader that stands again is
+            // The leader may be gone, and others do not wait for it; a leader that stands again is
             // announced.
             self.others.presence.leave(&dead.leader);
         }
@@ -332,8 +330,8 @@ impl Election {
 // itself, and if all leases have expired, it determines who is the new leader and marks their lease
 // as starting from now." Here a node marks only its own (ruling 1).
 impl Election {
-    /// A round has ended: `valid` if the own call was heard in time (ruling 6), `None` if it said
-    /// nothing of this election.
+    /// A round has ended: `valid` if the own call was heard in time (ruling 6), `None` if the round
+    /// had no entry of this election.
     fn close(&mut self, valid: Option<bool>, context: &mut Context<'_>) {
         self.round.valid = valid == Some(true);
         self.round.closed = context.boot();
@@ -355,12 +353,12 @@ impl Election {
     }
 
     /// Whether this process stands now: after a full valid round in which it announced that it is
-    /// eligible (ruling 1), and after those that go before it had their turn (ruling 6).
+    /// eligible (ruling 1), and after the candidates before it had their turn (ruling 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         if !waits || !self.round.announced || !self.is_eligible(context) {
-            // The reason may keep the better ones from standing, too (ruling 6).
+            // The same reason may keep better candidates from standing (ruling 6).
             self.vacancy.waits = None;
             return false;
         }
@@ -370,8 +368,8 @@ impl Election {
         }
         let before = self.before(context);
         let places = u32::try_from(before.len()).unwrap_or(u32::MAX);
-        // Each of them has had a round since this process knew of it: not since the seat became
-        // vacant, when it may not have been there, or may have listened still.
+        // The wait counts from when this process knew of them, and not from the vacancy: then they
+        // may have been away, or still listening.
         let since = match &self.vacancy.waits {
             Some((since, known)) if *known == before => *since,
             _ => {
@@ -380,8 +378,7 @@ impl Election {
             }
         };
         let config = context.config;
-        // By the fastest clock and the slowest, of two that began to listen at once the one ends so
-        // much before the other.
+        // The fastest clock ends a wait that begins at once on two so much before the slowest.
         let listens = config.lease.saturating_add(config.max_clock_skew);
         let apart = config.drift.stretch(listens).saturating_sub(config.drift.shrink(listens));
         let each = config.heartbeat.saturating_add(config.max_clock_skew).saturating_mul(2);
@@ -396,7 +393,7 @@ impl Election {
         campaign.phase = Phase::Granted { lease: Lease::new(*context.terms, context) };
     }
 
-    /// The own call was heard in time, and with it the claim that it carried.
+    /// The own call was heard in time, and with it its claim.
     pub(super) fn confirm(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         let now = context.boot();
@@ -411,7 +408,7 @@ impl Election {
                 *lease = next;
                 (next, false)
             }
-            // At the end of time.
+            // The end of time.
             Phase::Granted { .. } => return self.unconfirmed(context),
             Phase::Waiting | Phase::Leading { .. } => return,
         };
@@ -426,8 +423,8 @@ impl Election {
         }
     }
 
-    /// The own claim was not heard in time, or another one was heard before: a grant is resigned, a
-    /// renewal forgotten (ruling 8).
+    /// The own claim was not heard in time, or another claim was heard before: a grant is resigned,
+    /// a renewal forgotten (ruling 8).
     pub(super) fn unconfirmed(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         let (renewal, lease) = match &mut campaign.phase {
@@ -464,7 +461,7 @@ impl Election {
             return;
         }
         let next = Lease::new(lease.term, context);
-        // Others would go by the later E (ruling 3).
+        // Others would hold to the later E (ruling 3).
         if next.until <= *published || next.ends <= lease.ends {
             let by = published.since(next.until);
             return self.emit(OwnEvent::ClockSetBack { by }, context);
@@ -487,7 +484,7 @@ impl Election {
             Phase::Leading { renewal, .. } => first_hand && renewal.is_some(),
             Phase::Waiting => false,
         });
-        // The claim that is heard first wins (ruling 8).
+        // The first claim that is heard wins (ruling 8).
         if before {
             self.unconfirmed(context);
         }
@@ -495,8 +492,8 @@ impl Election {
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
         // A relayed claim beats no leader (ruling 4), nor does a claim that its leader has not
-        // heard: of two that stand at once the later one resigns, and both would if the earlier one
-        // yielded.
+        // heard: of two candidates that stand at once the later one resigns, and both would if the
+        // earlier one yielded.
         let beats = first_hand && holds;
         let greater = ClaimOrder::of(claim).is_above(ClaimOrder { until, rank: context.me.rank });
         if *beaten || !beats || !greater {
@@ -509,8 +506,8 @@ impl Election {
         }
     }
 
-    /// A rival's leadership has ended before its lease. A leader that was beaten by it goes on, if
-    /// no other claim is greater.
+    /// A rival's leadership has ended before its lease. A leader that the rival had beaten goes on,
+    /// if no other claim is greater.
     fn on_rival_gone(&mut self, context: &Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
@@ -526,8 +523,8 @@ impl Election {
 // "A failed leader won't be replaced until its lease (+maxClockSkew) has expired." A leader that
 // lives stops at E − K − H, publishes a tombstone, and names its successor (rulings 2 and 7).
 impl Election {
-    /// The lease has run out, but for the time that others need to hear of it: the leader gives way
-    /// to the best candidate, or its leadership expires.
+    /// The lease has run out, except for the time that others need to hear of the end: the leader
+    /// gives way to the best candidate, or its leadership expires.
     pub(super) fn lapse_or_hand_over(&mut self, context: &mut Context<'_>) {
         let ends = self.campaign.as_ref().and_then(Campaign::ends);
         if ends.is_none_or(|ends| context.boot() < ends) {
@@ -569,8 +566,8 @@ impl Election {
         }
     }
 
-    /// Tells others that a term of this process has ended, now and as long as a claim of it could
-    /// be believed.
+    /// Publishes the tombstone of a term of this process, now and as long as others could believe a
+    /// claim of it.
     fn resign(
         &mut self,
         term: u64,

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use super::message::{ENTRIES_MAX, PARTS_MAX, Part};
 
 /// Splits items into as few lists as fit, in order: each of at most [`ENTRIES_MAX`] items and
-/// `room` bytes together. An item that is larger is alone. Lists beyond [`PARTS_MAX`] are left out.
+/// `room` bytes together. A larger item is alone in its list. Lists beyond [`PARTS_MAX`] are left
+/// out.
 pub(super) fn split<T>(items: Vec<T>, room: usize, bytes: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut lists = vec![Vec::new()];
     let mut used = 0;
@@ -29,7 +30,6 @@ pub(super) fn split<T>(items: Vec<T>, room: usize, bytes: impl Fn(&T) -> usize) 
     lists
 }
 
-/// The names of so many parts.
 pub(super) fn parts(of: usize) -> impl Iterator<Item = Part> {
     let of = u16::try_from(of).unwrap_or(PARTS_MAX);
     (0..of).map(move |number| Part { number, of })

@@ -1,4 +1,4 @@
-//! The surroundings of an election while its process handles one input.
+//! Borrowed parts that an election needs while its process handles one input.
 
 use alloc::vec::Vec;
 
@@ -25,65 +25,61 @@ impl Me {
     }
 
     /// Whether this process goes before another one. The tie-break makes ranks distinct; should two
-    /// be equal all the same, names decide.
+    /// ranks be equal all the same, names decide.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }
 }
 
-/// The surroundings of an election.
+/// Borrowed parts of the process that an election needs.
 pub(super) struct Context<'a> {
     pub(super) now: BothClocks,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Me,
-    /// Whether there is a connection to the bus.
     pub(super) connected: bool,
-    /// Whether the wall clock of this process is further from those of others than the skew allows.
+    /// Whether the wall clock of this process is wrong (ruling 4).
     pub(super) clock_off: bool,
-    /// Whether that clock was not compared with those of others for a lease.
+    /// Whether that clock was not compared for a lease.
     pub(super) clock_due: bool,
     /// The last term of this process, over all elections.
     pub(super) terms: &'a mut u64,
-    /// The deadlines of all elections.
     pub(super) deadlines: &'a mut Deadlines,
     pub(super) out: &'a mut Out,
-    /// Tombstones that are resigned on the bus, in one packet for all elections.
+    /// Tombstones to resign on the bus, in one packet for all elections.
     pub(super) resigned: &'a mut Vec<(ElectionName, Tombstone)>,
 }
 
 impl Context<'_> {
-    /// CLOCK_BOOTTIME, on which each wait is timed.
     pub(super) const fn boot(&self) -> Time {
         self.now.boot
     }
 
-    /// When the holder of a claim to `until` stops: K + H before that by its wall clock as it is
-    /// now, at the earliest that this can be, by a clock that may run slow (rulings 2 and 3).
+    /// The time at which the holder of a claim to `until` stops: K + H before `until` by its wall
+    /// clock as it is now, at the earliest by a clock that may run slow (rulings 2 and 3).
     pub(super) fn holder_ends(&self, until: WallTime) -> Time {
         self.sooner(until.before(self.config.max_clock_skew).before(self.config.heartbeat))
     }
 
-    /// The end of belief in a claim of another to `until`: K after that by the wall clock of this
-    /// process as it is now, at the latest that this can be, by a clock that may run fast (ruling
-    /// 3).
+    /// The time at which others stop believing in a claim to `until`: K after `until` by the wall
+    /// clock of this process as it is now, at the latest by a clock that may run fast (ruling 3).
     pub(super) fn others_wait(&self, until: WallTime) -> Time {
         self.later(until.after(self.config.max_clock_skew))
     }
 
-    /// The leader of a claim to `until` leads until then at least, unless it gives up: its clock
-    /// may be 2K ahead of this one.
+    /// The time until which the leader of a claim to `until` leads at least, unless it gives up:
+    /// its clock may be 2K ahead of this one.
     pub(super) fn certain(&self, until: WallTime) -> Time {
         let Self { config, .. } = self;
         self.sooner(until.before(config.max_clock_skew.saturating_mul(3)).before(config.heartbeat))
     }
 
-    /// When the wall clock shows `wall` at the earliest. `apart` is not added: wall time was read
-    /// no earlier than `boot`.
+    /// The earliest time at which the wall clock shows `wall`. `apart` is not added, as wall time
+    /// was read no earlier than `boot`.
     fn sooner(&self, wall: WallTime) -> Time {
         self.now.boot.after(self.config.drift.shrink(wall.since(self.now.wall)))
     }
 
-    /// When the wall clock shows `wall` at the latest: it has shown its last reading.
+    /// The latest time at which the wall clock shows `wall`, counted from its last reading.
     pub(super) fn later(&self, wall: WallTime) -> Time {
         if wall <= self.now.wall {
             return self.now.boot;
@@ -109,7 +105,6 @@ mod tests {
         WallTime::from_nanos(EPOCH.saturating_add_signed(by))
     }
 
-    /// A context at a time, with nothing around it.
     fn at<T>(now: BothClocks, config: &Config, see: impl FnOnce(&Context<'_>) -> T) -> T {
         let config = config.clone().check().unwrap();
         let who = Participant { id: config.id.clone(), incarnation: 1 };
@@ -132,7 +127,7 @@ mod tests {
         })
     }
 
-    /// However far the readings are apart: a claim that is over is not known for a moment more.
+    /// The distance of the readings never revives a claim that is over.
     #[test]
     fn past_claims_are_over() {
         let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
@@ -146,8 +141,8 @@ mod tests {
 
     proptest! {
         /// Two wall clocks within K of true time, two CLOCK_BOOTTIMEs within ρ of its rate,
-        /// readings that are apart, and a message that takes as long as it likes: the holder has
-        /// stopped, H before, when the other stops to wait (rulings 2 and 3).
+        /// readings that are apart, and a message of any delay: the holder has stopped H before the
+        /// other one stops waiting (rulings 2 and 3).
         #[test]
         fn holder_stops_before_others_stand(
             holder in -1_000_000_000_i64..=1_000_000_000,
@@ -156,25 +151,25 @@ mod tests {
             apart in 0..SECOND / 10,
         ) {
             let config = Config::new("c".parse().unwrap(), "n".parse().unwrap());
-            // True time is EPOCH when it is granted, and both read 100 s since boot.
+            // The lease is granted at EPOCH in true time, and both clocks read 100 s since boot.
             let boot = Time::from_nanos(100 * SECOND);
             let apart = Duration::from_nanos(apart);
-            // Wall time was read as late as can be after the other clock.
+            // The process reads wall time as late as possible after the other clock.
             let now = BothClocks { boot, wall: shifted(holder).after(apart), apart };
             let until = now.wall.after(config.lease);
             let stops = at(now, &config, |context| context.holder_ends(until)).since(boot);
             let heard = shifted(other).after(Duration::from_nanos(delay));
-            // And here together.
+            // Both readings are at one instant here.
             let now = BothClocks { boot, wall: heard, apart };
             let (waits, certain) = at(now, &config, |context| {
                 (context.others_wait(until).since(boot), context.certain(until).since(boot))
             });
-            // In true time: the one clock as slow as may be, the other as fast.
+            // In true time, one clock as slow and the other as fast as possible.
             let stopped = config.drift.real_at_most(stops);
             let waited = config.drift.real_at_least(waits) + Duration::from_nanos(delay);
             prop_assert!(stopped + config.heartbeat <= waited, "{stopped:?} {waited:?}");
-            // An observer is told of a certain leader only while that leads, by clocks that run as
-            // they should.
+            // The observer reports a certain leader only while it leads, by clocks within their
+            // bounds.
             let told = certain + Duration::from_nanos(delay);
             let early = stops + apart + Duration::from_millis(30);
             prop_assert!(certain.is_zero() || told <= early, "{told:?} {stops:?}");

@@ -7,51 +7,44 @@ use super::identity::{Participant, Rank};
 use super::message::{Round, Times};
 use crate::name::ElectionName;
 
-/// An event.
+/// An event of ALLCALL.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only ALLCALL has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The process has started. The rank is the configured one, or was drawn.
+    /// The process has started, with its configured or drawn rank.
     Started {
-        /// How others know it.
         who: Participant,
-        /// The rank of the process.
         rank: Rank,
     },
-    /// A round began: the first, and then only what ended a void round.
+    /// A valid round began: the first, or one after a void round.
     Valid {
-        /// The round.
         round: Round,
     },
-    /// A round was void: this process has not heard its own call within half a heartbeat, so it
-    /// knows nothing of others either (ruling 6). Reported for the first void round in a row.
+    /// A round was void: this process has not heard its own call within half a heartbeat, so it may
+    /// have missed others as well (ruling 6). Reported for the first void round in a row.
     Void {
-        /// The round.
         round: Round,
     },
     /// This process leads, and has heard of a leader that goes before it (ruling 2).
     Beaten {
-        /// The other.
         by: Participant,
     },
-    /// This process leads, and does not renew, because a better one could lead (ruling 2). Reported
-    /// once in a term.
+    /// This process leads, and does not renew, because a better candidate could lead (ruling 2).
+    /// Reported once in a term.
     GivesWay {
-        /// The other.
         to: Participant,
     },
-    /// A grant or a renewal had no effect, because it was not heard in time or another claim was
-    /// heard first (ruling 8). A grant is resigned.
+    /// A grant or a renewal had no effect, because the process did not hear its claim in time or
+    /// heard another claim first (ruling 8). A grant is resigned.
     NotConfirmed {
-        /// Whether it was a renewal.
         renewal: bool,
     },
-    /// A renewal was not made because it would not have ended later: the wall clock was set back
-    /// (ruling 3).
+    /// The leader did not renew, as the renewal would not have ended later: the wall clock was set
+    /// back (ruling 3).
     ClockSetBack {
-        /// By how much the new end was before the one that is published.
+        /// The distance from the new end to the published one, which is later.
         by: Duration,
     },
     /// The wall clock is further from those of others than the skew allows. If it differs from more
@@ -59,68 +52,58 @@ pub enum OwnEvent {
     /// process neither stands nor renews (ruling 4). With 0 of 0 the clock has stepped, and no
     /// other participant has answered.
     ClockOff {
-        /// From how many others.
         from: usize,
         /// The number of others that answered the last round.
         of: usize,
     },
-    /// The wall clock agrees with the others again.
     ClockRight,
-    /// Other times are in use in this cluster (ruling 6). Reported once.
+    /// A participant of this cluster has other times (ruling 6). Reported once.
     OtherTimes {
-        /// The participant that goes by them.
         who: Participant,
-        /// The times of that participant.
         theirs: Times,
-        /// The ones configured here.
         ours: Times,
         /// Whether this process takes no part because of that: it is a newcomer, and has heard of
-        /// no earlier participant that goes by its own times.
+        /// no earlier participant with its own times.
         refuses: bool,
     },
-    /// Another candidate has the name of this one. Reported for the first, as is the next event.
+    /// Another candidate has the name of this one. Reported for the first such candidate, as is the
+    /// next event.
     SameName {
-        /// The other.
         who: Participant,
     },
-    /// Another candidate has the rank of this one: which of the two leads was drawn as they
-    /// started.
+    /// Another candidate has the rank of this one: the tie-break, drawn at the start, decides
+    /// between them.
     SameRank {
-        /// The other.
         who: Participant,
     },
-    /// The server takes only packets that are too small.
     PayloadTooSmall {
-        /// The `max_payload` of the server.
         max_payload: usize,
         /// The least number of bytes that are needed.
         needed: usize,
     },
-    /// An input had no effect.
     Ignored(Ignored),
 }
 
-/// Why something had no effect. Each is counted; none is worth a line of a log for each packet.
+/// The reason for which an input had no effect. Each is counted, and none is logged for each
+/// packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// A packet of another cluster.
     OtherCluster,
-    /// A packet of a participant that goes by other times.
     OtherTimes,
     /// A packet whose parts contradict each other: a list that is too long, a round or term of
     /// zero, a part beyond the last, a first-hand claim with another rank than its sender's.
     Malformed,
-    /// A packet with this process's name and incarnation that it did not send in this round: an
-    /// old one, or a forgery.
+    /// A packet with this process's name and incarnation that the process has not sent in this
+    /// round: an old packet, or a forgery.
     NotOurs,
     /// A reply to a round that is over, or a call of an earlier round than one heard before.
     Late,
     /// A claim that ends later than any right clock could have granted it (ruling 4), or a
     /// tombstone of one.
     TooFar,
-    /// There is no room for another participant, claim or tombstone.
+    /// No room for another participant, claim or tombstone.
     Full,
-    /// The command does not fit: a second campaign, or what this protocol does not offer.
+    /// A second campaign, or a command that this protocol does not offer.
     Command,
 }
 

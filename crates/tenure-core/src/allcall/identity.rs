@@ -1,4 +1,4 @@
-//! Participants, and which of two goes first.
+//! Participants and their ranks.
 
 use core::fmt;
 
@@ -16,12 +16,11 @@ pub struct Participant {
     pub incarnation: u128,
 }
 
-/// Where a participant stands among others: the lower leads.
+/// The rank of a participant: the lower rank leads.
 ///
 /// The order is total: by number, then by tie-break.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rank {
-    /// As configured, or drawn.
     pub number: u64,
     /// 128 random bits, drawn when the process starts and kept until it ends, over every
     /// reconnection: with these, two ranks are equal with probability 2⁻¹²⁸.

@@ -1,8 +1,8 @@
 //! Packets of the bus, field by field. A driver writes them in bytes.
 //!
-//! Every packet stands alone: of a batch that is split into parts each has the whole [`Header`],
-//! and what is not in a part that arrived is unknown, not absent (ruling 9). A list that is longer
-//! than the bound beside it makes the whole packet malformed.
+//! Every packet stands alone: each part of a split batch has the whole [`Header`], and an entry
+//! that is missing in the parts that arrived is unknown, not absent (ruling 9). A list that is
+//! longer than the bound beside it makes the whole packet malformed.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -22,12 +22,12 @@ pub const ANSWERS_MAX: usize = 32;
 pub const TOMBSTONES_MAX: usize = 4;
 /// The most parts of a batch.
 pub const PARTS_MAX: u16 = 1_024;
-/// No packet is larger than this, or than the server's `max_payload` if that is less.
+/// The largest packet, unless the server's `max_payload` is less.
 pub const PACKET_BYTES_MAX: usize = 65_536;
-/// A server whose `max_payload` is less than this cannot be used.
+/// The least `max_payload` of a usable server.
 pub const MAX_PAYLOAD_MIN: usize = 16_384;
 
-/// The size of the parts of a packet when a batch is split. A codec must never write more bytes;
+/// The size of each part of a packet, for splitting a batch. A codec must never write more bytes;
 /// its tests compare.
 pub mod bytes {
     /// A packet without its lists.
@@ -45,30 +45,25 @@ pub mod bytes {
     pub const TOMBSTONE: usize = 448;
 }
 
-/// A packet, as each subscriber hears it, its sender included.
+/// A packet, as each subscriber hears it, the sender included.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Packet {
-    /// The sender.
     pub header: Header,
-    /// The content.
     pub body: Body,
 }
 
 /// The beginning of every packet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The cluster: a packet of another one is dropped and counted.
+    /// The cluster: others drop and count a packet of another cluster.
     pub cluster: ClusterName,
-    /// The sender.
     pub sender: Participant,
-    /// The sender's rank.
     pub rank: Rank,
-    /// The sender's wall clock when it sent this. Compared, never waited for.
+    /// The sender's wall clock at the send. Compared, never waited for.
     pub sent: WallTime,
-    /// The times by which the sender goes.
     pub times: Times,
-    /// Whether the sender has taken part for longer than its first initial wait: a newcomer whose
-    /// times differ from those of one that has refuses to start (ruling 6).
+    /// Whether the sender has finished its first initial wait: a newcomer refuses to start if its
+    /// times differ from those of such a participant (ruling 6).
     pub established: bool,
 }
 
@@ -83,76 +78,67 @@ pub struct Times {
     pub max_clock_skew: Duration,
 }
 
-/// Which kind of packet it is. Each has a subject of its own, so that permissions can tell them
-/// apart.
+/// The kind of a packet. Each has a subject of its own, for permissions of the bus.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
-    /// A question who leads, of one that is no candidate: changes nothing at those that hear it.
+    /// A question for leaders, of an observer: it changes nothing at those that hear it.
     Ask(Ask),
-    /// The allcall.
     Call(Call),
-    /// The answer to questions and calls, heard by all.
+    /// The answer to questions and calls, which all hear.
     Reply(Reply),
-    /// Leaderships that ended before their leases.
     Resign(Resign),
 }
 
-/// A number that a participant gives each of its rounds, in increasing order, from one.
+/// The number of a round, which grows by one for each round of a participant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Round(pub u64);
 
-/// Which part of a batch a packet is.
+/// The place of a packet in its batch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
     /// From zero, below `of`.
     pub number: u16,
-    /// How many there are, from one to [`PARTS_MAX`].
+    /// The number of parts, from one to [`PARTS_MAX`].
     pub of: u16,
 }
 
 /// A question for the leaders of these elections.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ask {
-    /// The asker's round.
     pub round: Round,
-    /// Which part of what it asks in this round.
     pub part: Part,
     /// At least one, at most [`ENTRIES_MAX`], each once.
     pub elections: Vec<ElectionName>,
 }
 
-/// The allcall: what the caller knows of its elections, and a request for the same of others.
+/// The allcall: the caller's state of its elections, and a request for the states of others.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Call {
-    /// The caller's round.
     pub round: Round,
-    /// Which part of what it calls in this round.
     pub part: Part,
     /// At least one, at most [`ENTRIES_MAX`], each election once.
     pub entries: Vec<Entry>,
 }
 
-/// The views of the sender on the elections that it was asked about and takes part in, unless its
-/// own call has said so already and the callers follow the same claims.
+/// The views of the sender on elections that it was asked about and takes part in, unless its own
+/// call has said them already and the callers follow the same claims.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reply {
-    /// Which questions and calls this answers: at least one, at most [`ANSWERS_MAX`].
+    /// The questions and calls that this answers: at least one, at most [`ANSWERS_MAX`].
     pub answers: Vec<Answered>,
-    /// At most [`ENTRIES_MAX`], each election once. A reply without any says that its sender is
-    /// there, and what its clock shows.
+    /// At most [`ENTRIES_MAX`], each election once. An empty reply says that its sender is there,
+    /// and shows its clock.
     pub entries: Vec<Entry>,
 }
 
-/// A question or call that is answered.
+/// A question or a call that is answered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answered {
-    /// The participant that called or asked.
     pub caller: Participant,
-    /// In which of its rounds.
     pub round: Round,
 }
 
-/// The sender leads these elections no more. Calls and replies carry its tombstones as well.
+/// The end of these leaderships of the sender. Calls and replies carry its tombstones as well.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Resign {
     /// At least one, at most [`ENTRIES_MAX`].
@@ -162,14 +148,14 @@ pub struct Resign {
 /// The view of a participant on one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
-    /// The election.
     pub election: ElectionName,
     /// Whether the sender is a candidate that could lead now: its initial wait is over, its last
-    /// round was valid, it is not held off, its clock is right, and it wants to (ruling 1).
+    /// round was valid, it is not held off, its clock is right, and its application campaigns
+    /// (ruling 1).
     pub eligible: bool,
-    /// Stands for the leader by the view of the sender: a participant with another view repeats the
+    /// The hash of the claim that the sender follows: a participant with another view repeats the
     /// claim that it knows. Zero beside an own claim says that the sender stands: it has not heard
-    /// that claim itself yet, and may have to resign it. Such a claim beats no leader.
+    /// its claim yet, and may have to resign it. Such a claim beats no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,
@@ -177,23 +163,21 @@ pub struct Entry {
     pub tombstones: Vec<Tombstone>,
 }
 
-/// A short hash of the claim that a participant follows; zero if it knows none.
+/// A short hash of the claim that a participant follows; zero without one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Digest(pub u32);
 
 /// A claim to lead one election until a time.
 ///
-/// The claim is named by (leader, term). A later `until` of the same is a renewal.
+/// Leader and term name the claim. A later `until` of the same claim is a renewal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderClaim {
-    /// The leader.
     pub leader: Participant,
-    /// The rank of the leader.
     pub rank: Rank,
-    /// A number that the leader gives each of its leaderships, in increasing order, from one.
+    /// The number of this leadership, which grows by one for each leadership of a process.
     pub term: u64,
-    /// E: the leader stops K before this by its own wall clock, all others wait until K after it by
-    /// theirs (ruling 3).
+    /// E: the leader stops K before this by its own wall clock, and all others wait until K after
+    /// it by theirs (ruling 3).
     pub until: WallTime,
     /// The value that the leader shows to others.
     pub value: Value,
@@ -202,41 +186,37 @@ pub struct LeaderClaim {
 /// The end of a leadership before its lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tombstone {
-    /// The former leader.
     pub leader: Participant,
     /// The term. Earlier terms of the leader have ended as well.
     pub term: u64,
-    /// E of the claim that has ended. The tombstone is carried until E + 2 K (ruling 7).
+    /// E of the claim that has ended. Others carry the tombstone until E + 2 K (ruling 7).
     pub until: WallTime,
-    /// Whom it hands over to, if it does (ruling 2).
+    /// The successor that the leader names, if any (ruling 2).
     pub successor: Option<Participant>,
 }
 
 /// Messages to the core: packets from the bus, and the state of the client's connection.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A packet that was heard, or is to be published. Own packets are heard like all others.
+    /// A packet that was heard, or is to be published. A process hears its own packets like all
+    /// others.
     Packet(Packet),
-    /// The connection changed. Never travels, and is never sent.
+    /// The connection has changed. The driver reports it; it never travels.
     Link(Link),
 }
 
-/// The connection to the bus.
+/// A change of the connection to the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
     /// The connection is there, and the server has confirmed the subscriptions. Also sent for each
     /// reconnection.
-    Up {
-        /// The most bytes of a packet that the server takes.
-        max_payload: usize,
-    },
-    /// The connection is gone. The driver drops packets that are published meanwhile, and keeps
-    /// none.
+    Up { max_payload: usize },
+    /// The connection is gone. The driver drops packets that are published without a connection.
     Down,
 }
 
 impl LeaderClaim {
-    /// How many bytes it is counted as.
+    /// The bytes for which it counts.
     #[must_use]
     pub fn bytes(&self) -> usize {
         bytes::CLAIM + 2 * self.value.as_str().len()
@@ -244,7 +224,7 @@ impl LeaderClaim {
 }
 
 impl Entry {
-    /// How many bytes it is counted as.
+    /// The bytes for which it counts.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let claim = self.claim.as_ref().map_or(0, LeaderClaim::bytes);
@@ -253,7 +233,7 @@ impl Entry {
 }
 
 impl Packet {
-    /// How many bytes it is counted as: never fewer than a codec writes.
+    /// The bytes for which it counts: never fewer than a codec writes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let entries = |entries: &[Entry]| entries.iter().map(Entry::bytes).sum::<usize>();

@@ -1,5 +1,5 @@
-//! Open rounds of other callers. Observers are not judged by rounds, as any stranger may ask in
-//! their names (A6).
+//! Open rounds of other callers. Rounds of observers do not count, as any stranger may ask in their
+//! names (A6).
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -9,12 +9,12 @@ use super::identity::Participant;
 use super::message::{Answered, Round};
 use crate::time::Time;
 
-/// The latest round of each other caller, and when it was heard.
+/// The latest round of each other caller, and the time at which it was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Peers(BTreeMap<Participant, (Round, Time)>);
 
 impl Peers {
-    /// Hears a call. A call of an earlier round than the known one says nothing that is true now.
+    /// Hears a call. A call of an earlier round than the known one is outdated.
     pub(super) fn hear(
         &mut self,
         who: &Participant,
@@ -35,7 +35,6 @@ impl Peers {
         Ok(())
     }
 
-    /// Whether a call of `who` was heard lately.
     pub(super) fn knows(&self, who: &Participant) -> bool {
         self.0.contains_key(who)
     }
@@ -46,7 +45,6 @@ impl Peers {
         known.is_some_and(|(round, at)| *round == answer.round && now < at.after(heartbeat))
     }
 
-    /// Forgets callers that were not heard for so long.
     pub(super) fn forget(&mut self, now: Time, span: Duration) {
         self.0.retain(|_, (_, at)| now.since(*at) <= span);
     }

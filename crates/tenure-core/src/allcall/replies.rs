@@ -1,4 +1,4 @@
-//! Replies that this process owes: the first at once, the next ones together a little later.
+//! Replies that this process owes: the first at once, later ones together.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use super::message::{ANSWERS_MAX, Answered};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The calls and questions of others that were not answered yet.
+/// The calls and questions of others without an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Replies {
     calls: Vec<Answered>,
@@ -16,15 +16,14 @@ pub(super) struct Replies {
     /// Their elections, and whether the reply has to name each.
     elections: BTreeMap<ElectionName, bool>,
     last: Option<Time>,
-    /// The next reply leaves no earlier.
     not_before: Time,
 }
 
 impl Replies {
     /// Another participant calls or asks about these elections; the first reply leaves no earlier
-    /// than `not_before`. Questions take no place of a call: clocks are compared by the answers to
-    /// calls (ruling 4), and any stranger may ask. Beyond so many questions at once a reply to
-    /// other ones serves as well, as all hear it.
+    /// than `not_before`. A question never takes the place of a call, because answers to calls
+    /// compare clocks (ruling 4), and any stranger may ask. Beyond so many questions at once a
+    /// reply to others serves as well, as all hear it.
     pub(super) fn owe(
         &mut self,
         answer: Answered,
@@ -49,7 +48,7 @@ impl Replies {
         }
     }
 
-    /// When the reply is due: an eighth of a heartbeat after the last one at the earliest.
+    /// The time of the reply: at the earliest an eighth of a heartbeat after the last one.
     pub(super) fn due(&self, heartbeat: Duration) -> Option<Time> {
         let again = self.last.map_or(Time::ZERO, |last| last.after(heartbeat / 8));
         (!self.is_empty()).then_some(again.max(self.not_before))
@@ -59,8 +58,8 @@ impl Replies {
         self.calls.is_empty() && self.questions.is_empty()
     }
 
-    /// Takes as many calls and questions as one reply answers: calls first. The reply is sent now,
-    /// or cannot be sent.
+    /// Takes as many calls and questions as one reply answers: calls first. The caller sends the
+    /// reply now, or cannot send it.
     pub(super) fn take(&mut self, now: Time) -> (Vec<Answered>, BTreeMap<ElectionName, bool>) {
         self.last = Some(now);
         let calls = self.calls.len().min(ANSWERS_MAX);

@@ -10,28 +10,24 @@ use super::wrong_clock::Reading;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The rounds of one process. Their number goes on over reconnections.
+/// The rounds of one process. The number of a round grows over reconnections, too.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Rounds {
     last: Round,
     open: Option<OpenRound>,
 }
 
-/// The round that is open.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct OpenRound {
-    /// When its call was sent.
     opened: Time,
-    /// The start of the wait for own packets: the same, unless the connection was lost.
+    /// The wait for own packets counts from here: from the call, unless the connection was lost.
     sent: Time,
     parts: Vec<SentPart>,
-    /// Half a heartbeat has passed since then.
+    /// Half a heartbeat has passed since `sent`.
     judged: bool,
-    /// The wall clock of each participant that has answered.
     answered: BTreeMap<Participant, Reading>,
 }
 
-/// Names an own packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OwnPacket {
     pub(super) asks: bool,
@@ -39,46 +35,39 @@ pub(super) struct OwnPacket {
     pub(super) part: Part,
 }
 
-/// A packet of a round.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SentPart {
     /// The packet is a question, not a call: parts of the two are counted apart.
     pub(super) asks: bool,
     pub(super) part: Part,
     pub(super) names: Vec<ElectionName>,
-    /// The packet has come back in time.
     pub(super) back: bool,
 }
 
-/// A round that is over.
 pub(super) struct ClosedRound {
     pub(super) round: Round,
     pub(super) parts: Vec<SentPart>,
-    /// The clocks of the participants that have answered.
     pub(super) readings: Vec<Reading>,
 }
 
 impl Rounds {
-    /// The number of the next round.
     pub(super) fn next(&mut self) -> Round {
         self.last = Round(self.last.0.saturating_add(1));
         self.last
     }
 
-    /// Opens the round whose packets are sent now.
     pub(super) fn open(&mut self, sent: Time, parts: Vec<SentPart>) {
         let answered = BTreeMap::new();
         let open = OpenRound { opened: sent, sent, parts, judged: false, answered };
         self.open = (!open.parts.is_empty()).then_some(open);
     }
 
-    /// Whether a packet was sent in this round.
     pub(super) const fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// An own packet has come back. Gives its elections, if that is news and in time: it says
-    /// nothing of an earlier round (ruling 6), or of another part (ruling 9).
+    /// An own packet has come back. Returns its elections, if that is news and in time: a packet
+    /// says nothing of an earlier round (ruling 6), or of another part (ruling 9).
     pub(super) fn back(
         &mut self,
         own: OwnPacket,
@@ -94,7 +83,7 @@ impl Rounds {
         Some(if known { Vec::new() } else { sent.names.clone() })
     }
 
-    /// Another participant has answered this round. Says whether the round is open.
+    /// Another participant has answered this round. Returns whether the round is open.
     pub(super) fn answered(
         &mut self,
         round: Round,
@@ -112,7 +101,7 @@ impl Rounds {
         true
     }
 
-    /// The connection was lost: nothing of the open round counts.
+    /// The connection was lost: the open round is void.
     pub(super) fn spoil(&mut self) {
         if let Some(open) = &mut self.open {
             open.parts.iter_mut().for_each(|sent| sent.back = false);
@@ -122,13 +111,13 @@ impl Rounds {
         }
     }
 
-    /// When half a heartbeat will have passed since the call, if a part has not come back.
+    /// Half a heartbeat after the call, if a part has not come back.
     pub(super) fn half(&self, half: Duration) -> Option<Time> {
         let open = self.open.as_ref().filter(|open| !open.judged)?;
         open.parts.iter().any(|sent| !sent.back).then(|| open.sent.after(half))
     }
 
-    /// Half a heartbeat has passed. Gives the elections whose part has not come back.
+    /// Half a heartbeat has passed. Returns the elections whose part has not come back.
     pub(super) fn judge(&mut self) -> Vec<ElectionName> {
         let Some(open) = &mut self.open else { return Vec::new() };
         open.judged = true;

@@ -7,8 +7,8 @@ use super::event::Event;
 use super::message::Message;
 use crate::name::ElectionName;
 
-/// The only addressee and the only sender: all hear everything, and the [`Header`](super::Header)
-/// names the participant that speaks. The kind of packet decides on which subject it is published.
+/// The only addressee and the only sender: each packet reaches all, and its
+/// [`Header`](super::Header) names the sender. The kind of packet decides on its subject.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bus;
 
@@ -21,17 +21,16 @@ impl fmt::Display for Bus {
 /// The first input of a process: random bits, drawn anew by each process, after any fork.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// Tells this run of the process from others of the same name.
+    /// The number of this run of the process.
     pub incarnation: u128,
-    /// The tie-break between equal ranks.
     pub tie: u128,
-    /// For draws, the rank among them if none is configured.
+    /// The seed of draws, the rank among them if none is configured.
     pub seed: u64,
 }
 
-/// A request of the application. A campaign's `priority` is not looked at (the
-/// [rank](super::Config::rank) decides), nothing is handed over on request, and how often an
-/// observer wants to ask is not looked at: it asks once a heartbeat.
+/// A request of the application. The [rank](super::Config::rank) decides in place of a campaign's
+/// `priority`, nothing is handed over on request, and an observer asks once a heartbeat, whatever
+/// interval it wants.
 pub type Command = crate::Command<Infallible>;
 
 /// The types of the inputs and effects of [`Allcall`](super::Allcall). No record has to survive the
@@ -51,10 +50,8 @@ impl crate::contract::Words for Words {
 
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
-/// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Reports an event to the application.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

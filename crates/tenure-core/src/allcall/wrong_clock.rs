@@ -1,4 +1,4 @@
-//! Comparison of wall clocks: which one is wrong (ruling 4).
+//! Comparison of wall clocks, which finds the wrong one (ruling 4).
 
 use super::config::Checked;
 use crate::clocks::BothClocks;
@@ -8,15 +8,15 @@ use crate::time::{Time, WallTime};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reading {
     pub(super) wall: WallTime,
-    /// When the round was opened: the answer was not sent before.
+    /// The round was opened at this time: the answer was not sent before.
     pub(super) opened: Time,
-    /// When this process heard the answer.
+    /// This process heard the answer at this time.
     pub(super) heard: Time,
 }
 
 impl Reading {
-    /// Whether the other clock is further from `own` than two right clocks can be, wherever between
-    /// the call and its answer it was read. Two right clocks never contradict each other.
+    /// Whether the other clock, at any moment between the call and its answer, is further from
+    /// `own` than two right clocks can be. Two right clocks never contradict each other.
     fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
         let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
         let since = |then: Time| own.boot.since(then);
@@ -25,13 +25,12 @@ impl Reading {
         own.wall.since(latest) > most || earliest.since(own.wall) > most
     }
 
-    /// The other clock by now, but for the delay of its answer.
+    /// The other clock at `now`, except for the delay of its answer.
     fn at(&self, now: BothClocks) -> BothClocks {
         BothClocks { wall: self.wall.after(now.boot.since(self.heard)), ..now }
     }
 }
 
-/// The wall clock of this process, as rounds have shown it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Clock {
     /// The clock is the wrong one: this process neither stands nor renews.
@@ -41,21 +40,22 @@ pub(super) struct Clock {
     /// The last time at which the clock agreed with those of others, or no other was there and it
     /// had not stepped. While it is off: the last reading of another clock.
     agreed: Option<BothClocks>,
-    /// The number of own rounds that came back and had no answer, since the last answer. Time would
-    /// not do: a process that was stopped, or cut off, did not ask.
+    /// The number of own rounds that came back without an answer, since the last answer. A span of
+    /// time would not do: a process that was stopped or cut off has not asked.
     silent: Option<u32>,
-    /// When the clock was last compared, or would have been with an answer.
+    /// The last time at which the clock was compared, or would have been with an answer.
     compared: Option<Time>,
 }
 
 impl Clock {
-    /// A round has ended. Says from how many clocks this one differs, and of how many.
+    /// A round has ended. Returns the number of clocks from which this one differs, and the number
+    /// of all.
     ///
-    /// If more than half of at least two others differ from it, this clock is off. With only two
-    /// clocks, the one that has moved since they agreed is off, until they agree again; if they
-    /// have differed from the beginning, neither process knows which is wrong. The comparison takes
-    /// the clock as it is now, because a lease that is granted now ends by it: others drop a claim
-    /// from a clock that has stepped since they answered.
+    /// If more than half of at least two others differ from this clock, it is off. If there are
+    /// only two clocks, the one that has moved since they agreed is off, until they agree again; if
+    /// they have differed from the beginning, neither process knows the wrong one. The comparison
+    /// takes the clock as it is now, because a lease that is granted now ends by it: others drop a
+    /// claim from a clock that has stepped since they answered.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],
@@ -90,16 +90,16 @@ impl Clock {
         (from, of)
     }
 
-    /// Whether a process that need not call has to compare its clock: at least once a lease, or it
-    /// would not notice later that the clock has moved (ruling 4).
+    /// Whether a process that need not call has to compare its clock: at least once a lease, to
+    /// notice later whether the clock has moved (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;
         !self.compared.is_some_and(lately)
     }
 
-    /// No participant has answered. Answers can be lost: a clock that has stepped is not taken for
-    /// right. A process that has asked for a lease, and heard no answer, is alone, and leads by the
-    /// clock that it has.
+    /// No participant has answered. A clock that has stepped does not count as right, as answers
+    /// can be lost. A process without an answer for a whole lease is alone, and leads by the clock
+    /// that it has.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
         self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);
@@ -113,8 +113,8 @@ impl Clock {
     }
 }
 
-/// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right one may be moved
-/// by up to 2K; then the next answers show that it is right.
+/// Whether the wall clock has moved against CLOCK_BOOTTIME by more than K. A right clock may be
+/// moved by up to 2K; then the next answers show that it is right.
 fn has_stepped(then: BothClocks, now: BothClocks, config: &Checked) -> bool {
     let span = now.boot.since(then.boot);
     let skew = config.max_clock_skew;

@@ -8,7 +8,6 @@ use super::words::{Effect, Out, Store};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The part of the process that sent a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Asker {
     Session,
@@ -16,36 +15,31 @@ pub(super) enum Asker {
     Observer(ElectionName),
 }
 
-/// A member of etcd, and the term in which it answered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct MemberTerm {
     member: u64,
     term: u64,
 }
 
-/// A call without an answer, or a watch that goes on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Call {
     pub(super) asker: Asker,
-    /// The highest revision known at the send: a linearizable answer is not below.
+    /// The highest revision known at the send: a linearizable answer is not below it.
     pub(super) floor: Revision,
-    /// The member that answered last before the send.
+    /// The member that had answered last at the send.
     last: Option<MemberTerm>,
     /// The latest time of the answer; `None` for a watch that is open.
     due: Option<Time>,
     is_watch: bool,
 }
 
-/// All calls without an answer: a few for each election and each session.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Calls {
-    /// The number of the last call.
     last: u64,
     open: BTreeMap<CallId, Call>,
     due: BTreeSet<(Time, CallId)>,
     /// The highest revision that etcd has named (ruling 7, E6).
     pub(super) seen: Revision,
-    /// The member that answered last.
     last_member: Option<MemberTerm>,
     /// The latest term that is established (ruling 14, E3b): a leader of an earlier term gets no
     /// entry into the log but through a later leader.
@@ -53,7 +47,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Sends a call. The time for its answer counts from `now`, which was read before the send.
+    /// Sends a call. The wait for its answer counts from `now`, which was read before the send.
     pub(super) fn ask(
         &mut self,
         now: Time,
@@ -76,7 +70,7 @@ impl Calls {
         call
     }
 
-    /// Marks a call as answered, and gives it. `last` when no other answer follows.
+    /// Marks a call as answered and returns it. `last` when no other answer follows.
     pub(super) fn answered(&mut self, id: CallId, last: bool) -> Option<Call> {
         let call = self.open.get_mut(&id)?;
         if let Some(due) = call.due.take() {
@@ -102,14 +96,12 @@ impl Calls {
         self.term = None;
     }
 
-    /// Drops a call: its answer is ignored.
     pub(super) fn forget(&mut self, id: CallId) {
         if let Some(Call { due: Some(due), .. }) = self.open.remove(&id) {
             self.due.remove(&(due, id));
         }
     }
 
-    /// Ends a watch.
     pub(super) fn unwatch(&mut self, watch: CallId, out: &mut Out) {
         if self.open.contains_key(&watch) {
             self.forget(watch);
@@ -132,7 +124,6 @@ impl Calls {
         Some((id, asker))
     }
 
-    /// When the next call is overdue.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }

@@ -4,19 +4,15 @@ use core::fmt;
 
 use crate::name::Value;
 
-/// A request of the application, about one election. Candidates go in the order of their keys:
-/// priorities are not looked at, and nothing is handed over. etcd tells of changes by itself: how
-/// often to ask is not looked at either.
+/// A request of the application, about one election. Candidates lead in the order of their keys:
+/// the core ignores priorities, and hands nothing over. etcd reports changes by itself: the core
+/// ignores intervals of questions.
 pub type Command = crate::Command<Extra>;
 
 /// A request that only elections on etcd offer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Extra {
-    /// Tell others something else, from now on.
-    Proclaim {
-        /// The new value.
-        value: Value,
-    },
+    Proclaim { value: Value },
 }
 
 impl fmt::Display for Extra {

@@ -13,10 +13,10 @@ use crate::drift::Drift;
 use crate::fence::Fence;
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
-/// Create revisions must stay below this, so that a fence has room for the epoch above.
+/// Create revisions stay below this, so that a fence has room for the epoch above.
 pub const REVISION_END: Revision = 1 << 48;
 
-/// How long to wait after something failed.
+/// Pauses after failures.
 pub const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
@@ -36,27 +36,26 @@ pub struct Config {
     /// The prefix of all keys, as `clientv3/namespace` makes it; usually ends in a slash, and is
     /// empty by default. At most 256 bytes without control characters.
     pub namespace: String,
-    /// The length of the lease that is asked for, in whole seconds (etcd knows no others), from 1
-    /// s to a day. etcd may grant more, and then that counts. Short: fast take-over after a
-    /// crash. Long: the leader survives longer interruptions. There must be room for a third of
-    /// it, `grace` and `kill_margin`. Default 10 s.
+    /// The length of the lease to ask for, in whole seconds (etcd knows no others), from 1 s to a
+    /// day. etcd may grant a longer lease, which counts then. Short: fast take-over after a crash.
+    /// Long: the leader survives longer interruptions. A third of the lease, `grace` and
+    /// `kill_margin` must fit into it. Default 10 s.
     pub lease: Duration,
     /// ρ, the bound on the rate error of our clock and of those of etcd's servers, at most
     /// [`Config::DRIFT_MAX`]. Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// Raised by an operator after etcd was restored from a backup, by which revisions go back
-    /// (ruling 8, E7): a fence is `fence_epoch · 2⁴⁸ + create revision`. Default 0.
+    /// An operator raises the epoch after a restore of etcd from a backup, by which revisions go
+    /// back (ruling 8, E7): a fence is `fence_epoch · 2⁴⁸ + create revision`. Default 0.
     pub fence_epoch: u16,
-    /// How long before the end of its lease a leader's work is asked to stop. Default 1 s.
+    /// A leader's work is asked to stop so long before the end of its lease. Default 1 s.
     pub grace: Duration,
-    /// How long before the end of its lease a leader's work is ended by force; at most `grace`.
-    /// Default 100 ms.
+    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// Whether a candidate that loses its lease before it has won goes on with a new one. Default
+    /// Whether a candidate that loses its lease before it has won continues with a new one. Default
     /// true.
     pub contend_again: bool,
-    /// The most elections a process takes part in, and the most it observes. At least 1. Default
-    /// 65,536.
+    /// The most elections in which a process contends, and the most that it observes. At least 1.
+    /// Default 65,536.
     pub elections: usize,
 }
 
@@ -66,14 +65,12 @@ impl Config {
         Ok(drift) => drift,
         Err(_) => panic!("a tenth is below one"),
     };
-    /// The shortest lease.
     pub const LEASE_MIN: Duration = Duration::from_secs(1);
-    /// The longest lease.
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
     /// The most bytes of a namespace.
     pub const NAMESPACE_MAX: usize = 256;
 
-    /// Lets settings pass that work together, or says which do not, with the numbers.
+    /// Checks the settings together. The error names those that do not fit, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         if self.namespace.len() > Self::NAMESPACE_MAX || self.namespace.contains(char::is_control) {
             let bytes = self.namespace.len();
@@ -97,7 +94,6 @@ impl Config {
     }
 }
 
-/// `⌊lease·(1 − ρ)/(1 + ρ)⌋`.
 fn proven(drift: Drift, lease: Duration) -> Duration {
     drift.shrink(drift.real_at_least(lease))
 }
@@ -130,21 +126,22 @@ impl Deref for Checked {
 }
 
 impl Checked {
-    /// The length of the lease that is asked for, in seconds.
+    /// The length of the lease to ask for, in seconds.
     #[must_use]
     pub fn ttl(&self) -> u32 {
         u32::try_from(self.lease.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// `⌊TTL·(1 − ρ)/(1 + ρ)⌋` for a TTL in seconds: a lease that etcd renewed for that long
-    /// lasts at least so long on our clock, counted from the send of the keep-alive (ruling 3,
-    /// E2). The server's clock may run fast while ours runs slow.
+    /// `⌊TTL·(1 − ρ)/(1 + ρ)⌋` for a TTL in seconds: a lease that etcd renewed for that long lasts
+    /// at least so long on our clock, counted from the send of the keep-alive (ruling 3, E2). The
+    /// server's clock may run fast while ours runs slow.
     #[must_use]
     pub fn proven(&self, ttl: u32) -> Duration {
         proven(self.drift, Duration::from_secs(u64::from(ttl)))
     }
 
-    /// How long one call may take. Without a quorum etcd itself answers only after 7 to 10 s.
+    /// The longest wait for the answer to a call. Without a quorum etcd answers only after 7 to 10
+    /// s.
     pub(super) fn patience(&self, ttl: u32) -> Duration {
         let quarter = Duration::from_secs(u64::from(ttl)) / 4;
         quarter.clamp(Duration::from_millis(250), Duration::from_secs(5))
@@ -160,24 +157,12 @@ impl Checked {
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Too long, or with control characters.
     #[error("the namespace has {bytes} bytes; at most {max} are allowed, no control characters")]
-    Namespace {
-        /// How long it is.
-        bytes: usize,
-        /// How long it may be.
-        max: usize,
-    },
-    /// A fraction of a second.
+    Namespace { bytes: usize, max: usize },
     #[error("a lease of {lease:?}: etcd counts leases in whole seconds")]
-    NotWholeSeconds {
-        /// The lease.
-        lease: Duration,
-    },
-    /// Times that do not work together.
+    NotWholeSeconds { lease: Duration },
     #[error(transparent)]
     Timing(#[from] TimingError),
-    /// A setting beyond its bounds.
     #[error(transparent)]
     OutOfRange(#[from] Box<OutOfRange>),
 }
@@ -228,7 +213,7 @@ mod tests {
         check(|config| config.elections = 0).unwrap_err();
     }
 
-    /// A third of the lease, the grace and the kill margin fit into what may be counted on.
+    /// A third of the lease, the grace and the kill margin must fit into the proven lease.
     #[test]
     fn renewal_fits_into_lease() {
         let room = |lease: u32| {

@@ -1,4 +1,4 @@
-//! The surroundings of a session or an observer while its node handles one input.
+//! Borrowed parts that a session or an observer needs while its node handles one input.
 
 use super::calls::Calls;
 use super::config::Checked;
@@ -6,7 +6,7 @@ use super::words::Out;
 use crate::draw::Draw;
 use crate::time::Time;
 
-/// The surroundings of a session or an observer; a candidate has a session beside these.
+/// The parts without a session, which a candidate needs beside these.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
     pub(super) config: &'a Checked,

@@ -9,41 +9,35 @@ use super::message::{Refusal, Revision};
 use crate::event::{End, Loss};
 use crate::name::ElectionName;
 
-/// An event.
+/// An event of elections on etcd.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only elections on etcd have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The lease or the key of a leadership or a campaign that ends was lost. Comes just before the
-    /// end.
+    /// The lease or the key of a leadership or a campaign that ends was lost. Reported just before
+    /// the end.
     Lost(Lost),
     /// A candidate that had not won lost its lease or its key, and contends again.
     Again(Lost),
-    /// There is a lease for all elections of this process.
+    /// etcd has granted the lease for all elections of this process.
     Opened {
-        /// The lease.
         lease: LeaseId,
-        /// The length as asked for, in seconds.
+        /// The length that was asked for, in seconds.
         asked: u32,
-        /// And as granted.
         granted: u32,
     },
-    /// etcd has another leader, and revocations of the one before may come late: keys are moved to
-    /// a new lease. Leaderships and places in the queue stay.
+    /// etcd has another leader, and revocations of the former leader may come late: the keys move
+    /// to a new lease. Leaderships and places in the queue stay.
     Moving {
-        /// The lease that carried the keys.
         from: LeaseId,
-        /// The lease that carries them from now on.
         to: LeaseId,
         /// The length as granted, in seconds.
         granted: u32,
-        /// The term of etcd's leader.
         term: u64,
     },
-    /// The lease is over, and with it all that stood on it.
+    /// The lease is over, and so are all claims that rest on it.
     Closed {
-        /// The lease.
         lease: LeaseId,
         /// The reason; `None` when no candidate needed the lease any more.
         lost: Option<Lost>,
@@ -51,58 +45,44 @@ pub enum OwnEvent {
     /// etcd is at an earlier revision than it was (ruling 7, E6): it was restored, or lost its
     /// disk. Fences may come again.
     WentBack {
-        /// The highest revision that was seen before.
         from: Revision,
-        /// The one that it is at.
         to: Revision,
     },
-    /// etcd refuses something that has to be done; it will be tried again.
+    /// etcd refuses a necessary request, which the process will repeat.
     Obstacle {
-        /// The step, in words.
         doing: &'static str,
-        /// Why.
         refusal: Refusal,
     },
-    /// A call had no certain outcome. Whatever it may have done is seen to.
+    /// A call had no certain outcome. The process finds out, or undoes, its effects.
     Unsure {
-        /// The step, in words.
         doing: &'static str,
-        /// The failure, in words.
         why: Arc<str>,
     },
     /// A key of ours appeared after its candidate had left, and is deleted (ruling 5).
     LateKey {
-        /// The key.
         key: Bytes,
     },
-    /// A candidate waits behind this foreign key, or an observer reads it as the first: nobody
-    /// becomes leader while it is there. `None` when an observer reads no foreign key as the first
-    /// any more.
+    /// A candidate waits behind this foreign key, or an observer reads it as the first: no
+    /// candidate becomes leader while it is there. `None` when an observer reads no foreign key as
+    /// the first any more.
     Foreign(Option<Foreign>),
-    /// An input had no effect.
     Ignored(Ignored),
 }
 
-/// The reason why this process cannot lead an election, or observe it.
+/// The reason for which this process cannot contend in an election, or observe it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Objection {
-    /// etcd refuses what is needed.
     Refused(Refusal),
-    /// Two names of which one and a slash begin the other would see each other's keys.
+    /// Two processes would see each other's keys, as one name and a slash begin the other.
     Nested {
-        /// The other election.
         other: ElectionName,
     },
-    /// The name ends in a slash.
     EndsInSlash,
-    /// There is no room for another election.
     Full {
-        /// How many there are.
         elections: usize,
     },
-    /// The store has counted further than fences can.
+    /// The revision of the store is too high for a fence.
     RevisionTooHigh {
-        /// The create revision.
         revision: Revision,
     },
 }
@@ -112,28 +92,24 @@ pub enum Objection {
 pub enum Lost {
     /// The lease was not renewed in time: the network, etcd or this process stalled.
     Expired,
-    /// etcd says that there is no such lease: it was revoked, or etcd has ended it.
+    /// etcd has no such lease: it was revoked, or etcd has ended it.
     LeaseGone,
-    /// Another process deleted the key.
     KeyGone,
     /// The store went back to an older state: it was restored from a backup.
     History,
-    /// Another cluster answers at these addresses.
     Cluster,
 }
 
-/// Why something had no effect.
+/// The reason for which an input had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// The answer is to no call, or no longer matters.
+    /// The answer belongs to no call, or no longer matters.
     Unasked,
-    /// The answer does not fit the question.
     Misfit,
-    /// Another cluster answered.
     OtherCluster,
-    /// A request came in; requests go out.
+    /// A request came in, but requests only go out.
     NotAnAnswer,
-    /// The command does not fit the state: a second campaign, or one that needs a campaign.
+    /// A second campaign, or a command that needs a campaign without one.
     Command,
 }
 
@@ -216,7 +192,8 @@ impl fmt::Display for OwnEvent {
             Self::Opened { lease, asked, granted } if asked == granted => {
                 write!(f, "opened lease {lease} for {granted} s")
             }
-            // Without the lease: an operator reads the same of every lease, once.
+            // The line leaves out the lease, so that an operator reads the same for each lease
+            // once.
             Self::Opened { asked, granted, .. } => write!(
                 f,
                 "etcd grants a lease of {granted} s at least, and {asked} s were asked for: taking \

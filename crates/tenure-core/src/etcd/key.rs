@@ -1,4 +1,4 @@
-//! Keys: which ones an election owns, and how a range of them ends.
+//! Keys of an election, and ranges of keys.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,14 +15,13 @@ use crate::value::LeaderValue;
 pub struct LeaseId(pub i64);
 
 impl fmt::Display for LeaseId {
-    /// As keys name it: lower-case hexadecimal, unpadded.
+    /// The id as keys contain it: lower-case hexadecimal, unpadded.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}", self.0)
     }
 }
 
-/// Bytes of etcd, a key or a value: never an error. Printed as text, with `\x..` for bytes that are
-/// no text.
+/// The bytes of a key or a value. Printed as text, with `\x..` for bytes that are no text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(Arc<[u8]>);
 
@@ -70,12 +69,11 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// Which keys an operation is about.
+/// The keys of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Keys {
-    /// This one.
     One(Bytes),
-    /// All that begin with this, which is not empty.
+    /// All keys with this prefix, which is not empty.
     Prefix(Bytes),
 }
 
@@ -90,7 +88,7 @@ impl Keys {
         }
     }
 
-    /// Whether `key` is one of them.
+    /// Whether `key` belongs to these keys.
     #[must_use]
     pub fn contains(&self, key: &Bytes) -> bool {
         match self {
@@ -109,7 +107,7 @@ impl fmt::Display for Keys {
     }
 }
 
-/// The end of a prefix: its last byte below 0xFF plus one, and nothing after that.
+/// The end of a prefix: its last byte below 0xFF plus one, and no byte after that.
 fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     match prefix.iter().rposition(|byte| *byte < 0xff) {
         Some(last) => {
@@ -129,32 +127,30 @@ pub(super) fn prefix(namespace: &str, election: &ElectionName) -> Bytes {
     format!("{namespace}{election}/").as_str().into()
 }
 
-/// The key of the candidate that `lease` belongs to.
 pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> Bytes {
     format!("{namespace}{election}/{lease}").as_str().into()
 }
 
-/// The name of the owner of a key: the rest after the election's name, which is the id of its
+/// The name of the owner in a key: the rest after the election's name, which is the id of its
 /// lease.
 pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<str> {
     let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice());
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
 }
 
-/// A key under the prefix of an election that no candidate of it made. Candidates wait behind it
-/// all the same, as Go's do: the key decides nothing but their order.
+/// A key under the prefix of an election that none of its candidates has made. Candidates wait
+/// behind it all the same, as Go's do.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Foreign {
     key: Bytes,
     kind: Kind,
 }
 
-/// The mark of a foreign key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Kind {
-    /// The rest of its name is not the id of a lease.
+    /// The rest of the name is not the id of a lease.
     Name { has_lease: Option<bool> },
-    /// The rest of its name has a slash, and this stands before the last one.
+    /// The rest of the name has a slash, and `election` is the part before the last slash.
     Deeper { election: Arc<str> },
     /// A candidate's name, and no lease.
     Unleased,
@@ -173,7 +169,7 @@ impl Foreign {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
 
-    /// The reason, and the commands that show the key and, where no leader can need it, delete it.
+    /// The reason, and the commands that show the key and delete it, where no leader can need it.
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);
@@ -209,8 +205,8 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Whether `key` of `election` is no candidate's; `has_lease` if that is known. The name of a
-/// candidate's key stays when the key moves to another lease, so the name needs no more than the
+/// The key, unless its form is that of a candidate's key; `has_lease` if that is known. The name of
+/// a candidate's key stays when the key moves to another lease, so the name needs no more than the
 /// form of an id.
 pub(super) fn foreign(
     namespace: &str,
@@ -233,7 +229,7 @@ pub(super) fn foreign(
     Some(Foreign { key: key.clone(), kind })
 }
 
-/// Whether this is the id of a lease as Go and etcdctl print it, negative ones included.
+/// Whether Go and etcdctl print an id of a lease like this, negative ids included.
 fn is_id(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -1,6 +1,6 @@
 //! Messages between a participant and etcd: requests that go out, answers that come in.
 //!
-//! Nothing here is etcd's wire format; a driver maps one to the other, field by field.
+//! A driver maps these types to etcd's wire format, field by field.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,69 +12,54 @@ use super::key::{Bytes, Keys, LeaseId};
 /// A revision of etcd's store: grows by one with every transaction that writes.
 pub type Revision = u64;
 
-/// Names a request until it is answered, and a watch until it has ended. Given once in the life
+/// The number of a call until it is answered, or of a watch until it has ended: unique in the life
 /// of a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CallId(pub u64);
 
-/// A request to etcd, or something that came from it.
+/// A request to etcd, or an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// To etcd.
     Request(Request),
-    /// From etcd, or from the driver on its behalf.
     Answer(Answer),
 }
 
-/// A call. Each is answered once, except a watch, which is answered until it has ended.
+/// A call. Each has one answer, except a watch, which has answers until it has ended.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
-    /// Which one.
     pub call: CallId,
     /// The longest wait for the answer: the driver may give the call up then. For a watch: the
     /// longest time until it is open.
     pub within: Duration,
-    /// The operation.
     pub op: Op,
 }
 
 /// An operation of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
-    /// `LeaseGrant` with an id of our choice.
+    /// `LeaseGrant` with an id that the session has drawn.
     Grant {
-        /// The id.
         lease: LeaseId,
-        /// The length asked for, in seconds.
+        /// The length to ask for, in seconds.
         ttl: u32,
     },
     /// A request on the `LeaseKeepAlive` stream of this lease.
-    KeepAlive {
-        /// The lease.
-        lease: LeaseId,
-    },
+    KeepAlive { lease: LeaseId },
     /// `LeaseRevoke`: all its keys go with it, in one revision.
-    Revoke {
-        /// The lease.
-        lease: LeaseId,
-    },
+    Revoke { lease: LeaseId },
     /// `Txn`. Linearizable: no transaction of ours is without operations, and none of these is
     /// serializable (ruling 2, E1).
     Txn(Txn),
     /// `Watch` on the one stream of the process, with `require-leader`.
     Watch {
-        /// The watched keys.
         keys: Keys,
-        /// The first revision that is of interest.
+        /// The first revision to report.
         from: Revision,
-        /// Whether only deletions are reported (`NOPUT`).
+        /// Whether the watch reports only deletions (`NOPUT`).
         deletions: bool,
     },
     /// Ends a watch, which is not answered any more.
-    Unwatch {
-        /// The watch.
-        watch: CallId,
-    },
+    Unwatch { watch: CallId },
 }
 
 /// A transaction: if all comparisons hold, then one branch, else the other.
@@ -82,14 +67,13 @@ pub enum Op {
 pub struct Txn {
     /// The comparisons; without any the transaction succeeds.
     pub when: Vec<Compare>,
-    /// Done if they hold.
     pub then: Vec<Act>,
-    /// Done if one does not.
     pub otherwise: Vec<Act>,
 }
 
 impl Txn {
-    /// Whether it deletes nothing but a key that is not there: an entry of the log, and no change.
+    /// Whether the transaction deletes only a key that is not there: an entry of the log without a
+    /// change.
     #[must_use]
     pub fn deletes_nothing(&self) -> bool {
         let Self { when, then, otherwise } = self;
@@ -104,53 +88,32 @@ impl Txn {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Compare {
     /// `CREATE(key) = revision`; zero means that there is no such key.
-    Created {
-        /// The key.
-        key: Bytes,
-        /// The revision.
-        revision: Revision,
-    },
+    Created { key: Bytes, revision: Revision },
     /// `LEASE(key) = lease`.
-    Lease {
-        /// The key.
-        key: Bytes,
-        /// The lease.
-        lease: LeaseId,
-    },
+    Lease { key: Bytes, lease: LeaseId },
 }
 
 /// An operation of a transaction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Act {
-    /// Writes the key.
     Put {
-        /// The key.
         key: Bytes,
-        /// The value of the key.
         value: Bytes,
-        /// The lease it goes with.
         lease: LeaseId,
     },
     /// Writes the key on another lease and leaves its value as it is (`ignore_value`).
     Move {
-        /// The key.
         key: Bytes,
-        /// The lease it goes with from then on.
         lease: LeaseId,
     },
     /// Writes another value and leaves the key on its lease (`ignore_lease`).
     Proclaim {
-        /// The key.
         key: Bytes,
-        /// The new value of the key.
         value: Bytes,
     },
-    /// Deletes the key.
     Delete {
-        /// The key.
         key: Bytes,
     },
-    /// Reads one key at most.
     Read(Read),
 }
 
@@ -161,7 +124,7 @@ impl Act {
         Self::Read(Read { keys: Keys::One(key), pick: Pick::First, keys_only: false })
     }
 
-    /// The key that it is about, or what the keys that it reads begin with.
+    /// The key, or the prefix of the keys that are read.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -177,128 +140,106 @@ impl Act {
 /// A `Range` with limit 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Read {
-    /// Among these keys,
     pub keys: Keys,
-    /// which one,
     pub pick: Pick,
-    /// and whether without its value (`keys_only`), and without its lease: 3.4 tells that all the
-    /// same, 3.7 does not.
+    /// Without the values (`keys_only`) and the leases: etcd 3.4 sends the lease all the same, 3.7
+    /// does not.
     pub keys_only: bool,
 }
 
-/// Which key a [`Read`] returns.
+/// The key that a [`Read`] returns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pick {
-    /// The one with the lowest create revision: the leader.
+    /// The key with the lowest create revision: the leader.
     First,
-    /// The one with the highest create revision that is at most this: the predecessor.
+    /// The key with the highest create revision up to this: the predecessor.
     LastUpTo(Revision),
 }
 
 /// An answer of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
-    /// To which call.
     pub call: CallId,
-    /// The header of the answer, if etcd itself answered.
     pub header: Option<Header>,
-    /// The content.
     pub reply: Reply,
 }
 
-/// The header of an answer: of the member that answered, and its store.
+/// The header of an answer: the member that has answered, and the state of its store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The cluster's id.
     pub cluster: u64,
-    /// The member's id.
     pub member: u64,
     /// The revision of the member's store. A keep-alive may show an old one; a transaction does
     /// not.
     pub revision: Revision,
-    /// The term of Raft that the member is in.
+    /// The member's term of Raft.
     pub term: u64,
 }
 
 /// The content of an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Reply {
-    /// The lease was granted.
     Granted {
-        /// The length as granted, in seconds; may be more than was asked.
+        /// The length as granted, in seconds; may be more than was asked for.
         ttl: u32,
     },
-    /// There is a lease of this id.
+    /// A lease of this id exists.
     LeaseExists,
-    /// A keep-alive was answered, which does not prove that the lease was renewed (E3).
+    /// The keep-alive was answered. The answer does not prove a renewal (E3).
     Alive {
         /// The length in seconds; `None` when there is no such lease.
         ttl: Option<u32>,
     },
     /// The lease was revoked, and its keys are gone.
     Revoked,
-    /// There is no such lease: the answer to a put, or to a revocation.
+    /// No such lease: the answer to a put, or to a revocation.
     LeaseGone,
-    /// The transaction was carried out.
     Txn {
-        /// Which branch.
         succeeded: bool,
-        /// The keys that its reads found, in their order.
+        /// The keys that the reads have found, in order.
         found: Vec<Option<KeyValue>>,
     },
     /// The watch is open, and reports everything from its revision on.
     Watching,
     /// Watched keys have changed. All events of one revision come together.
     Changed(Vec<Change>),
-    /// The watch began before what etcd still knows, and has ended.
-    Compacted {
-        /// The first revision that etcd still knows.
-        revision: Revision,
-    },
+    /// The watch began before the oldest revision that etcd has, and has ended.
+    Compacted { revision: Revision },
     /// Refused: etcd has carried out nothing, but for [`Refusal::NoSpace`]. A watch has ended.
     Refused(Refusal),
     /// The outcome is not known: no answer in time, or a connection lost, or an error that does not
     /// tell. A watch has ended.
-    Unknown {
-        /// The failure, in words.
-        why: Arc<str>,
-    },
+    Unknown { why: Arc<str> },
 }
 
-/// Why etcd refused.
+/// The reason for which etcd has refused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Refusal {
-    /// The user may not do this.
     Denied {
-        /// The words of etcd.
         said: Arc<str>,
     },
-    /// User, password or token are not accepted, also not after a new login.
+    /// etcd accepts neither user, password nor token, even after a new login.
     Unauthenticated {
-        /// The words of etcd.
         said: Arc<str>,
     },
-    /// There is no room: the quota is used up (alarm `NOSPACE`), or the server is overloaded. A
-    /// grant or a put with which the quota was reached is carried out and answered like this.
+    /// The quota is used up (alarm `NOSPACE`), or the server is overloaded. etcd carries out the
+    /// grant or the put that crosses the quota, and still answers like this.
     NoSpace {
-        /// The words of etcd.
         said: Arc<str>,
     },
     /// A transaction has more comparisons or operations than this server takes
     /// (`--max-txn-ops`).
     TooManyOperations {
-        /// The words of etcd.
         said: Arc<str>,
     },
-    /// Any other refusal that was certainly not carried out.
+    /// Any other refusal that etcd has certainly not carried out.
     Other {
-        /// The words of etcd.
         said: Arc<str>,
     },
 }
 
 impl Refusal {
-    /// Whether it stays: that of a user who may not do this, or cannot log in.
+    /// Whether a repetition is refused as well: the user may not do this, or cannot log in.
     #[must_use]
     pub const fn is_permanent(&self) -> bool {
         matches!(self, Self::Denied { .. } | Self::Unauthenticated { .. })
@@ -317,44 +258,36 @@ impl Refusal {
     }
 }
 
-/// A key as it is stored.
+/// A key as etcd stores it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct KeyValue {
-    /// The key.
     pub key: Bytes,
-    /// The value of the key.
     pub value: Bytes,
-    /// The revision at which it was created: unique, and the order of the candidates.
+    /// The create revision: unique, and the order of the candidates.
     pub created: Revision,
-    /// The revision at which it was last written.
+    /// The revision of the last write.
     pub modified: Revision,
-    /// The lease it goes with, if any.
     pub lease: Option<LeaseId>,
 }
 
 /// An event of a watch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// The key was written.
     Put(KeyValue),
-    /// The key was written, with a value that is too large to be taken.
+    /// A write with a value that is too large.
     TooLarge {
-        /// The key.
         key: Bytes,
-        /// At which revision.
         revision: Revision,
     },
-    /// The key was deleted, or went with its lease.
+    /// The deletion of the key, by itself or with its lease.
     Deleted {
-        /// The key.
         key: Bytes,
-        /// At which revision.
         revision: Revision,
     },
 }
 
 impl Change {
-    /// The key that it is about.
+    /// The changed key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -364,7 +297,7 @@ impl Change {
         }
     }
 
-    /// The revision of the event.
+    /// The revision of the change.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         match self {

@@ -19,7 +19,6 @@ use crate::name::ElectionName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 
-/// An observed election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observer {
     election: ElectionName,
@@ -27,10 +26,9 @@ pub(super) struct Observer {
     /// The revision of an event that only a look at this revision or later explains.
     unexplained: Revision,
     watch: Option<CallId>,
-    /// The leader as far as it is known.
+    /// The leader, as far as it is known.
     leader: Option<KeyValue>,
-    /// The revision of the last look: an event of an older one, which a watch may report late, is
-    /// no news.
+    /// The revision of the last look: a watch may report an older event late, which is no news.
     read: Revision,
     reported: Option<View>,
     /// The foreign key that was reported as the first.
@@ -62,12 +60,10 @@ impl Observer {
         }
     }
 
-    /// When it wants to act.
     pub(super) fn due(&self) -> Option<Time> {
         self.look.is_none().then_some(self.again)
     }
 
-    /// Does what is due.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.look(context);
@@ -88,7 +84,7 @@ impl Observer {
         self.look = Some(context.calls.ask(context.now, within, asker, op, context.out));
     }
 
-    /// Another subscriber wants to know the leader, as of now.
+    /// Another subscriber wants to know the present leader.
     pub(super) fn look_anew(&mut self, context: &mut Context<'_>) {
         if let Some(look) = self.look.take() {
             context.calls.forget(look);
@@ -129,7 +125,7 @@ impl Observer {
         }
     }
 
-    /// The watch may have reported more than was read at `read`. An earlier report of it is not
+    /// The watch may have reported changes after the look at `read`. An earlier report of it is not
     /// newer, even with a higher revision than the key: a restore brings old revisions back.
     fn newer(&self, found: Option<KeyValue>, read: Revision) -> Option<KeyValue> {
         let known = self.leader.as_ref().filter(|_| self.watch.is_some());
@@ -188,8 +184,8 @@ impl Observer {
                 }
             }
         }
-        // In doubt, or while a look is under way, only its answer names the leader: the known one
-        // may be long over.
+        // In doubt, or while a look is under way, only its answer names the leader: the known
+        // leader may be long over.
         if self.look.is_none() && matches!(self.reported, Some(View::Leader(_))) {
             self.tell_leader(context);
         }
@@ -202,14 +198,13 @@ impl Observer {
         self.reset(context);
     }
 
-    /// Events were missed: the next view is reported even if it is as before.
+    /// Events were missed: the next view is reported even if nothing has changed.
     fn reset(&mut self, context: &mut Context<'_>) {
         self.reported = None;
         emit(Some(&self.election), Event::Gap, context.out);
         self.look(context);
     }
 
-    /// Drops the look and the watch.
     pub(super) fn stop(&mut self, calls: &mut Calls, out: &mut Out) {
         if let Some(look) = self.look.take() {
             calls.forget(look);
@@ -233,8 +228,8 @@ impl Observer {
             key::foreign(namespace, &self.election, key, Some(lease.is_some()))
         });
         let view = match (&self.leader, &foreign) {
-            // A leader of another program does not notice that somebody wrote its key without its
-            // lease, and may lead on; it may also name its key in another way.
+            // A leader of another program may lead on, as it does not notice a write of its key
+            // without its lease; it may also name its key in another way.
             (_, Some(foreign)) if foreign.may_lead() => self.unknown(context),
             (None, _) | (_, Some(_)) => View::Vacant,
             (Some(KeyValue { key, value, created, .. }), None) => {
@@ -250,7 +245,7 @@ impl Observer {
         self.tell(view, context.out);
     }
 
-    /// Unknown, since the first report of that.
+    /// Unknown, since its first report.
     const fn unknown(&self, context: &Context<'_>) -> View {
         match self.reported {
             Some(View::Unknown { since }) => View::Unknown { since },
@@ -258,7 +253,7 @@ impl Observer {
         }
     }
 
-    /// etcd did not say: that is no vacancy.
+    /// etcd has given no answer, which is no vacancy.
     fn doubt(&mut self, doing: &'static str, reply: Reply, context: &mut Context<'_>) {
         let event = match reply {
             Reply::Unknown { why } => OwnEvent::Unsure { doing, why },

@@ -1,12 +1,12 @@
 //! The election recipe of etcd, from top to bottom. Each section begins with the sentences of the
 //! notes that it carries out; the rulings are in the [module document](super).
 //!
-//! A process gets a lease, and a candidate puts a key on it. The candidate looks which keys were
-//! created before its own, and waits until the one just before has gone. The first candidate leads
-//! while the lease is proven, and each confirmed renewal proves it for longer. A candidate that
-//! leaves deletes its key, and a lease that no candidate needs is revoked.
+//! A process gets a lease, and a candidate puts a key on it. The candidate looks for keys that were
+//! created before its own, and waits until the key just before its own has gone. The first
+//! candidate leads while the lease is proven, and each confirmed renewal proves it for longer. A
+//! candidate that leaves deletes its key, and a lease that no candidate needs is revoked.
 //!
-//! Around this file, `session/` keeps the leases of a process, `candidate/` hears the answers to a
+//! Around this file, `session/` keeps the leases of a process, `candidate/` takes the answers to a
 //! candidate, and `node/` chooses the keys that confirm a renewal or move to another lease.
 //! `observer.rs` queries the leader.
 
@@ -35,7 +35,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(10);
 // "Each participant in leader election requests a lease, that will serve as the session." A lease
 // counts only in the term of etcd's leader in which it was granted (ruling 14, E3b).
 impl Session {
-    /// A candidate needs a lease. A lease that was handed in is looked at first.
+    /// A candidate needs a lease. The session checks a lease that was handed in first.
     pub(super) fn want(&mut self, context: &mut Context<'_>) {
         if !matches!(self.phase, SessionPhase::Idle) {
             return;
@@ -171,7 +171,7 @@ impl Candidate {
             return;
         }
         let Some(lease) = context.lease() else {
-            // The session wakes its candidates when it has a lease, or has lost one.
+            // The session wakes its candidates when it has got or lost a lease.
             self.again = None;
             return;
         };
@@ -184,7 +184,7 @@ impl Candidate {
         };
         let value = || self.value.as_str().into();
         let put = || Act::Put { key: key.clone(), value: value(), lease };
-        // A late one may find the key on another lease: the key stays there (E3b).
+        // A late proclamation may find the key on another lease, and leaves it there (E3b).
         let proclaim = || Act::Proclaim { key: key.clone(), value: value() };
         let delete = || Act::Delete { key: key.clone() };
         let (step, txn) = match self.phase {
@@ -199,7 +199,7 @@ impl Candidate {
                 self.value.mark_written();
                 (Step::Proclaim, txn)
             }
-            // The watch has ended: a read shows what the watch would have reported meanwhile.
+            // The watch has ended: a read shows the changes that the watch would have reported.
             Phase::Leading { revision, .. } if self.watch.is_none() => {
                 (Step::Check, only(revision, read()))
             }
@@ -217,8 +217,8 @@ impl Candidate {
     }
 
     /// A create found a key. The candidate takes it over only if this campaign made it: a key of an
-    /// earlier process or campaign has a fence that is used up (ruling 6, E5), and may be there
-    /// again in a restored store (E7). On a lease that was handed in the maker is not known.
+    /// earlier process or campaign has a fence that is used up (ruling 6, E5), and a restored store
+    /// may bring it back (E7). The maker of a key on a handed-in lease is not known.
     pub(super) fn on_found(&mut self, found: &KeyValue, context: &mut CandidateContext<'_>) {
         let made_here = !context.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
@@ -256,8 +256,8 @@ impl Candidate {
         self.run_due(context);
     }
 
-    /// While the key before the own one is known, the candidate asks only whether that is there:
-    /// etcd sorts the whole queue for each look at it.
+    /// While the key before the own one is known, the candidate asks only for that key: etcd sorts
+    /// the whole queue for each other look.
     fn look_for(&self, revision: Revision, context: &CandidateContext<'_>) -> (Step, Txn) {
         match self.before.clone() {
             Some((before, created)) => {
@@ -315,8 +315,8 @@ impl Candidate {
         self.look_later(context);
     }
 
-    /// The key before the own one is as it was made: no key comes in between, and a key that is
-    /// made anew is behind.
+    /// The key before the own one is unchanged: no key comes in between, and a key that is made
+    /// anew is behind.
     pub(super) fn wait_on(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
             // The end of the watch was reported as the reason to wait.
@@ -348,7 +348,7 @@ impl Candidate {
         self.look(context);
     }
 
-    /// Ruling 1: a candidate that waits looks again, whatever its watch reports.
+    /// Looks again later, whatever the watch of a candidate reports (ruling 1).
     fn look_later(&mut self, context: &CandidateContext<'_>) {
         let least = context.length().max(LOOK_AGAIN);
         let jitter = self.draw(least / 8, "look", context);
@@ -366,7 +366,7 @@ impl Candidate {
         let Some(revision) = self.revision() else { return };
         let Some(fence) = context.config.fence(revision) else { return };
         let Some(until) = context.session.until(self.home, context.now) else {
-            // The lease exists, and no renewal has proven it yet: that comes first.
+            // The lease exists, and no renewal has proven it yet.
             context.session.hurry(context.now);
             self.phase = Phase::Queued { revision, first: true };
             return self.look_later(context);
@@ -407,8 +407,9 @@ impl Session {
         if !own.is_empty() {
             return self.read_own(alive, own, context);
         }
-        // Keys can be made by it, and no candidate can lead. An earlier proof bears no claim any
-        // more, unless a leader comes from the lease before: the first key proves the lease anew.
+        // Candidates can make keys on the lease, and cannot lead. An earlier proof bears no claim
+        // any more, unless a leader comes from the lease before: the first key proves the lease
+        // anew.
         *promised = end.max(*promised);
         let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
         if !leads_elsewhere {
@@ -426,11 +427,11 @@ impl Session {
         }
     }
 
-    /// Reads own keys, in a transaction that deletes one of them if there is none: a transaction
-    /// that may write goes through the log, whatever it does, and a deletion needs no room. The
-    /// term of a plain read can be hidden: after a snapshot a member names an earlier one.
+    /// Reads own keys, in a transaction that deletes one of them if it is not there: a transaction
+    /// that may write goes through the log, and a deletion needs no room. The term of a plain read
+    /// can be hidden: after a snapshot a member names an earlier one.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
-        // A key that may not be written stands in the way for one attempt only.
+        // A key that this user may not write is the witness of one attempt only.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };
@@ -449,7 +450,7 @@ impl Session {
         }
     }
 
-    /// The confirmation has found an own key as it should be, if `alive`. Says whether E moved.
+    /// The confirmation has found an own key in place, if `alive`. Returns whether E has moved.
     pub(super) fn confirmed(&mut self, alive: bool, context: &mut Context<'_>) -> bool {
         let SessionPhase::Open(Lease { term, proven, promised, renewal, .. }) = &mut self.phase
         else {
@@ -515,7 +516,7 @@ impl Candidate {
         }
     }
 
-    /// Ruling 13: by default a candidate that has not won goes on.
+    /// A candidate that has not won contends again by default (ruling 13).
     fn contend_again(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
         if !context.config.contend_again {
             self.drop_call(context);
@@ -534,7 +535,6 @@ impl Candidate {
 // the participant is really dead." A candidate deletes its key by revision, again and again until
 // the lease would have ended (ruling 5, E4).
 impl Candidate {
-    /// Stops to contend or to lead.
     pub(super) fn resign(&mut self, context: &mut CandidateContext<'_>) {
         if self.next.take().is_some() {
             return self.tell(Event::Ended(End::Withdrawn), context.out);
@@ -551,7 +551,7 @@ impl Candidate {
         self.leave(end, context);
     }
 
-    /// Ends the campaign or the leadership, and deletes the key that it made or may have made.
+    /// Ends the campaign or the leadership, and deletes the key that it has made or may have made.
     pub(super) fn leave(&mut self, end: End, context: &mut CandidateContext<'_>) {
         if self.fence().is_some() {
             self.lower(context);

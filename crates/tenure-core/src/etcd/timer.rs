@@ -1,31 +1,24 @@
-//! The actions for which a participant waits by itself.
+//! The actions of a participant's deadlines.
 
 use crate::time::{Deadline, Time};
 
-/// The action that is due at a deadline: first those about leases, then those about one election.
+/// The action that is due at a deadline: first actions on leases, then those on one election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
     /// The session reads to see the term, or asks for a lease.
     Establish,
-    /// The lease is renewed.
     Renewal,
-    /// The lease must be taken for over.
     LeaseEnd,
     /// The session asks for a lease of a new term, or moves keys to it.
     NewTerm,
-    /// The lease that was handed in is renewed.
     GivenLease,
     /// The session revokes a lease that no candidate needs.
     Revoke,
-    /// An answer is overdue.
     Answer,
-    /// A candidate makes its key.
     Create,
-    /// A candidate that waits, or a leader, looks at the queue.
     Look,
-    /// A candidate that leaves deletes its key again, or looks whether it came late.
+    /// A candidate that leaves deletes its key again, or looks for a late key.
     Leave,
-    /// An observer looks.
     Observe,
 }
 

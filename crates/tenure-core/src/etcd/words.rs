@@ -8,7 +8,7 @@ use super::key::LeaseId;
 use super::message::Message;
 use crate::name::ElectionName;
 
-/// The only addressee there is: whichever server of the cluster the driver is connected to.
+/// The only addressee: any server of the cluster to which the driver is connected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Store;
 
@@ -18,7 +18,7 @@ impl fmt::Display for Store {
     }
 }
 
-/// No record has to survive the process: etcd remembers.
+/// The type of records, of which there are none: etcd remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NoRecord {}
 
@@ -31,10 +31,10 @@ impl fmt::Display for NoRecord {
 /// The first input of a process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// For draws, the ids of leases among them: random for each incarnation of a process.
+    /// The seed of draws, of the ids of leases, too: random for each incarnation of a process.
     pub seed: u64,
-    /// A lease that exists already, to be used first. The process takes it over: it renews the
-    /// lease, and revokes it in the end.
+    /// An existing lease, to be used first. The process takes the lease over: it renews the lease,
+    /// and revokes it in the end.
     pub lease: Option<LeaseId>,
 }
 
@@ -54,10 +54,8 @@ impl crate::contract::Words for Words {
 
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
-/// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Reports an event to the application.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

@@ -1,4 +1,4 @@
-//! The surroundings of a partition while its process handles one input.
+//! Borrowed parts that a partition needs while its process handles one input.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -13,29 +13,28 @@ use super::words::{Effect, Ledger, Out};
 use crate::draw::Draw;
 use crate::time::Time;
 
-/// The surroundings of a partition.
+/// Borrowed parts of the process that a partition needs.
 pub(super) struct Context<'a> {
     pub(super) now: Time,
-    /// When this process noticed last that it had been stopped.
+    /// The last time at which this process noticed that it had been stopped.
     pub(super) woke: Option<Time>,
     pub(super) config: &'a Checked,
     pub(super) me: &'a Process,
     pub(super) draw: Draw,
     /// Whether this process is a member of the group, and has heard its first rebalance.
     pub(super) member: bool,
-    /// Whether it leaves the group by its own wish: its leaderships end as resigned.
+    /// Whether this process leaves the group by its own wish: its leaderships end as resigned.
     pub(super) leaves: bool,
     pub(super) peers: &'a Peers,
     /// Partitions to which the last record was not written, with the reason.
     pub(super) unwritten: &'a BTreeMap<Partition, Arc<str>>,
     pub(super) sent: &'a mut SendTimes,
-    /// The number of the last reading.
     pub(super) attempts: &'a mut u64,
     pub(super) out: &'a mut Out,
 }
 
 impl Context<'_> {
-    /// Whether claims decide (ruling 1), and not records of any process.
+    /// Whether claims decide (ruling 1), and not the records of any process.
     pub(super) fn by_claims(&self) -> bool {
         self.config.mode == Mode::AtMostOne
     }
@@ -44,13 +43,11 @@ impl Context<'_> {
         self.out.push(Effect::Send { to: Ledger, message: Message::Request(request) });
     }
 
-    /// Draws the number of the next reading.
     pub(super) fn attempt(&mut self) -> u64 {
         *self.attempts = self.attempts.saturating_add(1);
         *self.attempts
     }
 
-    /// Publishes an entry of this process now.
     pub(super) fn publish(
         &mut self,
         to: Target,
@@ -76,12 +73,12 @@ impl Context<'_> {
         number
     }
 
-    /// Claims a partition now. A claim carries no roles: the next beat does.
+    /// Claims a partition now. The claim carries no roles, which come with the next beat.
     pub(super) fn claim(&mut self, partition: Partition) -> EntryNumber {
         self.publish(Target::One(partition), Kind::Claim, Vec::new(), Vec::new())
     }
 
-    /// A time from `span` to twice that from now, by a draw: of two processes that wait one comes
+    /// A time from `span` to twice that from now, drawn so that one of two waiting processes comes
     /// first.
     pub(super) fn spaced(&self, span: core::time::Duration, purpose: &'static str) -> Time {
         let drawn = self.draw.span(span, "", purpose, self.now.as_nanos());

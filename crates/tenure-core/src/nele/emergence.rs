@@ -2,13 +2,13 @@
 //! it carries out; rulings, N1 to N7, T and G are in the [module document](super).
 //!
 //! A process joins the group of its topic, and is assigned partitions. The process writes to every
-//! partition again and again, and reads its own from their ends. In `at_least_one` it leads a
-//! partition for T after the last record that it read. In `at_most_one` it claims the partition
-//! first, and leads by own records that it reads back after the claim. The roles of a partition are
-//! won and lost together.
+//! partition again and again, and reads its own partitions from their ends. In `at_least_one` the
+//! process leads a partition for T after the last record that it has read. In `at_most_one` it
+//! claims the partition first, and leads by own records that it reads back after the claim. The
+//! roles of a partition are won and lost together.
 //!
-//! Beside this file, `node/` hears the ledger and looks for observers, and `slot/` keeps what is
-//! known of a partition.
+//! Beside this file, `node/` hears the ledger and looks for observers, and `slot/` keeps the state
+//! of a partition.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -31,8 +31,8 @@ use crate::time::Time;
 // "To determine whether p is a leader for role Rj, p will compute k = j mod size(M)": the campaign
 // for a role is kept with its partition.
 impl Nele {
-    /// Gives an input to a partition, then handles its consequences and keeps its deadline. No
-    /// other way leads to a partition.
+    /// Gives an input to a partition, then handles its consequences and keeps its deadline. Every
+    /// input of a partition comes this way.
     pub(super) fn with_slot(
         &mut self,
         partition: Partition,
@@ -76,8 +76,8 @@ impl Nele {
         }
     }
 
-    /// Ends a campaign or a leadership. Others know of the end once the group is left, if that was
-    /// the last one, and at once otherwise, as the partition stays.
+    /// Ends a campaign or a leadership. Others know of the end after the process has left the
+    /// group, if it was the last one; otherwise at once, as the partition stays.
     pub(super) fn finish(&mut self, role: Role, end: Option<End>, out: &mut Out) {
         let partition = self.config.partition_of(role);
         let mut led = false;
@@ -101,7 +101,7 @@ impl Nele {
 // "Each process p in P subscribes to C within a common, predefined consumer group. As per Kafka's
 // partition assignment rules, a partition will be assigned to at most one consumer." (ruling 2)
 impl Nele {
-    /// Joins the group if there is a role to win, and leaves it if there is no campaign.
+    /// Joins the group if there is a role to win, and leaves the group without a campaign.
     pub(super) fn group_work(&mut self, out: &mut Out) {
         if let GroupPhase::Leaving { until } = self.group.phase
             && until <= self.now
@@ -119,7 +119,7 @@ impl Nele {
             GroupPhase::In { .. } if self.group.quits && none => self.depart(out),
             GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.depart(out),
             // A role that ends alone is over at once: its partition stays, and no other process
-            // gets it. A process that is no member has no partition to wait for.
+            // gets it. Without a membership there is no partition to wait for.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
             GroupPhase::Leaving { .. } => {}
         }
@@ -139,12 +139,11 @@ impl Nele {
         self.context(out).1.request(Request::Join(membership));
     }
 
-    /// The coordinator assigns partitions, or takes them.
     pub(super) fn on_rebalance(&mut self, rebalance: Rebalance, out: &mut Out) {
         let Rebalance { membership, id, change, partitions } = rebalance;
         let ours = membership == self.group.membership && self.group.has_joined();
         if id <= self.group.rebalance || !ours {
-            // Partitions of another membership are given back, too: no role is led by them.
+            // Partitions of another membership are given back, too: no role rests on them.
             if change == Change::Revoked && id > self.group.rebalance {
                 self.context(out).1.request(Request::GiveBack(id));
             }
@@ -158,7 +157,7 @@ impl Nele {
         for partition in partitions {
             self.change(partition, change, id, out);
         }
-        // By now no role is led by them that must not be (rulings 2 and 11).
+        // The roles of these partitions have ended where they must (rulings 2 and 11).
         if change == Change::Revoked {
             self.context(out).1.request(Request::GiveBack(id));
         }
@@ -181,7 +180,7 @@ impl Nele {
 }
 
 impl Slot {
-    /// The partition belongs to this process from now on, and is read from its end (rulings 1 to
+    /// The partition belongs to this process from now on, which reads it from its end (rulings 1 to
     /// 3).
     fn assign(&mut self, by: RebalanceId, context: &mut Context<'_>) {
         self.assigned = Some(context.now);
@@ -190,7 +189,6 @@ impl Slot {
         emit(None, OwnEvent::Assigned { partition: self.partition }, context.out);
     }
 
-    /// The partition belongs to this process no more.
     fn unassign(&mut self, lost: bool, context: &mut Context<'_>) {
         if self.assigned.take().is_none() {
             return;
@@ -211,7 +209,7 @@ impl Slot {
 // "Each process in P continually publishes a message on all partitions in M. […] Crucial to the
 // protocol is that no partition may 'dry up'."
 impl Nele {
-    /// Writes to every partition, if that is due: as long as this process is a member, or leads.
+    /// Writes to every partition, if that is due, as long as this process is a member or leads.
     pub(super) fn beat(&mut self, out: &mut Out) {
         let leads = self.campaigns().any(|(_, campaign)| campaign.leads());
         if self.group.is_out() && !leads {
@@ -235,8 +233,8 @@ impl Nele {
 // "Upon receival of a message m from C, p will assign the current machine time as observed by p to
 // the vector element at the index corresponding to m's partition index."
 impl Slot {
-    /// Takes records that were read. Says whether they count: records of an earlier assignment do
-    /// not (ruling 2).
+    /// Takes records that were read. Returns whether they count: records of an earlier assignment
+    /// do not (ruling 2).
     pub(super) fn on_records(
         &mut self,
         reading: Reading,
@@ -259,14 +257,14 @@ impl Slot {
             if context.by_claims() {
                 self.weigh(record, next, reading, context);
             } else if record.offset >= next {
-                // A process of whichever group has written: V is now (rulings 1, 3 and 9).
+                // A process of any group has written: V is now (rulings 1, 3 and 9).
                 self.news = Some(context.now);
             }
         }
         true
     }
 
-    /// Reading cannot go on where it was: the next record may have been a claim.
+    /// Reading was interrupted: the next record may have been a claim.
     pub(super) fn on_broken(&mut self, reading: Reading, why: Arc<str>, context: &mut Context<'_>) {
         let Some(reads) = self.reads.as_mut().filter(|reads| reads.reading == reading) else {
             return emit(None, OwnEvent::Ignored(Ignored::OldReading), context.out);
@@ -280,7 +278,7 @@ impl Slot {
         }
     }
 
-    /// Records were written, and are not read: something stands in the way.
+    /// An obstacle keeps this process from reading written records.
     fn on_stuck(&mut self, what: &str, context: &mut Context<'_>) {
         let why = format!("{what} for {:?}", context.config.takeover);
         if let Some(reading) = self.reads.as_ref().map(|reads| reads.reading) {
@@ -288,8 +286,8 @@ impl Slot {
         }
     }
 
-    /// Handles what is due, and the consequences of the last input: roles are won and lost, and a
-    /// claim is published if one is due.
+    /// Runs expired timers, and the consequences of the last input: roles are won and lost, and a
+    /// due claim is published.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.silent(context).is_some_and(|since| since <= context.now) {
             self.on_stuck("nothing of it was read", context);
@@ -305,10 +303,9 @@ impl Slot {
 
 // # Claims
 //
-// The text has none. In `at_most_one` the log decides, and the group only nominates (ruling 1): an
-// owner claims the partition, and a claim of another process of the group voids it.
+// The text has no claims. In `at_most_one` the log decides, and the group only nominates (ruling
+// 1): an owner claims the partition, and a claim of another process of the group voids it.
 impl Slot {
-    /// Publishes a claim, if one is wanted and due.
     fn bid(&mut self, context: &mut Context<'_>) {
         if !context.by_claims() {
             return;
@@ -317,7 +314,7 @@ impl Slot {
             && until <= context.now
         {
             self.claim.bid = Bid::Idle;
-            // The claim that it was to replace may have become void just now.
+            // The claim that this one was to replace may have become void just now.
             self.pause(context);
             let reads = self.reads.as_ref();
             if kept && reads.is_some_and(|reads| reads.is_open() && reads.reading == reading) {
@@ -338,8 +335,9 @@ impl Slot {
         self.claim.bid = Bid::UnderWay { number, reading, until, kept: false };
     }
 
-    /// The reading by which a claim is to be read back, if one is wanted: the partition is assigned
-    /// to this process, is read from a known end, and decides on a role that is not won (N5).
+    /// The reading by which this process would read a claim back, if it wants one: the partition is
+    /// assigned to this process, is read from a known end, and decides on a role that is not won
+    /// (N5).
     fn wants(&self, context: &Context<'_>) -> Option<Reading> {
         self.assigned?;
         let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;
@@ -348,14 +346,14 @@ impl Slot {
         (waiting && needed && context.now < Time::MAX).then_some(reads.reading)
     }
 
-    /// Weighs a record for the claim.
+    /// Compares a record with the claim.
     fn weigh(&mut self, record: &Record, next: u64, reading: Reading, context: &mut Context<'_>) {
         if record.offset != next {
-            // A record that is missing may be a claim.
+            // A missing record may be a claim.
             self.void(Void::Jump { next, came: record.offset }, context);
         }
         if let Some(held) = &mut self.claim.held {
-            // A truncated log no longer shows the leaders of meanwhile (ruling 10).
+            // A truncated log no longer shows the leaders of that time (ruling 10).
             held.spent |= held.epoch != record.epoch;
         }
         match &record.said {
@@ -371,13 +369,12 @@ impl Slot {
                     self.void(Void::Claimed { by: Some(entry.sender.clone()) }, context);
                 }
             }
-            // The record may be a claim.
             Said::Entry(_) | Said::Unreadable => self.void(Void::Claimed { by: None }, context),
         }
     }
 
     /// An own record was read back. Only a record of this run of the process shows that no other
-    /// process has claimed since, and it counts from its send (ruling 1).
+    /// process has claimed since, and counts from its send (ruling 1).
     fn weigh_own(
         &mut self,
         record: &Record,
@@ -413,7 +410,8 @@ impl Slot {
         self.claim.held = Some(match self.claim.held {
             // No other process has claimed since the first claim: only the fence is new.
             Some(held) if held.epoch == epoch => HeldClaim { fence, epoch, spent: false, ..held },
-            // A process whose claim was lost with the epoch before may take office by it for T.
+            // A process whose claim was lost with the epoch before may take office by that claim
+            // for T.
             Some(held) => {
                 let renewed = context.now;
                 let begins = held.begins.max(context.now.after(held.grace));
@@ -435,13 +433,13 @@ impl Slot {
             }
         });
         if self.claim.held.is_some_and(|held| held.is_barren(context)) {
-            // The first own record after it has to be read back before the next claim.
+            // The process must read back an own record after this claim before the next claim.
             self.pause(context);
         }
     }
 
-    /// The claim, if there is one, counts no more. A process that hears of another claim makes none
-    /// at once: the partition may be assigned to the other, and this process not know it yet.
+    /// A claim, if there is one, counts no more. A process that hears of another claim makes none
+    /// at once: the partition may be assigned to the other already.
     pub(super) fn void(&mut self, why: Void, context: &mut Context<'_>) {
         let Some(held) = self.claim.held.take() else {
             if matches!(why, Void::Claimed { by: Some(_) }) {
@@ -465,7 +463,7 @@ impl Slot {
 // "If the timestamp at any of vector element i is current — in other words, it is more recent than
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
 impl Slot {
-    /// Whether this process leads the partition now.
+    /// The lead of this process over the partition now, if it leads.
     fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {
         if context.by_claims() {
             self.assigned?;
@@ -476,7 +474,7 @@ impl Slot {
         Some(Hold { until, fence: None })
     }
 
-    /// Roles are won, go on, and are lost, as the partition is.
+    /// Roles are won, go on, and are lost with the partition.
     fn win_and_lose_roles(&mut self, context: &mut Context<'_>) {
         self.drop_old_news(context);
         if let Some(held) = &mut self.claim.held {
@@ -514,7 +512,7 @@ impl Slot {
         }
     }
 
-    /// News that are older than T count no more.
+    /// Drops news that are older than T.
     fn drop_old_news(&mut self, context: &mut Context<'_>) {
         let over = self.until(context).is_some_and(|until| until <= context.now);
         if !over {
@@ -530,7 +528,7 @@ impl Slot {
         }
         let ends = self.campaigns.values().any(Campaign::leads);
         if context.by_claims() && ends {
-            // A process that was stopped should hear first what has happened meanwhile.
+            // A process that was stopped first reads the records of that time.
             self.pause(context);
             self.loss = Loss::Expired;
         }
@@ -539,8 +537,8 @@ impl Slot {
     fn win(&mut self, role: Role, hold: Hold, context: &mut Context<'_>) {
         let Hold { until, fence } = hold;
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
-        // A record that came a while ago may leave little time. A record that comes now gives all
-        // there is, however long it was on its way.
+        // An old record may leave little time. A new record gives the whole time, however long it
+        // was on its way.
         let beats = context.config.publish_interval.saturating_mul(2);
         let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
         campaign.phase = Phase::Leading { until, fence, full };
@@ -569,7 +567,7 @@ impl Nele {
         self.context(out).1.request(leave);
     }
 
-    /// The group was left, or is as good as left.
+    /// The group was left, or the wait for that is over.
     pub(super) fn on_left(&mut self, membership: Membership, out: &mut Out) {
         let leaving = matches!(self.group.phase, GroupPhase::Leaving { .. });
         if leaving && membership == self.group.membership {
@@ -584,7 +582,7 @@ impl Nele {
         self.release(out);
     }
 
-    /// Others can know of all leaderships that are over.
+    /// Others can know of the end of all leaderships that are over.
     fn release(&mut self, out: &mut Out) {
         for role in core::mem::take(&mut self.releases) {
             emit(Some(&self.config.election_of(role)), Event::Released, out);

@@ -8,25 +8,19 @@ use super::identity::{Partition, Process, Role};
 use super::message::Cause;
 use crate::name::ClusterName;
 
-/// An event.
+/// An event of NELE.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// An event that only this protocol has.
+/// An event that only NELE has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The process has started.
     Started {
-        /// How others know it.
         who: Process,
     },
-    /// The partition belongs to this process.
     Assigned {
-        /// Which.
         partition: Partition,
     },
-    /// The partition belongs to this process no more.
     Unassigned {
-        /// Which.
         partition: Partition,
         /// Whether the partition was lost: the session had ended, and another process may own it
         /// already.
@@ -34,117 +28,93 @@ pub enum OwnEvent {
     },
     /// A claim of this process is void (`at_most_one`).
     ClaimVoid {
-        /// To which partition.
         partition: Partition,
-        /// Why.
         why: Void,
     },
-    /// There is no fence for a claim, and so no leadership (ruling 10): the client knows no leader
-    /// epoch, or a number does not fit.
+    /// A claim has no fence, and so wins no leadership (ruling 10): the client knows no leader
+    /// epoch, or a number is too large.
     NoFence {
-        /// The claimed partition.
         partition: Partition,
         /// The leader epoch of the claim's batch.
         epoch: Option<u32>,
-        /// Where the claim is.
         offset: u64,
     },
-    /// A partition that belongs to this process could not be read, or a record not be written to
-    /// it. Reported for the first failure in a row.
+    /// This process could not read a partition that belongs to it, or not write a record to it.
+    /// Reported for the first failure in a row.
     Trouble {
-        /// Which.
         partition: Partition,
-        /// The failure.
         why: Arc<str>,
     },
-    /// After [`Trouble`](Self::Trouble) in writing a record was written again.
+    /// A record was written again, after [`Trouble`](Self::Trouble) in writing.
     Written {
-        /// To which partition.
         partition: Partition,
     },
     /// Roles without a leader: others stand for them, and this process, which owns their
-    /// partitions, does not. Reported when they change; without any, every role has a leader.
+    /// partitions, does not. Reported when the roles change; without any, every role has a leader.
     Unfilled {
-        /// The first of them.
         first: Option<Role>,
-        /// The last of them.
         last: Option<Role>,
-        /// How many, at most [`Limits::roles`](super::Limits).
+        /// The number of roles, at most [`Limits::roles`](super::Limits).
         count: u32,
     },
-    /// Another process of this machine leads a role in another group that this one leads: both fail
-    /// with the machine (ruling 9). Reported when it begins.
+    /// Another process on this machine leads, in another group, a role that this process leads:
+    /// both fail with the machine (ruling 9). Reported when it begins.
     SameHost {
-        /// The role.
         role: Role,
-        /// The other.
         who: Process,
-        /// The group of the other process.
         group: ClusterName,
     },
-    /// Another process has the name of this one. Reported for the first.
+    /// Another process has the name of this one. Reported for the first such process.
     SameName {
-        /// The other.
         who: Process,
     },
-    /// Another process of the group goes by other terms: no promise holds while both lead. Reported
+    /// Another process of the group has other terms: no promise holds while both lead. Reported
     /// once for each.
     Unlike {
-        /// The other.
         who: Process,
-        /// The terms of the other process.
         terms: Terms,
-        /// The terms of this process.
         ours: Terms,
     },
-    /// Nothing is led from now on, nor ever again by this process: the topic is another one, or has
-    /// another number of partitions, or the client cannot go on.
+    /// This process will never lead again: the topic is another one, or has another number of
+    /// partitions, or the client cannot go on.
     Halted {
-        /// The reason, and a way out.
         why: Cause,
     },
-    /// An input had no effect.
     Ignored(Ignored),
 }
 
-/// Why a claim is void.
+/// The reason for which a claim is void.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Void {
-    /// Another process of the group claimed the partition after it.
+    /// Another process of the group has claimed the partition after it.
     Claimed {
-        /// The other; unknown if its record cannot be read.
+        /// The other process; `None` if its record cannot be read.
         by: Option<Process>,
     },
-    /// Records are missing: what came after the last one is not the next.
+    /// Records are missing: the next record does not follow the last one.
     Jump {
-        /// The offset that had to be next.
         next: u64,
-        /// The one that came.
         came: u64,
     },
-    /// Reading could not go on where it was.
     Broken {
-        /// Why.
         why: Arc<str>,
     },
 }
 
-/// Why something had no effect. Each is counted; none is worth a line of a log for each record.
+/// The reason for which an input had no effect. Each is counted, and none is logged for each
+/// record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
     /// The report belongs to an earlier reading, or to an earlier assignment (ruling 2).
     OldReading,
-    /// The report came before.
     Repeated,
     /// A rebalance of an earlier membership, or one that was heard before.
     OldRebalance,
-    /// There is no such partition.
     NoPartition,
-    /// There is no room for another process.
     Full,
-    /// The command does not fit: a second campaign, or what this protocol does not offer.
+    /// A second campaign, or a command that this protocol does not offer.
     Command,
-    /// A request came in, or another thing that no ledger says.
+    /// A request came in, or another message that no ledger sends.
     Malformed,
 }
 

@@ -6,8 +6,8 @@ use crate::name::NodeName;
 
 /// A run of a process: its name, and bits that tell it from an earlier run of the same name.
 ///
-/// A process that is killed and started again is another one: what the earlier one claimed is a
-/// foreign claim to it.
+/// A process that is killed and started again is another one: the claims of the earlier run are
+/// foreign to it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Process {
     /// The name, unique in the group among processes that run at the same time.
@@ -24,12 +24,13 @@ pub struct Role(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Partition(pub u32);
 
-/// Each time that a process joins its group it is another member. Given by the core, from one.
+/// The number of a membership: a process is another member each time that it joins its group. The
+/// core counts from one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Membership(pub u64);
 
-/// Numbers the rebalances of a process: each time that partitions are assigned to it, revoked or
-/// lost. Given by the driver, from one, in increasing order.
+/// The number of a rebalance of a process: partitions are assigned to it, revoked or lost. The
+/// driver counts upwards from one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct RebalanceId(pub u64);
 
@@ -38,25 +39,25 @@ impl RebalanceId {
     pub const NONE: Self = Self(0);
 }
 
-/// A reading of a partition, from its end at some time on: by which assignment, and which attempt
-/// of this process it is. Given by the core, in increasing order.
+/// A reading of a partition, from its end at some time on: the assignment, and the attempt of this
+/// process. The core counts attempts upwards.
 ///
 /// A record belongs to the reading by which it was read, and to no later one (ruling 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Reading {
     /// The rebalance that assigned the partition, or [`RebalanceId::NONE`].
     pub rebalance: RebalanceId,
-    /// A number that is given once.
+    /// A number that is used once.
     pub attempt: u64,
 }
 
-/// Numbers what a process publishes, from one, in increasing order.
+/// The number of a record that a process publishes. The process counts upwards from one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct EntryNumber(pub u64);
 
 impl Role {
-    /// The partition that decides on it: `j mod M`, so that each role has one however many there
-    /// are. `partitions` is not zero in settings that were checked.
+    /// The partition that decides on this role: `j mod M`, so that each role has one, whatever M
+    /// is. `partitions` is not zero in settings that were checked.
     #[must_use]
     pub const fn partition(self, partitions: u32) -> Partition {
         match self.0.checked_rem(partitions) {

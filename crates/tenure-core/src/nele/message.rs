@@ -1,6 +1,6 @@
 //! Messages between a process and its ledger: requests that go out, reports that come in.
 //!
-//! Nothing here is Kafka's wire format; a driver maps one to the other. [The module's
+//! A driver maps these types to Kafka's wire format. [The module's
 //! document](super#what-a-driver-owes) lists the duties of a driver.
 
 use alloc::string::{String, ToString};
@@ -18,114 +18,92 @@ pub const RANGES_MAX: usize = 64;
 /// The most leaderships of an entry. An entry with more is unreadable.
 pub const LEADS_MAX: usize = Limits::ROLES_MAX;
 
-/// A request to the ledger, or something that it reports.
+/// A request to the ledger, or a report of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// To the ledger.
     Request(Request),
-    /// From the ledger, or from the driver on its behalf.
     Report(Report),
 }
 
 /// A request to the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// Subscribe to the topic as a member of the group. The driver then reports [`Rebalance`]s of
-    /// this membership, the first also if it assigns nothing.
+    /// Subscribe to the topic as a member of the group. The driver then reports each [`Rebalance`]
+    /// of this membership, and the first one even if it assigns nothing.
     Join(Membership),
-    /// Leave the group at once, without waiting for a session to end. Answered by
+    /// Leave the group at once, without waiting for a session to end. The driver answers with
     /// [`Report::Left`], in any case and in bounded time.
     Leave(Membership),
-    /// The partitions of this rebalance, which were to be revoked, may be given back: nothing is
-    /// led by them any more that must not be. A driver that waits for it waits no longer than R.
+    /// The driver may give back the partitions of this rebalance, which were to be revoked: all
+    /// leaderships that rest on them have ended where they must. A driver waits for this request no
+    /// longer than R.
     GiveBack(RebalanceId),
-    /// Find the end of this partition, read on from there, and report that: [`Report::Position`].
+    /// Find the end of this partition, report it as [`Report::Position`], and read on from there.
     /// All later records of the partition belong to this reading. For a reading without a rebalance
-    /// the driver reads the partition outside the group, and nothing is assigned.
+    /// the driver reads the partition outside the group, without an assignment.
     Read {
-        /// The partition.
         partition: Partition,
-        /// The name of all that is read from there on.
+        /// The name of this reading in reports.
         reading: Reading,
     },
-    /// Read on no further outside the group.
+    /// End this reading outside the group.
     Stop(Reading),
     /// Write a record: the entry in its headers, neither key nor value, the partition given.
-    Publish {
-        /// Where to.
-        to: Target,
-        /// The record's entry.
-        entry: Entry,
-    },
+    Publish { to: Target, entry: Entry },
 }
 
-/// To which partitions a record is written.
+/// The partitions to which a record is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
-    /// To each partition of the topic, so that none dries up. The driver reports failures, and the
+    /// Each partition of the topic, so that none dries up. The driver reports failures, and the
     /// first success after one.
     Every,
-    /// To this one. Reported either way.
+    /// This partition. The driver reports success and failure.
     One(Partition),
 }
 
 /// A report of the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
-    /// The topic as it is now. Said whenever the driver looks, and it looks at least every few
-    /// minutes, after each lost connection, and before each position that is found for a member.
+    /// The topic as it is now. The driver looks at least every few minutes, after each lost
+    /// connection, and before each position that it finds for a member.
     Topic {
-        /// Which one it is.
         id: TopicId,
-        /// How many partitions it has.
         partitions: u32,
     },
-    /// The partitions of this process have changed.
     Rebalance(Rebalance),
-    /// The group was left, or as good as left.
+    /// The process has left the group, or the wait for that is over.
     Left(Membership),
-    /// The end of a partition was found, and is where reading goes on; or it was not found.
+    /// The end of a partition, where reading goes on; or the failure to find it.
     Position {
-        /// The partition.
         partition: Partition,
-        /// Which reading was asked for.
         reading: Reading,
-        /// The offset of the record that is appended next, or what went wrong.
+        /// The offset of the record that is appended next, or the reason for the failure.
         end: Result<u64, Arc<str>>,
     },
-    /// The records of a partition since the last such report of the same reading, in its order,
-    /// with nothing left out.
+    /// The records of a partition since the last such report of the same reading, in order, without
+    /// a gap.
     Records {
-        /// The partition.
         partition: Partition,
-        /// Since when it is read.
         reading: Reading,
-        /// At least one.
         records: Vec<Record>,
     },
-    /// Reading cannot go on where it was: out of range, a reset, a log that was truncated.
+    /// Reading was interrupted: out of range, a reset, a log that was truncated.
     Broken {
-        /// The partition.
         partition: Partition,
-        /// Which reading has ended.
         reading: Reading,
-        /// The failure.
         why: Arc<str>,
     },
-    /// The outcome of a record.
     Published {
-        /// Which one.
         number: EntryNumber,
-        /// On which partition.
         partition: Partition,
-        /// The offset; or the reason why it was not acknowledged. The record may have been appended
-        /// all the same.
+        /// The offset; or the reason for the missing acknowledgement. The ledger may have appended
+        /// the record all the same.
         outcome: Result<u64, Arc<str>>,
     },
     /// The client cannot go on as this member of this topic, for a reason that time does not mend:
-    /// fenced off by another one of its static id, not authorized any more.
+    /// another client with its static id has fenced it off, or it is not authorized any more.
     Fatal {
-        /// The reason, and a way out.
         why: Cause,
     },
 }
@@ -164,36 +142,30 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Tells a topic from another one of the same name.
+/// The identity of a topic, which differs from another topic of the same name.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TopicId {
-    /// The id of the cluster of brokers.
     pub cluster: Arc<str>,
-    /// The id of the topic in that cluster.
     pub topic: u128,
 }
 
-/// A change of what is assigned to this process.
+/// A change of the partitions that are assigned to this process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rebalance {
-    /// As which member.
     pub membership: Membership,
-    /// The number, greater than those before.
     pub id: RebalanceId,
-    /// The change of the partitions.
     pub change: Change,
-    /// Only those with which something happens; may be empty.
     pub partitions: Vec<Partition>,
 }
 
 /// A change of partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
-    /// The partitions belong to this process from now on, beside those that it has. The driver
+    /// The partitions belong to this process from now on, in addition to its others. The driver
     /// reads none of them before [`Request::Read`].
     Assigned,
-    /// The partitions are to be given back, and no other process gets them before that:
-    /// [`Request::GiveBack`].
+    /// The driver gives the partitions back after [`Request::GiveBack`], and no other process gets
+    /// them before that.
     Revoked,
     /// The partitions may belong to another process already: the session is over, and the driver
     /// waits for nothing.
@@ -203,23 +175,20 @@ pub enum Change {
 /// A record as it was read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
-    /// Where it is in its partition.
     pub offset: u64,
-    /// The leader epoch of its batch, if the client knows it; −1 and less are none.
+    /// The leader epoch of its batch, if the client knows one; −1 and less are none.
     pub epoch: Option<u32>,
-    /// The content of the headers.
     pub said: Said,
 }
 
 /// The content of a record's headers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Said {
-    /// Nothing that is ours: a record of some other program.
+    /// A record of another program.
     Nothing,
     /// A record of this protocol that cannot be read: of a later version, or damaged. The record
     /// may be a claim.
     Unreadable,
-    /// This.
     Entry(Entry),
 }
 
@@ -230,21 +199,17 @@ pub struct Entry {
     pub election: ElectionName,
     /// The group, without the number of partitions.
     pub group: ClusterName,
-    /// M, as the sender has it.
     pub partitions: u32,
-    /// The other terms that a group must share, as the sender has them.
+    /// The other terms of the sender, which its group must share.
     pub terms: Terms,
-    /// The sender.
     pub sender: Process,
-    /// The machine on which it runs.
     pub host: NodeName,
-    /// Which of the sender's records it is. With the sender it names a claim: its nonce.
+    /// The number of the record among those of the sender. Sender and number name a claim.
     pub number: EntryNumber,
-    /// The purpose.
     pub kind: Kind,
     /// The roles that the sender stands for, at most [`RANGES_MAX`] ranges.
     pub stands: Vec<RoleRange>,
-    /// The roles that it leads, at most [`LEADS_MAX`], each once, in their order.
+    /// The roles that the sender leads, at most [`LEADS_MAX`], each once, in order.
     pub leads: Vec<Lead>,
 }
 
@@ -260,25 +225,22 @@ pub enum Kind {
 /// Roles in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RoleRange {
-    /// The first.
     pub first: Role,
-    /// The last; not before the first.
+    /// The last role, not before the first.
     pub last: Role,
 }
 
 /// A role that the sender of a record leads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lead {
-    /// The role.
     pub role: Role,
-    /// The fence (`at_most_one`).
     pub fence: Option<Fence>,
     /// The value that the leader shows to others.
     pub value: Value,
 }
 
 impl RoleRange {
-    /// Whether a role is one of them.
+    /// Whether the range contains a role.
     #[must_use]
     pub fn contains(&self, role: Role) -> bool {
         (self.first..=self.last).contains(&role)
@@ -286,8 +248,8 @@ impl RoleRange {
 }
 
 impl Entry {
-    /// Whether it has a number, and its lists are as they may be: bounded, ranges that begin before
-    /// they end, each role that is led once, in their order.
+    /// Whether the entry is well-formed: it has a number, its lists are bounded, ranges begin
+    /// before they end, and each leadership is there once, in order.
     #[must_use]
     pub fn is_formed(&self) -> bool {
         let bounded = self.stands.len() <= RANGES_MAX && self.leads.len() <= LEADS_MAX;

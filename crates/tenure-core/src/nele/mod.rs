@@ -1,36 +1,35 @@
-//! NELE: leaders that emerge from who owns the partitions of a shared ledger.
+//! NELE: leaders that emerge from the owners of the partitions of a shared ledger.
 //!
 //! Processes are consumers of one topic, in a group whose coordinator gives each partition to at
-//! most one of them. Each writes a short record to every partition again and again, and leads by
-//! the records that it reads: the owner of a partition reads what all write there, and leads the
-//! roles that belong to that partition. No process needs to know how many others or how many roles
-//! there are.
+//! most one of them. Each process writes a short record to every partition again and again, and
+//! leads by the records that it reads: the owner of a partition reads all its records, and leads
+//! the roles that belong to that partition. No process needs to know the number of others or of
+//! roles.
 //!
 //! Source: Emil Koutanov, *Non-Exclusive Leader Emergence in Highly Available Systems* (first
-//! revision). "The text" is this one throughout; "the later NELI" is what its author made of it.
-//! Where they are wrong or silent a *ruling* decides; they are numbered [below](#rulings). The
-//! ledger is an interface: Apache Kafka is one, and nothing here is Kafka's but the words offset,
-//! leader epoch and rebalance.
+//! revision). "The text" is this source throughout; "the later NELI" is its author's later
+//! protocol. Where these are wrong or silent a *ruling* decides; rulings are numbered
+//! [below](#rulings). The ledger is an interface: Apache Kafka is one, and only the words offset,
+//! leader epoch and rebalance here are Kafka's.
 //!
 //! # What is not guaranteed
 //!
 //! - **One leader, in `at_least_one`.** While a partition changes hands its roles have two leaders,
-//!   for up to T after the old one hears of its loss; and a leader that hears of nothing, as it is
-//!   cut off from its coordinator and not from the partition, leads as long as it reads. There is
-//!   no fence.
+//!   for up to T after the old one hears of its loss; and a leader that is cut off from its
+//!   coordinator, but not from the partition, leads as long as it reads. There is no fence.
 //! - **A leader at every moment, in `at_most_one`.** While a partition changes hands its roles have
 //!   no leader: after a crash for the session timeout, a rebalance, and [G](Config::grace_period).
 //! - **A leader after a crash, in `at_least_one`,** before the partition has a new owner that has
-//!   read something: [`Config::handover`], but for T. While the old owner lives, and reads, there
-//!   is no gap.
-//! - **A leader that works.** A leader owns a partition, and reads; no process checks whether it
-//!   can do its work. Two groups are two chances.
-//! - **A log that loses acknowledged records.** A log that is truncated (unclean election, one
-//!   replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their fences are in
-//!   order all the same.
-//! - **Participants that lie.** Each client that may write to the topic takes part.
+//!   read a record: [`Config::handover`], less T. While the old owner lives and reads there is no
+//!   gap.
+//! - **A leader that works.** A leader owns a partition, and reads; no process checks whether the
+//!   leader can do its work. A second group gives a second chance.
+//! - **Safety with a log that loses acknowledged records.** A log that is truncated (unclean
+//!   election, one replica) forgets a claim, and for up to T two may lead in `at_most_one`. Their
+//!   fences are in order all the same.
+//! - **Safety against participants that lie.** Each client that may write to the topic takes part.
 //! - **A role whose owner cannot read its partition, or not write to it.** The process stays the
-//!   owner as long as it reports to its coordinator, and reports what it cannot do.
+//!   owner as long as it reports to its coordinator, and reports the obstacle.
 //! - **A role for which its owner does not stand.** A partition cannot be given back alone. The
 //!   owner reports [which roles are unfilled](OwnEvent::Unfilled).
 //! - **Two groups on one topic** share the fate of each partition: without a leader of its broker
@@ -45,65 +44,66 @@
 //!   any of them is stopped, for any behaviour of the coordinator and any delay, if clocks drift by
 //!   at most ρ and acknowledged records stay.
 //! - **(b)** `at_most_one`: [fences](Config::fence_base) grow in the order in which leaders take
-//!   office, also across a truncation, and each is given once. `fence = (fence_base + leader epoch
+//!   office, also across a truncation, and each is used once. `fence = (fence_base + leader epoch
 //!   of the claim)·2⁴⁰ + its offset`.
-//! - **(c)** `at_least_one`: a role that has a leader keeps one while a partition moves from a
-//!   process that lives, and reads it until it loses it.
+//! - **(c)** `at_least_one`: a role keeps a leader while its partition moves away from a process
+//!   that lives, and reads the partition to the end.
 //! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
 //! - **(e)** Even if records are lost, late or repeated: no process leads beyond T after the last
-//!   news of its partition by its own clock, whether or not it is polled; memory stays within
+//!   news of its partition by its own clock, whether or not its driver polls; memory stays within
 //!   [`Limits`].
 //!
 //! # Model
 //!
 //! | | assumed for safety in `at_most_one` | assumed for progress |
 //! |---|---|---|
-//! | log of a partition | append-only, one order for all readers, what was read or acknowledged stays | can be written and read |
-//! | coordinator | nothing: two may be assigned one partition for as long as they like | assigns each partition to one that polls |
+//! | log of a partition | append-only, one order for all readers, read or acknowledged records stay | can be written and read |
+//! | coordinator | nothing: a partition may be assigned to two processes for any time | assigns each partition to a process that polls |
 //! | clocks | CLOCK_BOOTTIME runs at 1 ± ρ and counts suspend; no wall time anywhere | |
 //! | processes | may stop at any point and go on, or begin again as another process | poll within R |
-//! | settings | the same group, M and [terms](Terms); of a process that has others, and is heard, the T is waited for | |
+//! | settings | the same group, M and [terms](Terms); others wait for the T of a process with other settings that is heard | |
 //!
 //! # Roles, partitions, elections
 //!
 //! A process stands for any number of roles of one [`Config::election`], which is `NAME` here. Role
-//! j is the election `NAME/j`, and is decided on partition j mod M. A campaign for the first role
-//! joins the group, and the process leaves it when the last one was resigned, or was lost and is
-//! not stood for again soon; those in between change nothing at the coordinator. The roles of a
-//! partition are won together, and lost together.
+//! j is the election `NAME/j`, and partition j mod M decides on it. The campaign for the first role
+//! joins the group. The process leaves the group when the last role was resigned, or was lost
+//! without a new campaign soon; campaigns in between change nothing at the coordinator. The roles
+//! of a partition are won together, and lost together.
 //!
 //! # What a driver owes
 //!
 //! Beside [the contract](crate::contract), in the order of a process's life:
 //!
-//! 1. Before the core is made: create or check the topic, and find M, its id and that of the
+//! 1. Before the core starts: create or check the topic, and find M and the ids of topic and
 //!    cluster ([`Start::topic`]). [`Config::group_id`] is the group, [`Config::retention`] the
 //!    least retention.
-//! 2. [`Request::Join`]: subscribe. Each time that the client is told of partitions, give that a
-//!    number, and report a [`Rebalance`]: first what is revoked or lost, then what is assigned. The
-//!    first time after a join also if nothing is assigned. Nothing is fetched of a new partition
-//!    before step 4: assign it paused.
+//! 2. [`Request::Join`]: subscribe. Number each callback of the client about partitions, and report
+//!    a [`Rebalance`]: first the revoked or lost partitions, then the assigned ones. Report the
+//!    first rebalance after a join even if it assigns nothing. Assign a new partition paused:
+//!    nothing is fetched before step 4.
 //! 3. A revocation: wait for [`Request::GiveBack`] with its number before the callback returns, and
-//!    no longer than R leaves; it comes with the effects of that very report. A loss: wait for
-//!    nothing. Callbacks never wait for an application.
+//!    no longer than R leaves; the request comes with the effects of that very report. A loss: wait
+//!    for nothing. Callbacks never wait for an application.
 //! 4. [`Request::Read`]: look up the end of the partition, *after* the request, go there, and
 //!    report the [`Position`](Report::Position). Hand on the records from there as
-//!    [`Records`](Report::Records) with that [`Reading`], in order, with nothing left out and
-//!    nothing twice; nothing of it before the position, and nothing with an earlier reading after
-//!    it. Drop the request if the assignment is over. Report a partition that cannot be read on as
-//!    [`Broken`](Report::Broken), and never reset it to another offset. Control records and others
-//!    that consumers are not shown are jumps: do not write to the topic in transactions.
+//!    [`Records`](Report::Records) with that [`Reading`], in order, each once: none of this reading
+//!    before the position, and none of an earlier reading after it. Drop the request if the
+//!    assignment is over. Report a partition that cannot be read on as [`Broken`](Report::Broken),
+//!    and never reset it to another offset. Control records, and others that consumers do not see,
+//!    are jumps: do not write to the topic in transactions.
 //! 5. A reading without a rebalance ([`RebalanceId::NONE`]) is for observers: read the partition
-//!    with a consumer outside the group. There is at most one, and the next one replaces it;
-//!    [`Request::Stop`] ends it.
+//!    with a consumer outside the group. The next such reading replaces it, and [`Request::Stop`]
+//!    ends it.
 //! 6. [`Request::Publish`]: hand the record to the producer at once. A record that is held back may
-//!    be appended late, which costs leaderships and never brings a second one. Report
-//!    [`Published`](Report::Published) of each claim, once; of others what failed, and the first
-//!    that succeeded after that.
-//! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when that is done
+//!    be appended late, which costs leaderships and never brings a second leader. Report
+//!    [`Published`](Report::Published) once for each claim; for other records after a failure, and
+//!    after the first success that follows.
+//! 7. [`Request::Leave`]: close the consumer, and report [`Left`](Report::Left) when it is closed
 //!    or takes too long. No rebalance of that membership comes after it.
 //! 8. [`Topic`](Report::Topic) when metadata are read again, and before each
-//!    [`Position`](Report::Position) of a rebalance: no process claims a topic that is another one.
+//!    [`Position`](Report::Position) of a rebalance, so that no process claims a partition of
+//!    another topic.
 //!
 //! ```text
 //!     application          core                                  driver
@@ -144,14 +144,14 @@
 //!
 //! | record | from | to | carries |
 //! |---|---|---|---|
-//! | [`Kind::Beat`] | every member, once a publish interval and as it leaves, until it leads nothing | every partition | who, where, group, M, the roles that it stands for and leads |
-//! | [`Kind::Claim`] | one that was assigned a partition with a role for which it stands (`at_most_one`) | that partition | the same |
+//! | [`Kind::Beat`] | every member, once a publish interval and as it leaves, until it leads nothing | every partition | process, machine, group, M, the roles that it stands for and leads |
+//! | [`Kind::Claim`] | the new owner of a partition with a role for which it stands (`at_most_one`) | that partition | the same |
 //!
 //! As each member writes to every partition, a reader of any partition hears of all members and of
-//! all leaders that can write there. So an observer reads one, that of the first role which it
-//! looks at, or the next one that can be read; an observer that is a member reads the partitions
-//! that it owns. A leader that can write only to another partition is not heard, and its role is
-//! shown as vacant.
+//! all leaders that can write there. So an observer reads one partition, that of the first observed
+//! role, or the next one that can be read; an observer that is a member reads the partitions that
+//! it owns. A leader that can write only to another partition is not heard, and its role shows as
+//! vacant.
 //!
 //! # Timers
 //!
@@ -159,50 +159,50 @@
 //! |---|---|---|
 //! | publish interval | 500 ms | no partition dries up, and evidence is younger than T |
 //! | T after news | 25 s, 5 s | a leader ends: after the last record read, or the send of the last own record that was read back |
-//! | G = ⌈T·(1 + ρ)/(1 − ρ)⌉ | 5.01 s | one whose evidence was sent before the claim was appended has ended |
-//! | T after a claim is sent | 5 s | its outcome is not known: it is made again, after a pause |
-//! | publish interval + up to one more | 0.5 to 1 s | a claim is repeated; of two claimants one goes first |
+//! | G = ⌈T·(1 + ρ)/(1 − ρ)⌉ | 5.01 s | a leader whose evidence was sent before the claim was appended has ended |
+//! | T after a claim is sent | 5 s | its outcome is not known: the owner claims again, after a pause |
+//! | publish interval + up to one more | 0.5 to 1 s | a claim is repeated; one of two claimants goes first |
 //! | seek, and pauses of 50 ms to 2 s | 1 s | an end that was not found is looked for again |
-//! | grace + publish interval | 1.5 s | one that has lost all that it led, and does not stand again, leaves the group; one that resigned leaves at once |
-//! | R after leaving | 6 s | an answer that does not come is not waited for |
-//! | T without a record, or after a claim | 25 s, 5 s | a partition that brings nothing is read anew |
-//! | [`Config::silence`] | 2.6 s | a silent process is taken for gone; if all are silent, the ledger is asked again |
-//! | [`Config::heard_leads`] | 26 s, 6.1 s | a process that was not heard leads no more |
+//! | grace + publish interval | 1.5 s | a process that has lost all roles, and does not stand again, leaves the group; after a resignation it leaves at once |
+//! | R after leaving | 6 s | the wait for the answer ends |
+//! | T without a record, or after a claim | 25 s, 5 s | a partition without records is read anew |
+//! | [`Config::silence`] | 2.6 s | a silent process counts as gone; if all are silent, the process asks the ledger again |
+//! | [`Config::heard_leads`] | 26 s, 6.1 s | a silent process leads no more |
 //!
 //! # Rulings
 //!
-//! 1. Two modes by name. *`at_least_one`*: V, the time at which the last record of a partition was
-//!    read, of whomever, is refreshed while the partition is assigned; it is led until V + T,
-//!    assigned or not: one that ended at once would leave a gap at every hand-over. T exceeds
-//!    S + R + 2·heartbeat interval + publish interval + delivery timeout + fetch wait + seek by any
-//!    two clocks, and one S more where the coordinator may fail over.
-//!    *`at_most_one`*: a fresh V proves only that a process writes, and reading is not fenced off.
-//!    So the log decides, and the group only nominates. An owner publishes a claim and reads on
-//!    from there. The owner leads ⇔ the partition is assigned to it, its claim is not void, now <
-//!    evidence sent + T, and now ≥ claim read back + G. Evidence is an own record of this
-//!    incarnation, read back after the claim, and counts from when it was *sent*. A claim of
-//!    another process of the group voids it; so does anything that may hide one: an offset that is
-//!    not the next, a reading that is broken, a record of ours that cannot be read. A process has
-//!    at most one claim under way; it makes another one after a publish interval and a random part
-//!    of one; an assignment always needs a new one.
+//! 1. Two modes by name. *`at_least_one`*: V, the time of the last record of a partition from any
+//!    process, is refreshed while the partition is assigned; the process leads it until V + T,
+//!    assigned or not: an end at once would leave a gap at every hand-over. T exceeds S + R +
+//!    2·heartbeat interval + publish interval + delivery timeout + fetch wait + seek by any two
+//!    clocks, and one S more where the coordinator may fail over. *`at_most_one`*: a fresh V proves
+//!    only that a process writes, and reading is not fenced off. So the log decides, and the group
+//!    only nominates. An owner publishes a claim and reads on from there. The owner leads ⇔ the
+//!    partition is assigned to it, its claim is not void, now < evidence sent + T, and now ≥ claim
+//!    read back + G. Evidence is an own record of this incarnation, read back after the claim, and
+//!    counts from when it was *sent*. A claim of another process of the group voids the owner's
+//!    claim; so does anything that may hide such a claim: a missing offset, a broken reading, an
+//!    unreadable record of this protocol. A process has at most one claim under way, and makes the
+//!    next after one to two publish intervals, by a draw; each assignment needs a new claim.
 //! 2. Records that were read under an earlier assignment are dropped. No process waits for a lost
-//!    partition; a revoked one is given back when it is led no more, in the same step.
+//!    partition; a revoked partition is given back in the step in which its leaderships end.
 //! 3. Reading begins at the end that was found after the assignment, and a claim is made after
-//!    that: appended before, it would never be read back. Older records refresh nothing.
-//! 4. Whether one leads is computed from the clock at every question.
+//!    that, as an earlier claim would never be read back. Older records refresh nothing.
+//! 4. Leading is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
 //!    topic or in a record of its election and group, ends all leaderships for good.
 //! 6. The driver checks the topic ([`Config::retention`]),
 //! 7. and the session timeout against what the broker allows.
-//! 8. An assignment adds to what a process has, and a revocation takes only what it names: who
-//!    keeps a partition is not disturbed. The strategy that deals so is the driver's to set.
-//! 9. Claims are of an election and a group. A record of any group refreshes V. Two groups on one
-//!    host are told.
-//! 10. The fence as above. Without an epoch, or if a number does not fit, no role is won. A topic
-//!     that is another one ends all leaderships for good. A fence is used once: a leadership that
-//!     ran out, or was resigned, comes back by a new claim.
-//! 11. To leave is asked for once, and is bounded in time. In `at_most_one` everything ends before
-//!     the group is left; in `at_least_one` it is left first, and led on if that is asked for.
+//! 8. An assignment adds partitions, and a revocation takes only those that it names: an owner that
+//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that.
+//! 9. A claim belongs to an election and a group. A record of any group refreshes V. Leaders of two
+//!    groups on one host are reported.
+//! 10. Guarantee (b) has the fence. Without an epoch, or if a number is too large, no role is won.
+//!     Another topic ends all leaderships for good. A fence is used once: a leadership that ran
+//!     out, or was resigned, comes back by a new claim.
+//! 11. A process asks once to leave, and waits a bounded time. In `at_most_one` all leaderships end
+//!     before the group is left; in `at_least_one` the group is left first, and the process leads
+//!     on if the request says so.
 //!
 //! ## Why there is at most one
 //!
@@ -214,10 +214,10 @@
 //! assignment, nor any clock but their own is used.
 //!
 //! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N is
-//! void; it took office within T of it, and N' later than that by the same sum. So offices are
-//! taken in the order of claims, and in that order epochs do not fall, nor offsets within an epoch.
-//! Where c was lost in a truncation N' may have claimed before that, too. N' claims anew in the
-//! later epoch, and the sum counts from that claim.
+//! void; N took office within T of its evidence, and N' later than that by the same sum. So offices
+//! are taken in the order of claims, and in that order epochs do not fall, nor offsets within an
+//! epoch. Where c was lost in a truncation N' may have claimed before that, too. N' claims anew in
+//! the later epoch, and the sum counts from that claim.
 //!
 //! # The sentences of the text
 //!
@@ -230,59 +230,61 @@
 //! | S3 | the number of roles and processes is dynamic | so; a role is a campaign |
 //! | S4 | each process writes to all partitions, explicitly, so that none dries up | so, while it is a member or leads |
 //! | S5 | a partition is assigned to at most one consumer | not relied on for `at_most_one` |
-//! | S6 | V has an element for each partition, at first zero; a record sets it to the time now | so, of what was written after the assignment (ruling 3) |
+//! | S6 | V has an element for each partition, at first zero; a record sets it to the time now | so, for records after the assignment (ruling 3) |
 //! | S7 | a process leads as long as V_i is younger than T | `at_least_one`; `at_most_one`: ruling 1 |
 //! | S8 | a partition that is reassigned is led until T is over | so |
 //! | S9 | role j is led through partition j mod M | so |
-//! | S10 | more partitions than roles: some lead nothing | so |
+//! | S10 | more partitions than roles: some processes lead nothing | so |
 //! | S11 | M does not change while a group is in operation | checked (ruling 5) |
 //! | S12 | T greater than the session timeout: at least one | greater than the sum of ruling 1 |
 //! | S13 | T smaller: at most one | wrong: ruling 1 |
 //! | S14 | another group on the same topic fills other roles with other processes | so; named by the election |
-//! | S15 | two disjoint groups give two leaders, and one while one of them changes hands | so |
+//! | S15 | two disjoint groups give two leaders, and one leader while a group changes hands | so |
 //! | S16 | views may differ, and converge | so |
 //!
 //! # Where this is not the text
 //!
 //! - *Exclusive leadership is another protocol* (ruling 1). With a T below the session timeout an
 //!   owner that was stopped for longer than both reads on when it resumes, records of milliseconds
-//!   ago, and leads beside its successor. The later NELI ends leaderships when it hears of a loss,
-//!   which it does not hear of meanwhile.
-//! - *Records name leaders.* The text's have no content; identity, group and leaderships are in
-//!   headers, so that all processes see the leaders, and the roles without one.
-//! - *A process that leads nothing, and stands for nothing, is no member.* A partition in its hands
-//!   would have no leader.
-//! - *Spans of other clocks* are taken as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, where ruling 1 says (1 + 2ρ)·x:
-//!   that is less by 2ρ²·x.
+//!   ago, and leads beside its successor. The later NELI ends leaderships when a process hears of a
+//!   loss, which a stopped process does not.
+//! - *Records name leaders.* Records of the text have no content; here identity, group and
+//!   leaderships are in headers, so that all processes see the leaders, and the roles without one.
+//! - *A process that leads nothing, and stands for nothing, is no member.* A partition of such a
+//!   member would have no leader.
+//! - *Spans of other clocks* are taken as ⌈(1 + ρ)·⌈x/(1 − ρ)⌉⌉, where ruling 1 says (1 + 2ρ)·x,
+//!   which is less by 2ρ²·x.
 //! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
 //!   Only [`Extra::Leave`] leads on.
-//! - *A role that is resigned alone* ends, and its partition stays: the command refuses to do that
-//!   for an operator, and a handle that is dropped cannot be refused.
-//! - *In `at_most_one` a new claim for the sake of a fence alone* (of a leadership that was
+//! - *A role that is resigned alone* ends, and its partition stays: the command `tenure` refuses
+//!   that to an operator, and a dropped handle cannot be refused.
+//! - *In `at_most_one` a new claim for the sake of a fence alone* (after a leadership that was
 //!   resigned, or ran out, and whose claim is not void) needs no G in the same leader epoch: no
-//!   other process has claimed since the first one, and G counts from that.
+//!   other process has claimed since the first claim, and G counts from that claim.
 //!
 //! # Invariants
 //!
-//! - **N1** The end of a handle is never later than T after the news that it is raised by: what was
-//!   read now, or the send of an own record that was read back.
-//! - **N2** In `at_most_one` a handle is raised only with a fence, between the read back of its
-//!   claim + G and what makes it void, and lowered in the step in which it becomes void.
+//! - **N1** The end of a handle is never later than T after its news: a record that was read now,
+//!   or the send of an own record that was read back.
+//! - **N2** In `at_most_one` a handle is raised only with a fence, from G after its claim was read
+//!   back until the claim is void, and lowered in that very step.
 //! - **N3** No two leaderships of an election in one process have the same fence.
-//! - **N4** Nothing is given back, in `at_most_one`, by an effect that comes before the lowering of
-//!   what was led by it.
+//! - **N4** In `at_most_one` the effect that gives a partition back follows those that lower its
+//!   leaderships.
 //! - **N5** No claim is published for a partition that is not assigned and read from a known end.
 //! - **N6** An observer publishes nothing and joins no group.
-//! - **N7** After a timeout nothing is left that was due.
+//! - **N7** A timeout leaves no action overdue.
 //!
 //! # What a scenario must offer
 //!
 //! A log for each partition with leader epochs, readers at positions of their own, and appends that
 //! come late or not at all, acknowledged or not; a coordinator with memberships, sessions that
-//! begin anew when it fails over, rebalances that revoke from one and assign to the next, losses
-//! that are heard of late or never, members whose answers lie unread; brokers that come back;
-//! processes that stop and go on; an application that campaigns for several roles, and again after
-//! each loss.
+//! begin anew when it fails over, rebalances that revoke from one member and assign to the next,
+//! losses that a member hears of late or never, members whose answers lie unread; brokers that come
+//! back; processes that stop and go on; an application that campaigns for several roles, and again
+//! after each loss.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod command;
 mod config;

@@ -1,4 +1,4 @@
-//! The other processes, as they say themselves: the roles that they stand for and lead.
+//! The other processes by their own entries: the roles that they stand for and lead.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,81 +12,68 @@ use crate::fence::Fence;
 use crate::name::{ClusterName, NodeName, Value};
 use crate::time::Time;
 
-/// The other processes of this election that were heard, in whichever group.
+/// The other processes of this election, in any group.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Peers {
     members: BTreeMap<Process, Member>,
-    /// Processes of this group that go by other terms, and the end of their present leaderships at
-    /// the latest.
+    /// Processes of this group with other terms, and the latest end of their present leaderships.
     unlike: BTreeMap<Process, (Time, Terms)>,
-    /// Processes of this group that go by other terms, beyond the limit.
     crowd: Crowd,
-    /// When a process may have been silent for too long.
+    /// A process may have been silent for too long at this time.
     check: Option<Time>,
     /// The longest time that a remembered process may lead after it was heard.
     longest: Duration,
-    /// A process that is forgotten may lead until then.
+    /// A forgotten process may lead until this time.
     forgot: Time,
     /// There is a change to report since the last question.
     changed: bool,
 }
 
-/// Processes of this group that go by other terms, all taken together.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Crowd {
-    /// The end of their leaderships at the latest.
     until: Time,
-    /// The longest time that one with claims may lead after it was heard.
+    /// The longest time that a claimant among them may lead after it was heard.
     longest: Duration,
-    /// The end of the leaderships of those without claims at the latest.
+    /// The latest end of the leaderships of those without claims.
     claimless: Time,
 }
 
-/// A process that was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Member {
-    /// When the process was heard last.
     at: Time,
     number: EntryNumber,
     host: NodeName,
     group: ClusterName,
     stands: Vec<RoleRange>,
     leads: Vec<Lead>,
-    /// The longest time that it may lead after it was heard.
+    /// The longest time that the process may lead after it was heard.
     leads_for: Duration,
-    /// Whether it was silent for so long that it is taken for gone.
+    /// Whether the process was silent for so long that it counts as gone.
     silent: bool,
     /// The number of its records that were read, up to a few.
     records: u8,
 }
 
-/// A leader as it says itself, for the table of all roles.
+/// A leader by its own entry, for the table of all roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// The role that it leads.
     pub role: Role,
-    /// The process.
     pub who: Process,
-    /// The machine on which it runs.
     pub host: NodeName,
-    /// The group of the process.
     pub group: ClusterName,
-    /// The value of its campaign.
     pub value: Value,
-    /// The fence (`at_most_one`).
     pub fence: Option<Fence>,
-    /// When the process was heard last.
     pub heard: Time,
     /// Whether the process has been silent for longer than
     /// [`Config::silence`](super::Config::silence): it may still lead.
     pub silent: bool,
 }
 
-/// So many records of a process with the name of this one are not leftovers of an earlier run.
+/// A process with the name of this one is no earlier run of it after so many records.
 const SURELY_THERE: u8 = 4;
 
 impl Peers {
-    /// Hears a beat. Says whether its sender has the name of this process.
+    /// Hears a beat. Returns whether its sender has the name of this process.
     pub(super) fn hear(
         &mut self,
         entry: &Entry,
@@ -146,8 +133,8 @@ impl Peers {
         Ok(same && records == SURELY_THERE)
     }
 
-    /// Hears the terms of another process of this election and group. Says whether they differ from
-    /// those of this process, and that is news.
+    /// Hears the terms of another process of this election and group. Returns whether they differ
+    /// from those of this process, and that is news.
     pub(super) fn hear_terms(&mut self, entry: &Entry, now: Time, config: &Checked) -> bool {
         let Entry { sender, terms, .. } = entry;
         if *terms == config.terms() {
@@ -173,8 +160,8 @@ impl Peers {
         known.is_none_or(|(_, known)| known != *terms)
     }
 
-    /// How long a process that claimed at `since` waits for others of its group with other terms:
-    /// as long as they may lead after that, or, where they make no claims, after they were heard.
+    /// The wait of a process that claimed at `since` for members with other terms: as long as they
+    /// may lead after that, or, without claims, after they were heard.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),
@@ -232,20 +219,19 @@ impl Peers {
         self.longest = shown.map(|one| one.leads_for).max().unwrap_or_default();
     }
 
-    /// Whether a process that has listened from `since` to `until` knows of each one that may lead,
-    /// by the terms that were heard.
+    /// Whether a process that has listened from `since` to `until` knows of each process that may
+    /// lead, by the terms of all that were heard.
     pub(super) fn is_whole(&self, since: Time, until: Time, config: &Checked) -> bool {
         let longest = self.longest.max(config.heard_leads());
         until.since(since) >= longest && until >= self.forgot
     }
 
-    /// Whether there is a change to report since the last question.
     pub(super) fn take_changed(&mut self) -> bool {
         core::mem::take(&mut self.changed)
     }
 
-    /// The leaders of a role in the groups that `of` picks: those that are heard now, or if there
-    /// are none, those that may still lead.
+    /// The leaders of a role in the groups that `of` picks: those that are heard now, or else those
+    /// that may still lead.
     pub(super) fn leaders(&self, role: Role, of: impl Fn(&ClusterName) -> bool) -> Vec<Seen> {
         let members = self.members.iter().filter(|(_, member)| of(&member.group));
         let all = members.filter_map(|(who, member)| {
@@ -259,7 +245,6 @@ impl Peers {
         seen
     }
 
-    /// All leaders of all roles.
     pub(super) fn all(&self) -> impl Iterator<Item = Seen> {
         self.members
             .iter()
@@ -267,19 +252,18 @@ impl Peers {
     }
 
     /// Whether a process in any group stands for this role by its latest entry. A process that has
-    /// not left counts for as long as it could lead: it may have a longer publish interval, and to
-    /// wait in vain costs less than a gap.
+    /// not left counts for as long as it could lead: it may have a longer publish interval, and a
+    /// needless wait costs less than a gap.
     pub(super) fn is_wanted(&self, role: Role, now: Time) -> bool {
         self.members.values().any(|member| {
             let stands = &member.stands;
-            // A process with more ranges than an entry names may stand for any role after them.
+            // A process with more ranges than an entry can hold may stand for any later role.
             let more = stands.len() >= RANGES_MAX && stands.last().is_some_and(|to| to.last < role);
             let names = stands.iter().any(|range| range.contains(role));
             now.since(member.at) < member.leads_for && (more || names)
         })
     }
 
-    /// The roles for which members of a group stand that are heard now.
     pub(super) fn stands(&self, group: &ClusterName) -> impl Iterator<Item = RoleRange> {
         let there = self.members.values().filter(move |one| !one.silent && one.group == *group);
         there.flat_map(|member| member.stands.iter().copied())

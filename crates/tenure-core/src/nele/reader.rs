@@ -12,44 +12,40 @@ use super::message::{Record, Request};
 use crate::backoff::Backoff;
 use crate::time::Time;
 
-/// How long to wait before the end of a partition is looked for again.
+/// Pauses between searches for the end of a partition.
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// The reader of a partition, which may still look for the end of that.
+/// The reader of a partition, or of its end at first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reader {
     pub(super) partition: Partition,
     pub(super) reading: Reading,
     pub(super) place: Place,
-    /// How often in a row the end was not found.
     failures: u32,
 }
 
-/// The place of a reader.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
-    /// The ledger looks for the end, and is asked again at this time.
+    /// The ledger looks for the end; the reader asks again at this time.
     Seeking {
         again: Time,
-        /// The ledger has looked for the end, and not found it: perhaps it cannot.
+        /// The ledger has looked for the end, and has not found it.
         missed: bool,
     },
     At {
-        /// The offset of the end when it was found.
+        /// The offset of the end when the ledger found it.
         start: u64,
-        /// The offset that comes next.
         next: u64,
-        /// When the end was found.
         found: Time,
         /// A hash of the last records, by which a repetition shows.
         last: Option<u64>,
-        /// When a record was read last, or the end was found.
+        /// The last time at which a record was read, or the end was found.
         heard: Time,
     },
 }
 
-/// The state of a reading since some time.
+/// The state of a reading since a given time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Hearing {
     reading: Reading,
@@ -58,7 +54,6 @@ pub(super) struct Hearing {
 }
 
 impl Reader {
-    /// Looks for the end of the partition.
     pub(super) fn begin(
         partition: Partition,
         rebalance: RebalanceId,
@@ -76,14 +71,13 @@ impl Reader {
         self.reading.attempt = context.attempt();
         // Longer each time, so that a slow answer is not late for ever.
         let patience = context.config.seek.saturating_mul(1 << self.failures.min(5));
-        // Without an answer by then the end was not found.
+        // Without an answer by then the search has failed.
         self.place = Place::Seeking { again: context.now.after(patience), missed: true };
         let partition = self.partition;
         let reading = self.reading;
         context.request(Request::Read { partition, reading });
     }
 
-    /// Looks for the end again, if that is due.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.failures = self.failures.saturating_add(1);
@@ -91,7 +85,6 @@ impl Reader {
         }
     }
 
-    /// When to look for the end again.
     pub(super) const fn due(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { again, .. } => Some(again),
@@ -99,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// When a record was read last, or the end was found.
+    /// The last time at which a record was read, or the end was found.
     pub(super) const fn heard(&self) -> Option<Time> {
         match self.place {
             Place::Seeking { .. } => None,
@@ -107,7 +100,7 @@ impl Reader {
         }
     }
 
-    /// When the end was found, and when a record was read last.
+    /// The time at which the end was found, and the time of the last record.
     pub(super) const fn heard_within(&self) -> Option<(Time, Time)> {
         match self.place {
             Place::Seeking { .. } => None,
@@ -115,7 +108,6 @@ impl Reader {
         }
     }
 
-    /// Whether a record was read since then, and by which reading.
     pub(super) fn hearing(&self, since: Time) -> Hearing {
         let within = self.heard_within();
         let found = within.map(|(found, _)| found);
@@ -123,7 +115,6 @@ impl Reader {
         Hearing { reading: self.reading, found, heard }
     }
 
-    /// Records were read now.
     pub(super) const fn hears(&mut self, now: Time) {
         if let Place::At { heard, .. } = &mut self.place {
             *heard = now;
@@ -134,7 +125,7 @@ impl Reader {
         matches!(self.place, Place::At { .. })
     }
 
-    /// The offset of the end when it was found.
+    /// The offset of the end when the ledger found it.
     pub(super) const fn start(&self) -> u64 {
         match self.place {
             Place::At { start, .. } => start,
@@ -142,7 +133,6 @@ impl Reader {
         }
     }
 
-    /// The offset that comes next, once the end was found.
     pub(super) const fn next(&self) -> Option<u64> {
         match self.place {
             Place::At { next, .. } => Some(next),
@@ -150,18 +140,17 @@ impl Reader {
         }
     }
 
-    /// Reads on after this offset. Gives the offset that had to come next.
+    /// Reads on after this offset. Returns the offset that was expected.
     pub(super) fn pass(&mut self, offset: u64) -> u64 {
         let Place::At { next, .. } = &mut self.place else { return 0 };
         core::mem::replace(next, offset.saturating_add(1).max(*next))
     }
 
-    /// Whether the ledger has not found the end in time.
     pub(super) fn is_missed(&self, now: Time) -> bool {
         matches!(self.place, Place::Seeking { again, missed: true } if again <= now)
     }
 
-    /// The end was found. Says whether this reader waited for that.
+    /// The end was found. Returns whether this reader waited for it.
     pub(super) fn found(&mut self, reading: Reading, end: u64, now: Time) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
@@ -171,7 +160,7 @@ impl Reader {
         waited
     }
 
-    /// The end was not found. Says whether this reader waited for it.
+    /// The end was not found. Returns whether this reader waited for it.
     pub(super) fn missed(&mut self, reading: Reading, context: &Context<'_>) -> bool {
         let waited = reading == self.reading && !self.is_open();
         if waited {
@@ -180,7 +169,6 @@ impl Reader {
         waited
     }
 
-    /// Looks for the end again after a pause.
     pub(super) fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
         let draw = |bound| context.draw.span(bound, "", "seek", self.reading.attempt);
@@ -189,7 +177,6 @@ impl Reader {
         self.place = Place::Seeking { again, missed };
     }
 
-    /// Whether these are the last records once more.
     pub(super) fn repeats(&mut self, records: &Vec<Record>) -> bool {
         let Place::At { last, .. } = &mut self.place else { return false };
         let mut hasher = SipHasher13::new();

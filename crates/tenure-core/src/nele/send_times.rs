@@ -1,4 +1,4 @@
-//! The send times of own records: evidence counts from them.
+//! The send times of own records, from which evidence counts.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -6,20 +6,18 @@ use core::time::Duration;
 use super::identity::EntryNumber;
 use crate::time::Time;
 
-/// The most records whose send time is kept. Earlier records count as nothing.
+/// The most records whose send times are kept. Earlier records are no evidence.
 const KEPT: usize = 16_384;
 
-/// The send time of each of the last records, by the numbers that are given here.
+/// The send time of each of the last records, by its number.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct SendTimes {
-    /// The number of the last record.
     last: EntryNumber,
-    /// The send times of the last records, in their order.
     times: VecDeque<Time>,
 }
 
 impl SendTimes {
-    /// Numbers a record that is sent now. Send times more than `keep` ago are forgotten.
+    /// Numbers a record that is sent now, and forgets send times more than `keep` ago.
     pub(super) fn send(&mut self, now: Time, keep: Duration) -> EntryNumber {
         while self.times.front().is_some_and(|sent| now.since(*sent) > keep)
             || self.times.len() >= KEPT
@@ -31,7 +29,7 @@ impl SendTimes {
         self.last
     }
 
-    /// The send time of the record with this number, if that is one of the last ones.
+    /// The send time of the record with this number, if it is kept.
     pub(super) fn at(&self, number: EntryNumber) -> Option<Time> {
         let back = usize::try_from(self.last.0.checked_sub(number.0)?).ok()?;
         let place = self.times.len().checked_sub(back.checked_add(1)?)?;

@@ -21,11 +21,10 @@ impl fmt::Display for Ledger {
 /// The first input of a process, once its topic has been created or checked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// 128 random bits, drawn by each process, after any fork.
+    /// 128 random bits that each process draws, after any fork.
     pub incarnation: u128,
-    /// For draws: random for each process.
     pub seed: u64,
-    /// The topic as it was found. It must stay the same one (ruling 10).
+    /// The topic that the driver has found, which must stay the same (ruling 10).
     pub topic: TopicId,
 }
 
@@ -46,10 +45,8 @@ impl crate::contract::Words for Words {
 
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
-/// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Reports an event to the application.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

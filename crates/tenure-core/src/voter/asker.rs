@@ -1,10 +1,10 @@
-//! One that is no voter and only wants to know who leads: it asks all voters that it knows of for
-//! their status, once a heartbeat, and believes what is certain.
+//! An asker is no voter and only learns who leads: once a heartbeat it asks all voters that it
+//! knows of for their status, and reports what is certain.
 //!
-//! With `majority` a leader counts as long as somebody has said that its lease runs, less what
-//! clocks may differ by, from before the question was sent. Nobody leads where a quorum of the
-//! electorate says that it is free. With `available` there are as many leaders as the voters that
-//! answer name.
+//! With `majority` a leader counts for as long as a voter has said that its lease runs, less the
+//! drift of clocks, from before the question was sent. The leadership is vacant where a quorum of
+//! the electorate says that it is free. With `available` there are as many leaders as the voters
+//! that answer name.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -14,7 +14,7 @@ use core::time::Duration;
 use super::config::Mode;
 use super::electorate::Electorate;
 use super::event::{Event, Ignored, OwnEvent};
-use super::free::{self, Free};
+use super::free::{self, FreeSpan};
 use super::identity::{Participant, VoterUrl};
 use super::message::{Answer, Ask, Call, Caller, Header, KNOWN_MAX, LeaderDto, Message, StatusDto};
 use super::words::{Command, Effect, Out, Peer, Words, emit};
@@ -27,44 +27,41 @@ use crate::standing::Standing;
 use crate::time::{Deadline, Time};
 use crate::view::{LeaderView, View};
 
-/// What an [`Asker`] is set up with. None of it bears on safety.
+/// The settings of an [`Asker`]. Safety rests on none of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AskerConfig {
-    /// The election of the network.
     pub election: ElectionName,
-    /// Its mode: answers of another one do not count.
+    /// Answers of a voter in another mode do not count.
     pub mode: Mode,
-    /// Whom it asks first, beside seeds. It finds the others by their answers.
+    /// The voters that are asked first, beside seeds; their answers name the others.
     pub urls: Vec<VoterUrl>,
-    /// How often it asks.
     pub every: Duration,
-    /// How long it waits for an answer, below `every`.
+    /// The longest wait for an answer, below `every`.
     pub within: Duration,
     /// ρ.
     pub drift: Drift,
 }
 
-/// After how many questions without an answer it is forgotten where a voter was said to be. Whoever
-/// still says so has it asked again.
+/// An asker forgets an address that others have named after so many questions without an answer. A
+/// voter that still names the address has it asked again.
 const MISSES_MAX: u32 = 4;
 
-/// One that only asks.
+/// A client of voters that only asks who leads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Asker {
     config: AskerConfig,
     started: bool,
     now: Time,
-    /// Where the next round of questions begins.
+    /// The next round of questions begins at this time.
     next: Time,
     last: u64,
-    /// Questions without an answer: whom, sent when, and until when it is waited for.
     open: BTreeMap<Call, Question>,
     seeds: BTreeSet<VoterUrl>,
-    /// Where voters are, by what others say, and how many questions in a row nobody has answered
-    /// there.
+    /// Addresses that voters have named, each with the number of questions in a row without an
+    /// answer.
     learned: BTreeMap<VoterUrl, u32>,
-    heard: BTreeMap<VoterUrl, Heard>,
-    observed: Option<Observed>,
+    heard: BTreeMap<VoterUrl, LastAnswer>,
+    observed: Option<Observation>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,27 +71,25 @@ struct Question {
     due: Time,
 }
 
-/// What one of them has answered last.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Heard {
+struct LastAnswer {
     who: Participant,
     at: Time,
     leader: Option<LeaderDto>,
-    /// Until when that one leads at least.
+    /// The leader of that answer leads until this time at least.
     until: Option<Time>,
-    free: Option<Free>,
+    free: Option<FreeSpan>,
     electorate: Option<Electorate>,
 }
 
-/// Somebody wants to know.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Observed {
+struct Observation {
     since: Time,
     shown: Option<View>,
 }
 
 impl Asker {
-    /// One that has not started yet.
+    /// An asker before its first input.
     #[must_use]
     pub const fn new(config: AskerConfig) -> Self {
         Self {
@@ -115,10 +110,10 @@ impl Asker {
         self.config.mode == Mode::Majority
     }
 
-    /// Everybody once, as far as there is room.
+    /// Asks every known voter once, as far as there is room.
     fn ask_all(&mut self, out: &mut Out) {
         self.next = self.now.after(self.config.every);
-        // They would take the room of those that are there.
+        // Silent addresses would take the room of voters that answer.
         self.learned.retain(|_, misses| *misses < MISSES_MAX);
         let all = self.config.urls.iter().chain(&self.seeds).chain(self.learned.keys());
         let all: BTreeSet<_> = all.take(KNOWN_MAX).cloned().collect();
@@ -174,9 +169,9 @@ impl Asker {
     fn hear(&mut self, question: Question, header: &Header, status: StatusDto, out: &mut Out) {
         let Question { to, sent, .. } = question;
         let counted = |left| self.config.drift.shrink(self.config.drift.real_at_least(left));
-        let free = |span| Free::told(span, (sent, self.now), self.config.drift);
+        let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let left = status.leader.as_ref().and_then(|leader| leader.remaining);
-        let heard = Heard {
+        let heard = LastAnswer {
             who: header.sender.clone(),
             at: self.now,
             until: left.map(|left| sent.after(counted(left))),
@@ -200,7 +195,7 @@ impl Asker {
         }
     }
 
-    /// No answer: of what that one said before only a lease that runs still counts.
+    /// A question has no answer: of the voter's answer before only a lease that runs still counts.
     fn miss(&mut self, url: &VoterUrl) {
         if let Some(misses) = self.learned.get_mut(url) {
             *misses = misses.saturating_add(1);
@@ -224,9 +219,9 @@ impl Asker {
         }
     }
 
-    /// Tells what has changed. While questions are open only a leader is news.
+    /// Reports changes. While questions are open only a leader is news.
     fn tell_changes(&mut self, out: &mut Out) {
-        let Some(Observed { since, shown }) = &self.observed else { return };
+        let Some(Observation { since, shown }) = &self.observed else { return };
         let since = match shown {
             None => *since,
             Some(View::Unknown { since }) => *since,
@@ -236,7 +231,7 @@ impl Asker {
             Some(view) if self.is_majority() || self.open.is_empty() => view,
             _ if self.open.is_empty() && self.is_vacant() => View::Vacant,
             _ if self.open.is_empty() => View::Unknown { since },
-            // One whose lease is over.
+            // A leader whose lease is over.
             _ if self.is_majority() && matches!(shown, Some(View::Leader(_))) => {
                 View::Unknown { since }
             }
@@ -245,11 +240,11 @@ impl Asker {
         if shown.as_ref().is_some_and(|shown| shown.is_same(&view)) {
             return;
         }
-        self.observed = Some(Observed { since, shown: Some(view.clone()) });
+        self.observed = Some(Observation { since, shown: Some(view.clone()) });
         emit(Some(&self.config.election), Event::View(view.into()), out);
     }
 
-    /// Who leads: with `majority` the one whose lease runs, the latest if several have said so.
+    /// With `majority` the leader whose lease runs, the latest if several voters have named one.
     fn leaders(&self) -> Option<View> {
         let mut all: Vec<(&LeaderDto, Option<Time>, Time)> = Vec::new();
         for heard in self.heard.values() {
@@ -280,7 +275,7 @@ impl Asker {
         }
     }
 
-    /// Whether nobody can lead, or with `available` nobody who answers knows of a leader.
+    /// Whether no voter can lead, or with `available` no voter that answers knows of a leader.
     fn is_vacant(&self) -> bool {
         if !self.is_majority() {
             return !self.heard.is_empty();
@@ -291,7 +286,7 @@ impl Asker {
         };
         let voting = self.heard.values().filter(|heard| electorate.has(&heard.who));
         let free = voting.filter_map(|heard| Some((&heard.who.id, heard.free?)));
-        // One voter may be asked at two addresses.
+        // A voter may be asked at two addresses.
         let free: BTreeMap<_, _> = free.collect();
         free::at_once(&free.into_values().collect::<Vec<_>>(), electorate.quorum())
     }
@@ -303,7 +298,7 @@ impl Asker {
                 emit(Some(election), Event::NotObserved { why: why.into() }, out);
             }
             Command::Observe { .. } => {
-                self.observed = Some(Observed { since: self.now, shown: None });
+                self.observed = Some(Observation { since: self.now, shown: None });
                 self.ask_all(out);
             }
             Command::Unobserve if *election == self.config.election => self.observed = None,

@@ -4,12 +4,9 @@ use core::time::Duration;
 
 use crate::time::Time;
 
-/// The heartbeats of one process.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Beat {
-    /// This voter sends the next heartbeat at this time.
     pub(super) due: Time,
-    /// The number of the last heartbeat.
     seq: u64,
 }
 
@@ -20,7 +17,6 @@ impl Beat {
         self.due = if next > now { next } else { now.after(interval) };
     }
 
-    /// The number of a new heartbeat.
     pub(super) fn number(&mut self) -> u64 {
         self.seq += 1;
         self.seq

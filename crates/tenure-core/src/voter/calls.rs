@@ -15,45 +15,46 @@ pub(super) const OPEN_MAX: usize = 4_096;
 /// The most voters that wait for one probe of a suspect.
 pub(super) const WAITERS_MAX: usize = 8;
 
-/// A request of another voter that is answered later: who has sent it, and by which call.
+/// A request of another voter that is answered later: its sender and its call.
 pub(super) type Exchange = (Peer, Call);
 
-/// The purpose of a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Purpose {
-    /// To find another voter.
     Register,
-    /// To be heard, and of a leader to be acknowledged.
-    Heartbeat { seq: u64, leadership: Option<Leadership> },
-    /// To see whether an unknown voter is there; who named it.
-    Probe { id: NodeName, named_by: Option<VoterUrl> },
-    /// To see whether a suspect is there, for those that wait for the answer.
-    Suspect { id: NodeName, waiters: Vec<Exchange> },
+    /// To be heard; for a leader also to be acknowledged.
+    Heartbeat {
+        seq: u64,
+        leadership: Option<Leadership>,
+    },
+    /// To see whether an unknown voter is there.
+    Probe {
+        id: NodeName,
+        named_by: Option<VoterUrl>,
+    },
+    /// To see whether a suspect is there, for the voters that wait for the answer.
+    Suspect {
+        id: NodeName,
+        waiters: Vec<Exchange>,
+    },
     /// To see whether a ballot may be started.
     Poll,
-    /// To have one's number counted.
     Cast(Ballot),
-    /// To endorse.
     Result(Leadership),
     /// To say that a leadership is over.
     Release(Leadership),
-    /// Only to be said.
     Tell,
 }
 
-/// A request without an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Open {
     pub(super) to: VoterUrl,
-    /// The voter that is known to be at that address.
+    /// The voter that is known at that address.
     pub(super) who: Option<NodeName>,
-    /// Before it was sent.
     pub(super) sent: Time,
     pub(super) due: Time,
     pub(super) purpose: Purpose,
 }
 
-/// All of them.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Calls {
     last: u64,
@@ -62,7 +63,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// A request that is sent now; none if there are too many.
+    /// Opens a request; `None` if there are too many.
     pub(super) fn open(
         &mut self,
         to: VoterUrl,
@@ -85,31 +86,27 @@ impl Calls {
         self.open.get(&call)
     }
 
-    /// A request is answered, or has failed.
     pub(super) fn close(&mut self, call: Call) -> Option<Open> {
         let open = self.open.remove(&call)?;
         self.due.remove(&(open.due, call));
         Some(open)
     }
 
-    /// A request that was not answered in time.
     pub(super) fn overdue(&mut self, now: Time) -> Option<Open> {
         let (_, call) = *self.due.first().filter(|(due, _)| *due <= now)?;
         self.close(call)
     }
 
-    /// The next request is overdue at this time.
     pub(super) fn due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// Whether one of these is open.
     pub(super) fn any(&self, like: impl Fn(&Open) -> bool) -> bool {
         self.open.values().any(like)
     }
 
-    /// Another voter waits for the answer of a suspect. Whether the suspect is being asked, and
-    /// there is room for one more.
+    /// Another voter waits for the answer of a suspect. Returns whether the suspect is being asked,
+    /// and has room for one more waiter.
     pub(super) fn wait(&mut self, suspect: &NodeName, waiter: &Exchange) -> bool {
         let mut all = self.open.values_mut();
         let waiters = all.find_map(|open| match &mut open.purpose {

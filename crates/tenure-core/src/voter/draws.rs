@@ -5,32 +5,26 @@ use core::time::Duration;
 use crate::draw::Draw;
 use crate::name::ElectionName;
 
-/// The draws of one process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Draws {
     source: Draw,
-    /// The number of draws so far.
     made: u64,
 }
 
 impl Draws {
-    /// The draws of a process that has no seed yet.
     pub(super) const fn new() -> Self {
         Self { source: Draw::new(0), made: 0 }
     }
 
-    /// Later draws come from this seed.
     pub(super) fn seed(&mut self, seed: u64) {
         self.source = Draw::new(seed);
     }
 
-    /// A random wait below `bound`.
     pub(super) fn wait(&mut self, bound: Duration, election: &ElectionName) -> Duration {
         self.made += 1;
         self.source.span(bound, election.as_str(), "wait", self.made)
     }
 
-    /// A random vote.
     pub(super) fn vote(&mut self, subject: &str) -> i64 {
         self.made += 1;
         let number = self.source.number(subject, "vote", self.made);

@@ -1,4 +1,4 @@
-//! The electorate: who has a vote, and how many of them decide (V1, V2, V9).
+//! The electorate: the voters with a vote, and the number of them that decides (V1, V2, V9).
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,35 +10,31 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use super::identity::{Identity, Participant};
 use crate::name::NodeName;
 
-/// Which version of the electorate it is: the counter of the leader that wrote it, and its changes
-/// since. (0, 0) is the founding.
+/// The version of an electorate: the counter of the leader that wrote it, and the changes since.
+/// (0, 0) is the founding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectorateId {
-    /// The counter of the leader that wrote it.
     pub counter: u64,
-    /// How often that leader has changed it.
     pub change: u64,
 }
 
-/// What tells one network from another that was founded apart: a hash of its first electorate.
+/// A hash of a network's first electorate: two networks that were founded apart differ in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(pub u128);
 
-/// One that has a vote.
+/// A voter that has a vote.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
-    /// Its `voter-id`.
     pub id: NodeName,
-    /// Its memory: one of the same id whose directory was lost has no vote.
+    /// The memory of the member: a voter of the same id whose directory was lost has no vote.
     pub identity: Identity,
 }
 
-/// The durable document of who has a vote. Where they are reached is no part of it.
+/// The durable document of the voters with a vote, without their addresses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Electorate {
-    /// Which version.
     pub id: ElectorateId,
-    /// Of which founding. Zero with `available`, which is never founded.
+    /// The founding. Zero with `available`, which is never founded.
     pub founding: Fingerprint,
     /// Each id once, in order; from one to [`MEMBERS_MAX`].
     pub members: Vec<Member>,
@@ -47,24 +43,23 @@ pub struct Electorate {
 /// The most members.
 pub const MEMBERS_MAX: usize = 64;
 
-/// One step from one electorate to the next (V9).
+/// A change of the electorate by one member (V9).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
     /// A known voter gets a vote.
     Add(NodeName),
-    /// A member loses it.
     Remove(NodeName),
 }
 
 impl Member {
-    /// This participant, with the memory that it has now.
+    /// The member that this participant is, with its present memory.
     pub(super) fn of(who: &Participant) -> Self {
         Self { id: who.id.clone(), identity: who.identity }
     }
 }
 
 impl Electorate {
-    /// The first one, of these.
+    /// The first electorate, of these members.
     #[must_use]
     pub fn founded(mut members: Vec<Member>) -> Self {
         members.sort();
@@ -73,7 +68,7 @@ impl Electorate {
         Self { id: ElectorateId { counter: 0, change: 0 }, founding, members }
     }
 
-    /// Whether this member is in it, with its memory.
+    /// Whether this participant is a member, with this memory.
     #[must_use]
     pub fn has(&self, who: &Participant) -> bool {
         self.member(&who.id).is_some_and(|member| member.identity == who.identity)
@@ -85,7 +80,6 @@ impl Electorate {
         self.members.iter().find(|member| member.id == *id)
     }
 
-    /// The ids of the members, without this one.
     pub(super) fn others(&self, me: &NodeName) -> Vec<NodeName> {
         let ids = self.members.iter().map(|member| &member.id);
         ids.filter(|id| *id != me).cloned().collect()
@@ -97,7 +91,7 @@ impl Electorate {
         self.members.len() / 2 + 1
     }
 
-    /// Whether it can be one at all: each id once, in order, neither too few nor too many.
+    /// Whether the document is well-formed: each id once, in order, neither too few nor too many.
     #[must_use]
     pub fn is_formed(&self) -> bool {
         let ordered = self.members.windows(2).all(|pair| pair[0].id < pair[1].id);
@@ -110,7 +104,7 @@ impl Electorate {
         Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }
     }
 
-    /// With this member in addition.
+    /// The same members and this one.
     #[must_use]
     pub fn with(&self, member: Member) -> Self {
         let mut next = self.next();
@@ -119,7 +113,7 @@ impl Electorate {
         next
     }
 
-    /// Without this one.
+    /// The same members without this one.
     #[must_use]
     pub fn without(&self, id: &NodeName) -> Self {
         let mut next = self.next();
@@ -135,7 +129,7 @@ impl Electorate {
 }
 
 impl Fingerprint {
-    /// Of no founding.
+    /// The fingerprint of a network that is never founded.
     pub const NONE: Self = Self(0);
 
     fn of(members: &[Member]) -> Self {
@@ -210,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_founding_is_the_same_in_any_order_and_differs_by_any_identity() {
+    fn fingerprint_depends_on_identities_alone() {
         let (one, other) = (members(&["a", "b"]), members(&["b", "a"]));
         assert_eq!(Electorate::founded(one), Electorate::founded(other.clone()));
         let mut lost = other;
@@ -222,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_out_of_order_or_twice_is_not_formed() {
+    fn unordered_members_are_not_formed() {
         let mut electorate = Electorate::founded(members(&["a", "b"]));
         electorate.members.reverse();
         assert!(!electorate.is_formed());

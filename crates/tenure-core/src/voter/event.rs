@@ -1,4 +1,4 @@
-//! What an application or an operator is told.
+//! Events for an application and an operator.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,121 +7,87 @@ use super::electorate::{Electorate, Fingerprint};
 use super::identity::{Ballot, Participant};
 use crate::name::NodeName;
 
-/// Something that happened.
+/// An event of the regional voter.
 pub type Event = crate::event::Event<OwnEvent>;
 
-/// What only the regional voter tells.
+/// An event that only the regional voter reports.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// The process has started.
     Started {
-        /// As what.
         who: Participant,
     },
-    /// Another voter answers, or registers.
     Known {
-        /// Which.
         who: Participant,
     },
-    /// It was dropped: this voter cannot reach it, and another one agrees.
+    /// This voter has dropped a voter that it cannot reach, and that another voter cannot reach
+    /// either.
     Dropped {
-        /// Which.
         id: NodeName,
     },
-    /// The electorate is another one: founded, changed, or written anew by a new leader.
+    /// The electorate was founded, changed, or written anew by a new leader.
     Electorate(Electorate),
-    /// A draw begins.
     Drawing {
-        /// Which.
         ballot: Ballot,
     },
-    /// Two or more drew the highest number; it is drawn again, without an endorsement.
+    /// Two or more voters drew the highest number; the voters draw again, and endorse none of them.
     Tie {
-        /// In which draw.
         ballot: Ballot,
     },
-    /// A leader is certified.
     Certified {
-        /// Which draw.
         ballot: Ballot,
-        /// Who has won it.
         leader: Participant,
     },
     /// The voters have counted different sets of numbers.
     VotesDiffer {
-        /// In which draw.
         ballot: Ballot,
-        /// By this one's result.
         by: NodeName,
     },
-    /// This leader was asked to let others draw, and leads to the end of its lease.
+    /// This leader was asked for another draw, and leads to the end of its lease.
     GivesWay,
-    /// A leader asks for another lease than this voter's settings make.
+    /// A leader asks for another lease than the settings of this voter make.
     OtherTimes {
-        /// Which.
         leader: NodeName,
-        /// What it asks for.
         theirs: Duration,
-        /// What this one would.
         ours: Duration,
     },
-    /// Something that must never be.
     Breach(Breach),
-    /// Something had no effect.
     Ignored(Ignored),
 }
 
-/// Something that must never be, and that voting cannot mend: an operator must look.
+/// A state that must never be, and that voting cannot mend: an operator must look.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Breach {
     /// Two networks of one name that were founded apart have met (V2).
-    OtherFounding {
-        /// One of the other.
-        by: NodeName,
-        /// Its founding.
-        theirs: Fingerprint,
-    },
-    /// Somebody of a member's id has another memory, or a run of it that was over answers: two
-    /// pods of one id, or a directory that was lost or copied (V10).
-    OtherIdentity {
-        /// Which id.
-        id: NodeName,
-    },
-    /// This voter's id stands in the electorate with another identity: its directory was lost. It
-    /// returns by `members remove` and `members add`.
+    OtherFounding { by: NodeName, theirs: Fingerprint },
+    /// A process with a member's id has another memory, or a run of it that was over answers: two
+    /// pods have one id, or a directory was lost or copied (V10).
+    OtherIdentity { id: NodeName },
+    /// This voter's id stands in the electorate with another identity: its directory was lost. This
+    /// voter gets its vote back by `members remove` and `members add`.
     LostDirectory,
-    /// No counter is left for another ballot, so that this voter starts none any more.
-    NoCounterLeft {
-        /// The highest that it has heard of.
-        highest: u64,
-    },
-    /// A voter has said two things in one ballot (V5).
-    Equivocation {
-        /// Which voter.
-        id: NodeName,
-        /// In which ballot.
-        ballot: Ballot,
-    },
+    /// No counter is left for another ballot: this voter starts none any more.
+    NoCounterLeft { highest: u64 },
+    /// A voter has sent two votes or two results in one ballot (V5).
+    Equivocation { id: NodeName, ballot: Ballot },
 }
 
-/// Why something had no effect. Each is counted; none is worth a line of a log for each request.
+/// The reason for which an input had no effect. Each is counted, and none is logged for each
+/// request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
     /// An answer to a request that is over, or was never made.
     Late,
     /// An answer that contradicts itself, or answers something else.
     Malformed,
-    /// A promise of another leadership, heartbeat or voter than the one that was asked.
+    /// A promise for another leadership, heartbeat or voter than was asked.
     NotAsked,
-    /// An answer of another network.
     OtherNetwork,
-    /// A request that was refused. The answer says why.
+    /// A refused request. The answer says why.
     Refused,
-    /// There is no room for another voter or request.
     Full,
-    /// The command does not fit: a second campaign, or what this protocol does not offer.
+    /// A second campaign, or a command that this protocol does not offer.
     Command,
-    /// A write failed, or one that was never asked for is said to have.
+    /// A failed write, or the report of a write that was never asked for.
     NotWritten,
 }
 

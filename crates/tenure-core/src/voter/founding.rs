@@ -10,26 +10,24 @@ use super::message::FirstVoters;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// Which set of voters could be founded, and which voters stand against it.
+/// The sets of voters that could be founded, and the voters that stand against them.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Foundation {
     /// The set of voters that this voter could have accepted at the last heartbeat.
     considered: Option<Fingerprint>,
-    /// A member of the accepted set has founded another network: the own one is never founded.
+    /// A member of the accepted set has founded another network: this network is never founded.
     superseded: bool,
-    /// The id of this voter stands in the electorate with another identity.
     pub(super) lost: bool,
     /// Members with another identity than the accepted one, and when each was heard last.
     strangers: BTreeMap<NodeName, Time>,
     /// First voters that have accepted another set than this voter.
-    apart: BTreeMap<NodeName, Apart>,
+    apart: BTreeMap<NodeName, OtherFounder>,
 }
 
-/// A first voter that has accepted another set.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Apart {
+pub(super) struct OtherFounder {
     heard: Time,
-    /// With whom that voter begins, if it has said so.
+    /// The set with which that voter begins, if it has said so.
     pub(super) begins: Option<FirstVoters>,
 }
 
@@ -40,22 +38,23 @@ impl Foundation {
         memory.electorate.as_ref().filter(|_| open)
     }
 
-    /// Another set could be accepted, or none. Whether the same set could be a heartbeat ago.
+    /// Another set could be accepted, or none. Returns whether the same set could be a heartbeat
+    /// ago.
     pub(super) fn consider(&mut self, set: Option<&Electorate>) -> bool {
         let set = set.map(|set| set.founding);
         core::mem::replace(&mut self.considered, set) == set && set.is_some()
     }
 
-    /// A member of the accepted set has founded another network. All of a set must accept it, and
-    /// that member accepts no other set any more. The own set stays accepted, so that this voter
-    /// founds nothing else, and binds it no more.
+    /// A member of the accepted set has founded another network. All members of a set must accept
+    /// it, and that member accepts no other set any more. The own set stays accepted, so that this
+    /// voter founds no other network, and binds this voter no more.
     pub(super) fn supersede(&mut self) {
         self.superseded = true;
         self.apart.clear();
         self.strangers.clear();
     }
 
-    /// This voter has lost its directory. Whether that is news.
+    /// This voter has lost its directory. Returns whether that is news.
     pub(super) fn lose(&mut self) -> bool {
         !core::mem::replace(&mut self.lost, true)
     }
@@ -66,25 +65,22 @@ impl Foundation {
         self.strangers.insert(id.clone(), now);
     }
 
-    /// Whether a member was heard with another identity lately.
     pub(super) fn is_stranger(&self, id: &NodeName, now: Time, lately: Duration) -> bool {
         self.strangers.get(id).is_some_and(|at| now.since(*at) <= lately)
     }
 
-    /// The members that were heard with another identity, lately or before.
     pub(super) fn strangers(&self) -> impl Iterator<Item = &NodeName> {
         self.strangers.keys()
     }
 
-    /// Voters that were heard long ago stand against the founding no more.
+    /// Drops the voters that were heard too long ago to stand against the founding.
     pub(super) fn forget_apart(&mut self, now: Time, lately: Duration) {
         self.apart.retain(|_, apart| now.since(apart.heard) <= lately);
     }
 
-    /// A first voter has accepted another set than this voter, and begins with these.
     pub(super) fn note_apart(&mut self, id: &NodeName, now: Time, begins: Option<FirstVoters>) {
         let known = self.apart.remove(id).and_then(|apart| apart.begins);
-        self.apart.insert(id.clone(), Apart { heard: now, begins: begins.or(known) });
+        self.apart.insert(id.clone(), OtherFounder { heard: now, begins: begins.or(known) });
     }
 
     /// The first voters that were heard lately, and have accepted another set.
@@ -92,12 +88,12 @@ impl Foundation {
         &self,
         now: Time,
         lately: Duration,
-    ) -> impl Iterator<Item = (&NodeName, &Apart)> {
+    ) -> impl Iterator<Item = (&NodeName, &OtherFounder)> {
         self.apart.iter().filter(move |(_, apart)| now.since(apart.heard) <= lately)
     }
 }
 
-/// With whom a voter begins by its settings.
+/// The set with which a voter begins by its settings.
 pub(super) fn first_voters(config: &Config) -> Option<FirstVoters> {
     match &config.founding {
         Founding::List(listed) => {

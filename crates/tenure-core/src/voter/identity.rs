@@ -1,4 +1,4 @@
-//! Who takes part, which ballot it is, and which leadership.
+//! The identities of voters, ballots and leaderships.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -9,49 +9,47 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::NodeName;
 
-/// 128 random bits in a state directory: one memory of a voter. A voter whose directory was lost
-/// has another one, and what the earlier one promised does not bind it.
+/// 128 random bits in a state directory: one memory of a voter. A voter that has lost its directory
+/// gets another identity, and the promises of the earlier one do not bind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity(pub u128);
 
-/// One run of one voter.
+/// A participant: a voter in one run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Participant {
-    /// Its `voter-id`.
     pub id: NodeName,
-    /// Which memory it has.
     pub identity: Identity,
     /// 128 random bits, drawn when the process starts.
     pub incarnation: u128,
 }
 
-/// One draw. Ballots are in order: by counter, initiator, attempt.
+/// A draw, ordered by counter, initiator and attempt.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
-    /// The election counter: the fence of the one that wins. From one to [`Ballot::COUNTER_MAX`].
+    /// The election counter, which is the fence of the winner. From one to [`Ballot::COUNTER_MAX`].
     pub counter: u64,
-    /// Who started it. Of two ballots with one counter the one of the higher id goes on.
+    /// The voter that has started the ballot. The higher initiator goes on when two ballots have
+    /// one counter.
     pub initiator: NodeName,
-    /// From zero: which recast after a tie.
+    /// The number of recasts after ties, from zero.
     pub attempt: u32,
 }
 
-/// A leadership: who, in which run, by which ballot.
+/// A leadership: the leader, in one run, by one ballot.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Leadership {
-    /// Who leads.
     pub leader: Participant,
-    /// The ballot that it has won, or that it is endorsed in.
+    /// The ballot that the leader has won, or in which it is endorsed.
     pub ballot: Ballot,
 }
 
-/// Where a voter is reached: the text's `voter-url`.
+/// The address of a voter: the text's `voter-url`.
 ///
 /// 1 to 256 bytes without spaces and control characters, beginning with `http://` or `https://`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VoterUrl(Arc<str>);
 
-/// A URL that cannot be one of a voter.
+/// A URL that no voter can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the voter URL {url:?} must begin with http:// or https://, have at most {} bytes, and neither \
@@ -68,31 +66,31 @@ impl Ballot {
     /// The most recasts of one counter.
     pub const ATTEMPTS_MAX: u32 = 64;
 
-    /// The recast of this one.
+    /// The ballot that draws again after a tie.
     pub(super) fn recast(&self) -> Self {
         Self { attempt: self.attempt + 1, ..self.clone() }
     }
 }
 
 impl Leadership {
-    /// Its counter.
+    /// The counter of its ballot.
     #[must_use]
     pub const fn counter(&self) -> u64 {
         self.ballot.counter
     }
 
-    /// Whether a promise to one is a promise to the other: the same run of the same voter, and the
-    /// same counter.
+    /// Whether a promise to this leadership is a promise to the other: the same run of the same
+    /// voter, and the same counter.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         self.leader == other.leader && self.counter() == other.counter()
     }
 }
 
 impl VoterUrl {
-    /// The most bytes it may have.
+    /// The most bytes of a URL.
     pub const BYTES_MAX: usize = 256;
 
-    /// Checks a URL as far as a core looks at it.
+    /// Checks a URL as far as a core needs it.
     pub fn new(text: &str) -> Result<Self, UrlError> {
         let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());

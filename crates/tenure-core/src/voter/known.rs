@@ -1,56 +1,51 @@
-//! The known voters and the seeds: for discovery and display. Nothing here decides anything (V1).
+//! The known voters and the seeds: for discovery and display. No decision rests on them (V1).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::electorate::{Electorate, ElectorateId, Fingerprint, MEMBERS_MAX, Member};
-use super::free::Free;
+use super::free::FreeSpan;
 use super::identity::{Participant, VoterUrl};
 use super::message::{Condition, Header, Role, SEEDS_MAX, VoterDto};
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// How many runs of one voter are remembered as over.
+/// The number of runs of one voter that are remembered as over.
 const RUNS_MAX: usize = 4;
 
-/// Another voter, by its own word.
+/// Another voter, as it describes itself.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Neighbour {
     pub(super) header: Header,
     pub(super) role: Role,
-    /// `lastHeartBeat`: when something of it arrived.
+    /// `lastHeartBeat`: the last time at which a message of this voter arrived.
     pub(super) heard: Time,
-    /// The last heartbeat of this run.
     pub(super) seq: u64,
-    /// Since when it answers this voter, and has not called it.
+    /// Since this time the voter answers this one, and has not called it.
     pub(super) uncalled: Time,
-    /// How many requests in a row it has not answered.
     pub(super) misses: u32,
-    /// When another voter has said that it does not answer.
+    /// The last time at which another voter said that this one does not answer.
     pub(super) doubted: Option<Time>,
-    /// Since when it is no longer shown.
     pub(super) dropped: Option<Time>,
-    /// Whether this run has answered a request: then it is there.
+    /// This run has answered a request, so it is there.
     pub(super) answers: bool,
-    /// When it was last heard with another identity than before.
+    /// The last time at which another identity of this voter was heard.
     pub(super) mixed: Option<Time>,
-    /// The obstacles to its vote, by its own word.
+    /// The obstacles to its vote, as it describes them.
     pub(super) condition: Condition,
-    /// When it last said that it could endorse somebody, and had no later electorate.
-    pub(super) free: Option<Free>,
-    /// Runs of it that are over, with the last heartbeat of each.
+    /// The last span in which this voter could have endorsed a candidate, and had no later
+    /// electorate.
+    pub(super) free: Option<FreeSpan>,
+    /// Runs of this voter that are over, with the last heartbeat of each.
     over: Vec<(u128, u64)>,
 }
 
 /// The sender of a message, compared with the known voters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Met {
-    /// A known voter.
+pub(super) enum Meeting {
     Known,
-    /// A new voter, or one that was dropped and forgotten.
     New,
-    /// A new voter for which there is no room.
     Full,
     /// A run that was over: two processes have the id (V10).
     Twice,
@@ -58,21 +53,20 @@ pub(super) enum Met {
 
 /// All other voters that this voter has heard of, and the addresses at which it looks for more.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownVoters {
     voters: BTreeMap<NodeName, Neighbour>,
     /// The addresses of seeds, and the voter that has answered at each.
     seeds: BTreeMap<VoterUrl, Option<NodeName>>,
 }
 
-impl Known {
-    /// The seeds are at these addresses now. The voters that have answered there stay known.
+impl KnownVoters {
+    /// Replaces the addresses of seeds. The voters that have answered there stay known.
     pub(super) fn seek(&mut self, seeds: impl Iterator<Item = VoterUrl>) {
         let before = core::mem::take(&mut self.seeds);
         let found = |url: &VoterUrl| before.get(url).cloned().flatten();
         self.seeds = seeds.take(SEEDS_MAX).map(|url| (url.clone(), found(&url))).collect();
     }
 
-    /// A voter has answered at the address of a seed.
     pub(super) fn find(&mut self, url: &VoterUrl, voter: &NodeName) {
         if let Some(found) = self.seeds.get_mut(url) {
             *found = Some(voter.clone());
@@ -91,14 +85,14 @@ impl Known {
     }
 
     /// A voter has sent a message.
-    pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Met {
+    pub(super) fn meet(&mut self, header: &Header, now: Time, room: usize) -> Meeting {
         let (id, full) = (&header.sender.id, self.voters.len() >= room);
         let Some(known) = self.voters.get_mut(id) else {
             if full {
-                return Met::Full;
+                return Meeting::Full;
             }
             self.voters.insert(id.clone(), Neighbour::new(header.clone(), now));
-            return Met::New;
+            return Meeting::New;
         };
         let (before, run) = (known.header.sender.clone(), &header.sender);
         if before != *run {
@@ -106,22 +100,22 @@ impl Known {
                 known.mixed = Some(now);
             }
             if known.over.iter().any(|(over, _)| *over == run.incarnation) {
-                return Met::Twice;
+                return Meeting::Twice;
             }
             let mut over = core::mem::take(&mut known.over);
             over.truncate(RUNS_MAX - 1);
             over.insert(0, (before.incarnation, known.seq));
             let (misses, mixed) = (known.misses, known.mixed);
             *known = Neighbour { over, misses, mixed, ..Neighbour::new(header.clone(), now) };
-            return Met::Known;
+            return Meeting::Known;
         }
         known.header = header.clone();
         known.heard = now;
-        Met::Known
+        Meeting::Known
     }
 
-    /// A run that was taken for over has answered: it is there, and the one that was heard after
-    /// it was an echo, or is another pod.
+    /// A run that was taken for over has answered: it is there, and the run that was heard after it
+    /// was an echo, or is another pod.
     pub(super) fn take_back(&mut self, header: &Header, now: Time) {
         let run = header.sender.incarnation;
         let Some(known) = self.voters.get_mut(&header.sender.id) else { return };
@@ -141,29 +135,27 @@ impl Known {
         self.voters.get_mut(id)
     }
 
-    /// All voters, the dropped ones among them.
+    /// All voters, dropped ones included.
     pub(super) fn all(&self) -> impl Iterator<Item = &Neighbour> {
         self.voters.values()
     }
 
-    /// The voters that were not dropped.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Neighbour> {
         self.voters.values().filter(|known| known.dropped.is_none())
     }
 
-    /// Whether no other voter of this id is known, or it was dropped.
     pub(super) fn is_unknown(&self, id: &NodeName) -> bool {
         self.voters.get(id).is_none_or(|known| known.dropped.is_some())
     }
 
-    /// Another voter does not reach this one either. Whether it is known.
+    /// Another voter does not reach this one either. Returns whether this one is known.
     pub(super) fn doubt(&mut self, id: &NodeName, now: Time) -> bool {
         let known = self.voters.get_mut(id);
         known.map(|known| known.doubted = Some(now)).is_some()
     }
 
-    /// Drops a voter that this one has failed to reach, if another one has doubted it lately.
-    /// Whether it was dropped.
+    /// Drops a voter that does not answer this one, if another voter has doubted it lately. Returns
+    /// whether it was dropped.
     pub(super) fn drop_if_lost(
         &mut self,
         id: &NodeName,
@@ -179,14 +171,12 @@ impl Known {
         lost.map(|lost| lost.dropped = Some(now)).is_some()
     }
 
-    /// A voter has said when it could endorse a candidate.
-    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<Free>) {
+    pub(super) fn hear_free(&mut self, id: &NodeName, free: Option<FreeSpan>) {
         if let Some(known) = self.voters.get_mut(id) {
             known.free = free;
         }
     }
 
-    /// A voter has answered a request.
     pub(super) fn answer(&mut self, id: &NodeName, tolerance: u32, now: Time) {
         if let Some(known) = self.voters.get_mut(id) {
             if !known.is_on_line(tolerance) {
@@ -196,15 +186,14 @@ impl Known {
         }
     }
 
-    /// A voter has not answered a heartbeat.
     pub(super) fn miss(&mut self, id: &NodeName) {
         if let Some(known) = self.voters.get_mut(id) {
             known.misses = known.misses.saturating_add(1);
         }
     }
 
-    /// The voters of a region, which vote with `available`: those of these that are known, and the
-    /// own one.
+    /// The voters of a region, which vote with `available`: this voter, and each known one that has
+    /// answered.
     pub(super) fn region(&self, answered: &BTreeSet<NodeName>, me: &Participant) -> Electorate {
         let known = answered.iter().filter_map(|id| self.get(id));
         let all = known.map(Neighbour::who).chain([me]);
@@ -215,7 +204,6 @@ impl Known {
         Electorate { id, founding: Fingerprint::NONE, members }
     }
 
-    /// Forgets the voters that were dropped so long ago.
     pub(super) fn forget(&mut self, now: Time, after: Duration, keeps: impl Fn(&NodeName) -> bool) {
         let over = |since: Time| now.since(since) >= after;
         self.voters.retain(|id, known| keeps(id) || !known.dropped.is_some_and(over));
@@ -249,22 +237,21 @@ impl Neighbour {
         &self.header.url
     }
 
-    /// Whether it has answered one of the last so many requests.
+    /// Whether the voter has answered one of the last so many requests.
     pub(super) const fn is_on_line(&self, tolerance: u32) -> bool {
         self.misses <= tolerance
     }
 
-    /// Whether it calls this voter, or has not answered for so long that it should have.
+    /// Whether the voter calls this one, or has not answered for so long that its calls may be
+    /// late.
     pub(super) fn calls(&self, now: Time, silence: Duration) -> bool {
         now.since(self.uncalled) <= silence
     }
 
-    /// Whether it answers.
     pub(super) const fn is_there(&self) -> bool {
         self.answers && self.misses == 0 && self.dropped.is_none()
     }
 
-    /// Whether its network is founded, by its own word.
     pub(super) fn is_founded(&self) -> bool {
         self.header.founding.is_some_and(|(_, founded)| founded)
     }

@@ -12,48 +12,43 @@ use crate::name::{NodeName, Value};
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// The campaign of the application, and the leadership before it.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Candidacy {
     pub(super) campaign: Option<Campaign>,
     /// The last leadership, until every member has heard of its end.
-    pub(super) releasing: Option<Releasing>,
+    pub(super) releasing: Option<EndedLeadership>,
 }
 
-/// The application wants to lead.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Campaign {
     pub(super) value: Value,
     pub(super) lease: Option<Lease>,
-    /// The wait that the application was last told of.
     pub(super) waits: Option<Waiting>,
 }
 
-/// The lease of a leadership.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Lease {
     pub(super) leadership: Leadership,
-    /// The electorate of the ballot. With `available` the leader shows it; with `majority` the
-    /// document in the memory counts.
+    /// The electorate of the ballot: with `available` the leader shows this one, with `majority`
+    /// the document in the memory counts.
     pub(super) electorate: Electorate,
     /// E, on the own clock.
     pub(super) ends: Time,
-    /// s + D(p) of each voter, on the own clock: until then it certainly endorses nobody else.
+    /// s + D(p) of each voter, on the own clock: until then that voter endorses no other.
     pub(super) promises: BTreeMap<NodeName, Time>,
     /// The voters that have stored the current document under this counter.
     stored: BTreeSet<NodeName>,
     /// The other voters that have heard the certificate.
     informed: BTreeSet<NodeName>,
     pub(super) certificate: ElectionDto,
-    /// A quorum has acknowledged this leadership.
     pub(super) settled: bool,
     /// A voter or an operator has asked this leader to let others draw.
     pub(super) gives_way: bool,
 }
 
-/// A leadership that is over, while other voters are told.
+/// A leadership that is over, while other voters are informed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Releasing {
+pub(super) struct EndedLeadership {
     pub(super) leadership: Leadership,
     /// The voters that have not heard of the end.
     pub(super) to: BTreeSet<NodeName>,
@@ -75,14 +70,12 @@ impl Candidacy {
         self.lease().map(|lease| lease.ends)
     }
 
-    /// Another voter has heard the certificate.
     pub(super) fn inform(&mut self, id: &NodeName) {
         if let Some(lease) = self.lease_mut() {
             lease.informed.insert(id.clone());
         }
     }
 
-    /// Ends the leadership, and with it the campaign.
     pub(super) fn end(&mut self) -> Option<Lease> {
         let lease = self.take_lease()?;
         self.campaign = None;
@@ -94,7 +87,8 @@ impl Candidacy {
         self.campaign.as_mut()?.lease.take()
     }
 
-    /// Another voter has heard of the end of this leadership. Whether all have heard of it now.
+    /// Another voter has heard of the end of this leadership. Returns whether all have heard of it
+    /// now.
     pub(super) fn is_released_by(&mut self, id: &NodeName, leadership: &Leadership) -> bool {
         self.releasing.as_mut().is_some_and(|releasing| {
             let is_news = releasing.leadership == *leadership && releasing.to.remove(id);
@@ -104,7 +98,7 @@ impl Candidacy {
 }
 
 impl Lease {
-    /// The lease of the winner of a ballot. `settled`: nobody needs to acknowledge it.
+    /// The lease of the winner of a ballot. `settled`: no acknowledgement is needed.
     pub(super) fn won(
         round: &Round,
         winner: &Participant,
@@ -125,8 +119,8 @@ impl Lease {
         }
     }
 
-    /// E grows only while it has not passed, and while the leader does not give way (V6). Whether
-    /// it has grown.
+    /// E grows only while it has not passed, and while the leader does not give way (V6). Returns
+    /// whether it has grown.
     pub(super) fn grow(&mut self, ends: Time, now: Time) -> bool {
         if ends <= self.ends || now >= self.ends || self.gives_way {
             return false;
@@ -135,13 +129,12 @@ impl Lease {
         true
     }
 
-    /// Until when a quorum of this electorate has promised.
     pub(super) fn quorum_ends(&self, electorate: &Electorate) -> Option<Time> {
         qth_largest(&self.promises, electorate)
     }
 
-    /// Another voter has promised until this time, and has `stored` the current document. An answer
-    /// that comes late takes nothing back.
+    /// Another voter has promised until this time, and has `stored` the current document. A late
+    /// answer takes no promise back.
     pub(super) fn acknowledge(&mut self, id: &NodeName, until: Time, stored: bool) {
         let promised = self.promises.entry(id.clone()).or_insert(Time::ZERO);
         *promised = until.max(*promised);
@@ -157,8 +150,8 @@ impl Lease {
         self.informed.len() + 1 >= quorum && !core::mem::replace(&mut self.settled, true)
     }
 
-    /// The document has changed: only the leader has stored it yet. The promise of a member that
-    /// was taken out goes with it, because another memory of its id begins anew.
+    /// The document has changed, and only the leader has stored it yet. The promise of a removed
+    /// member is dropped, because another memory of its id begins anew.
     pub(super) fn change_document(&mut self, me: &NodeName, others: &[NodeName]) {
         self.stored = [me.clone()].into();
         self.promises.retain(|id, _| id == me || others.contains(id));
@@ -166,7 +159,7 @@ impl Lease {
     }
 
     /// Whether a quorum of the current document has stored it under this counter, and has promised
-    /// as long as the claim says.
+    /// to the end of the claim.
     pub(super) fn is_stored(&self, electorate: &Electorate) -> bool {
         let members = electorate.members.iter();
         let stored = members.filter(|member| self.stored.contains(&member.id)).count();

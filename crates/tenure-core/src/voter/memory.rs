@@ -1,4 +1,4 @@
-//! What a voter must not forget (V3, V4, V8, V9).
+//! The durable state of a voter (V3, V4, V8, V9).
 
 use core::fmt;
 use core::time::Duration;
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use super::electorate::Electorate;
 use super::identity::{Identity, Leadership};
 
-/// What is in a state directory: one document, replaced whole.
+/// The content of a state directory: one document, replaced whole.
 ///
-/// It must survive the machine. A driver has flushed it before it goes on to the next effect, so
-/// that nothing leaves that rests on what could be lost.
+/// A driver flushes the memory before it carries out the next effect, so that no message rests on a
+/// memory that could be lost.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Memory {
-    /// Which memory it is: drawn with the directory.
+    /// The identity of this memory: drawn with the directory.
     pub identity: Identity,
-    /// The longest promise that may have been given: after a restart nothing is promised for so
-    /// long.
+    /// The longest promise that was ever possible: after a restart the voter promises nothing for
+    /// so long.
     pub lease_max: Duration,
     /// The leadership of the highest counter that was endorsed or acknowledged.
     pub endorsed: Option<Leadership>,
     /// The electorate; before the founding the one set of voters that was accepted. After that only
-    /// an electorate of a network that one of these has founded.
+    /// an electorate of a network that a member of this set has founded.
     pub electorate: Option<Electorate>,
-    /// Whether all of that set have accepted it.
+    /// Whether all members of that set have accepted it.
     pub founded: bool,
 }
 
 impl Memory {
-    /// One that begins.
+    /// The memory of a new directory.
     #[must_use]
     pub const fn begin(identity: Identity) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Memory {
         }
     }
 
-    /// The highest counter that was endorsed or acknowledged; zero if none was.
+    /// The highest counter that was endorsed or acknowledged; zero without one.
     #[must_use]
     pub fn counter(&self) -> u64 {
         self.endorsed.as_ref().map_or(0, Leadership::counter)

@@ -1,30 +1,31 @@
 //! The regional voter: leaders by random draw, over HTTP between the voters themselves.
 //!
-//! Every voter knows the others, calls each once a heartbeat, and when nobody leads they draw:
-//! each sends a random number to each, the highest wins, and each sends its result to each. There
-//! is no store behind them. Meant for a few regions, far from each other, that share one task.
+//! Every voter knows the others, and calls each of them once a heartbeat. Without a leader the
+//! voters draw: each sends a random number to each, the highest number wins, and each sends its
+//! result to each. There is no store behind them. The protocol is meant for a few regions, far from
+//! each other, that share one task.
 //!
 //! Source: *Leader Election for Regionally Distributed Message Processing* (an unpublished page of
 //! a home library; its published code never elects anybody). "The text" is this one throughout.
-//! Where it is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings). `mutants/voter`
-//! breaks those without which two lead, or nobody ever does: a test must notice each.
+//! Where the text is wrong or silent a *ruling* decides, V1 to V12 [below](#rulings).
+//! `mutants/voter` breaks each ruling on which safety or the election of any leader rests; a test
+//! must notice.
 //!
 //! `node/protocol.rs` tells the protocol from top to bottom, in the order of the text.
 //!
 //! # What is not guaranteed
 //!
-//! - **Anything about overlap in `available`.** Each region that can reach its own voters has a
-//!   leader, without end and without a fence: two regions that cannot reach each other have two.
-//!   For work that may be done twice, and never for work that may not.
-//! - **Anything against voters that lie.** A forged acknowledgement is a second leader. Requests
-//!   and answers are authenticated (V11); who holds the key, or a certificate, takes part.
-//! - **Anything when state directories are lost or copied.** A voter whose directory is lost has
-//!   another identity and no vote. If all are lost the network is founded anew, counters begin at
-//!   one, and recipients that keep the highest fence refuse the new leaders. Two processes on
-//!   copies of one directory are two votes for one.
+//! - **No overlap in `available`.** Each region that can reach its own voters has a leader, without
+//!   end and without a fence: two regions that cannot reach each other have two. Use this mode only
+//!   for work that may be done twice.
+//! - **Safety against voters that lie.** A forged acknowledgement is a second leader. Requests and
+//!   answers are authenticated (V11); each holder of the key, or of a certificate, takes part.
+//! - **Safety when state directories are lost or copied.** A voter whose directory is lost has
+//!   another identity and no vote. If all directories are lost the network is founded anew,
+//!   counters begin at one, and recipients that keep the highest fence refuse the new leaders. Two
+//!   processes on copies of one directory are two votes for one.
 //! - **One leader while a clock drifts by more than ρ.**
-//! - **A leader without a majority.** In `majority` one region of two has none, nor has any part
-//!   of 2–2.
+//! - **A leader without a majority.** In `majority` neither half of an even split has a leader.
 //! - **A fair draw against a slow region.** A number that arrives after the cast timeout is not
 //!   counted.
 //!
@@ -34,16 +35,16 @@
 //! [request timeout](Config::request_timeout), L the [lease](Config::lease).
 //!
 //! - **(a)** `majority`: at most one leader at any instant, as long as clocks drift at most by ρ,
-//!   no voter lies, and directories are neither lost nor copied, whatever is lost, late, repeated,
-//!   misrouted or stopped.
+//!   no voter lies, and directories are neither lost nor copied. Messages may be lost, late,
+//!   repeated or misrouted, and processes may stop.
 //! - **(b)** `majority`: fences, the election counters, strictly increase.
 //! - **(c)** `majority`: after a heal of a majority a leader within
 //!   (L + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ) of true time, k the number of draws: one
 //!   without loss and ties ([`Config::failover`]).
-//! - **(d)** `available`: two leaders that can reach each other, of which one knows the other,
-//!   become one within (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ). A voter that was
-//!   not reached for longer than [`Config::forget_after`] is known again when a seed, or a voter
-//!   that both know, names it.
+//! - **(d)** `available`: of two leaders that can reach each other, one of which knows the other,
+//!   only one is left within (H + t + spread + k·(t + cast + result))·(1 + ρ)/(1 − ρ). A voter that
+//!   was not reached for longer than [`Config::forget_after`] is known again when a seed, or a
+//!   voter that both know, names it.
 //! - **(e)** Memory is bounded by [`Config::voters`] and [`MEMBERS_MAX`], and so is the work of
 //!   one request.
 //!
@@ -51,14 +52,14 @@
 //!
 //! | | assumed for (a), (b) | not assumed |
 //! |---|---|---|
-//! | network | who answers is who was asked, or is found out (V10, V11) | may lose, delay, repeat, reorder, cut one way; an answer may come after its timeout, or be lost after the request was carried out |
+//! | network | the voter that was asked answers, or the mistake is found (V10, V11) | may lose, delay, repeat, reorder, cut one way; an answer may come after its timeout, or be lost after the request was carried out |
 //! | CLOCK_BOOTTIME | runs at 1 ± ρ, counts suspend | clocks are never compared |
 //! | processes | | may stop at any point, and begin again |
 //! | directories | what was flushed is found again | writes may fail |
 //!
 //! # States
 //!
-//! Of one voter in `majority`:
+//! The states of one voter in `majority`:
 //!
 //! ```text
 //!  start     empty     knows N identities   accepted   all N have   founded
@@ -81,27 +82,27 @@
 //!
 //! | request | from | to | answer |
 //! |---|---|---|---|
-//! | `register` | one that has not found another voter yet | seeds | [`StatusDto`] |
-//! | `status` | anybody; one that doubts, a suspect named | anybody | the same |
-//! | `heartbeat` | all, each H | all known ones and all members | [`BeatenDto`]: to a leader, a promise |
-//! | `reconcile` | one that was sent another list | its sender | done |
-//! | `remove` | one that cannot reach a voter of that list | its sender | done |
-//! | `election/start` | an operator, a member | one | started, or who leads |
-//! | `election/cast` | each in a ballot | each | the other's own cast, if it is there |
+//! | `register` | a voter that has found no other yet | seeds | [`StatusDto`] |
+//! | `status` | any caller; a voter that names a suspect | any voter | the same |
+//! | `heartbeat` | each, each H | known voters and members | [`BeatenDto`]: to a leader, a promise |
+//! | `reconcile` | a voter that was sent another list | the sender of the list | done |
+//! | `remove` | a voter that cannot reach one of that list | the sender of the list | done |
+//! | `election/start` | an operator, a member | any voter | started, or the leader |
+//! | `election/cast` | each in a ballot | each | the own cast of the recipient, if there is one |
 //! | `election/result` | each in a ballot | each | whether the ballot goes on |
 //! | `election/certify` | the winner | each | as of a heartbeat |
-//! | `election/release` | one that led, or was endorsed in vain | each | done |
-//! | `electorate` | an operator | the leader | done, or who leads |
+//! | `election/release` | a voter that led, or was endorsed in vain | each | done |
+//! | `electorate` | an operator | the leader | done, or the leader |
 //!
 //! # Timers
 //!
 //! | timer | default | why |
 //! |---|---|---|
 //! | H | 1 s | [`Config::heartbeat`]; also between tries to register |
-//! | t | 300 ms | an answer; one region that hangs delays nobody |
+//! | t | 300 ms | an answer; a region that hangs delays no other |
 //! | t/2 | 150 ms | a suspect is asked on behalf of another |
 //! | L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉ | 4.008 s | a promise; (m + 1)·H of it is left by the worst clocks |
-//! | E − (what is left) | | the leader stops: nothing is left to be sure of |
+//! | E − (rest of the lease) | | the leader stops: its lease is over |
 //! | cast timeout | 600 ms | two one-way trips, and a slow region |
 //! | result timeout | 600 ms | then a ballot without a leader is given up |
 //! | spread | 500 ms | voters do not start at once |
@@ -112,46 +113,48 @@
 //!
 //! # Rulings
 //!
-//! - **V1. Two lists.** `knownVoters` is for discovery and display. Who decides is the
-//!   [`Electorate`], a durable document of ids and identities; N is its size, q = ⌊N/2⌋ + 1,
-//!   itself included.
-//! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: those of its list,
-//!   or the N that it knows. The network is founded when all N have accepted the same. Its
-//!   [`Fingerprint`] is in each header; a mismatch is refused and reported by both. A set of which
-//!   one has founded another network binds nobody any more, as it can never be founded.
-//! - **V3. Casting.** One cast a ballot, ballots in increasing order, none joined again that was
-//!   left. A cast promises nothing. With `available`, whoever refuses a number because it draws in
-//!   another ballot is waited for, and a leader that is heard ends ballots of its counter: both
-//!   ballots would have a winner.
-//! - **V4. Endorsing** is sending the result: after the quarantine, without a running promise,
-//!   with a counter above `endorsed` and an electorate not below the own one; durable before it
-//!   leaves; once for each counter. A tie endorses nobody.
-//! - **V5. Certificate.** The winner itself holds results of ≥ q members that name its run and its
-//!   ballot, while E is ahead, and has joined no higher ballot. Sets of votes that differ are
-//!   reported; two results of one voter are an equivocation.
-//! - **V6. Lease.** Whoever endorses or acknowledges promises: until C + p I endorse and
-//!   acknowledge nobody else; C is read after receipt, p = min(asked L, own lease-max). The leader
-//!   counts it to s + D(p), s read before its request, of an endorsement before its own cast. E is
-//!   the q-th largest, grows only while now < E, and is the end.
-//! - **V7. Acknowledging.** The same leadership as is endorsed; another one of a higher counter
-//!   when no promise runs, durably first.
-//! - **V8. Restart, release, giving way.** After a restart nothing is cast, endorsed or
-//!   acknowledged for the longest promise ever. A release names one leadership exactly, follows
-//!   the end of the work, and is remembered. On `election/start` a leader lets its lease run out,
-//!   releases, and the draw follows; a starter first finds ≥ q members free.
-//! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won, and changes
-//!   it by one identity, never its own, when ≥ q of the current document's members have stored it
-//!   and acknowledged n. What one that is taken out has promised goes with it; by itself it adds
-//!   only one that it can spare.
-//! - **V10. Two pods of one id.** Another identity, or a run that was over, does not count, and is
-//!   a breach. Of two runs the one that answers is there.
-//! - **V11. Authentication** is the driver's; a core takes an answer from the voter that it asked,
-//!   and no heartbeat twice. [`Caller`] says who has authenticated.
-//! - **V12. Bounds.** Suspicion after max(m misses, the end of the promise) + spread. The poll
-//!   permits nothing by itself. A voter is dropped after this one has failed to reach it and
-//!   another one agrees. One that cannot write its directory says so, is not free, draws no number
-//!   and tries again every second; what is written it goes on to acknowledge. One that a quorum
-//!   does not answer draws no number: it would lead for one lease without acknowledgements.
+//! - **V1. Two lists.** `knownVoters` is for discovery and display. The [`Electorate`] decides, a
+//!   durable document of ids and identities; N is its size, and q = ⌊N/2⌋ + 1 of its members are a
+//!   quorum.
+//! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: the voters of its
+//!   list, or the N voters that it knows. The network is founded when all N have accepted the same
+//!   set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a mismatch.
+//!   A set binds its voters no more when one of them has founded another network, as the set can
+//!   never be founded.
+//! - **V3. Casting.** A voter casts once in a ballot, joins ballots in increasing order, and never
+//!   joins again a ballot that it has left. A cast promises nothing. With `available`, a voter that
+//!   refuses a number because it draws in another ballot is waited for, and a leader that is heard
+//!   ends ballots of its counter: otherwise both ballots would have a winner.
+//! - **V4. Endorsing.** A voter endorses by sending its result: after the quarantine, without a
+//!   running promise, with a counter above `endorsed` and an electorate not below the own one;
+//!   durable before the result leaves; once for each counter. A tie endorses no voter.
+//! - **V5. Certificate.** The winner holds results of ≥ q members that name its run and its ballot,
+//!   while E is ahead, and has joined no higher ballot. Voters report sets of votes that differ,
+//!   and two results of one voter as an equivocation.
+//! - **V6. Lease.** A voter that endorses or acknowledges promises: until C + p I endorse and
+//!   acknowledge no other; C is read after receipt, p = min(asked L, own lease-max). The leader
+//!   counts the promise to s + D(p), where s is read before its request; for an endorsement, before
+//!   its own cast. E is the q-th largest of these, grows only while now < E, and ends the lease.
+//! - **V7. Acknowledging.** A voter acknowledges the leadership that it has endorsed, or one of a
+//!   higher counter when no promise runs, durably first.
+//! - **V8. Restart, release, giving way.** After a restart a voter casts, endorses and acknowledges
+//!   nothing for its longest promise ever. A release names one leadership exactly, follows the end
+//!   of the work, and is remembered. On `election/start` a leader lets its lease run out, releases,
+//!   and the draw follows; a starter first finds ≥ q members free.
+//! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won. The leader
+//!   changes the document by one identity, never its own, when ≥ q of its members have stored it
+//!   and acknowledged n. The promises of a removed member no longer count. By itself the leader
+//!   adds only a voter that it can spare.
+//! - **V10. Two pods of one id.** A message of another identity, or of a run that was over, does
+//!   not count, and is a breach. The run that answers is there.
+//! - **V11. Authentication.** The driver authenticates; a core takes an answer from the voter that
+//!   it has asked, and no heartbeat twice. [`Caller`] says whether the sender has authenticated.
+//! - **V12. Bounds.** A voter suspects its leader after max(m misses, the end of the promise) +
+//!   spread. The poll permits nothing by itself. A voter drops another that it has failed to reach
+//!   when a third one agrees. A voter that cannot write its directory says so, is not free, draws
+//!   no number and tries again every second; it still acknowledges the leadership that is written.
+//!   A voter that no quorum answers draws no number: it would lead for one lease without
+//!   acknowledgements.
 //!
 //! # The sentences of the text
 //!
@@ -163,43 +166,46 @@
 //! | S2 | seeds from a name, combined with a relative URL | [`Message::Seeds`]; resolving is the driver's |
 //! | S3 | register with each seed until a valid response | `node/discover.rs` |
 //! | S4 | one's own response does not count | so: by identity |
-//! | S5 | otherwise a lazy loop, once a heartbeat interval, until it registers or is registered with | so |
+//! | S5 | otherwise a lazy loop, once a heartbeat interval, until registered, either way | so |
 //! | S6 | an election starts because the leader is silent | after its promise, V12 |
 //! | S7 | or through an external call | `election/start`, V8 |
 //! | S8 | a health check by the others first, the leader included | so; it permits nothing by itself |
-//! | S9 | if they agree the leader is removed from the pool | from the known ones, V12 |
-//! | S10 | each casts a random long, the highest wins | so; one that does not want to lead casts none |
+//! | S9 | if they agree the leader is removed from the pool | from the known voters, V12 |
+//! | S10 | each casts a random long, the highest wins | a voter that does not want to lead casts none |
 //! | S11 | ties are recast | so, V4 |
 //! | S12 | each sends its results to each; if all agree it is certified | a quorum that agrees, V5; `available`: all that cast |
 //! | S13 | the old leader becomes FOLLOWER, the new one LEADER | so; the old one has ended before |
 //! | S14 | each checks every other periodically; the answer is a status | each H |
 //! | S15 | a heartbeat stamps its sender | so, by the receiver's clock |
 //! | S16 | lists that differ are reconciled: back to `reconcile` of the sender | `node/discover.rs` |
-//! | S17 | of unknown ones the `status` is asked: who answers is added | so; of those too that a seed knows |
-//! | S18 | who does not: `remove` at the sender | so; hearsay alone drops nobody, V12 |
+//! | S17 | unknown voters are asked for `status`; an answer adds them | also those that a seed knows |
+//! | S18 | no answer: `remove` at the sender | so; hearsay alone drops no voter, V12 |
 //! | S19 | `status`: the leader and the voters | [`StatusDto`] |
 //! | S20 | tolerance: misses before a voter is off line | `onLine` |
 //!
 //! # Where this is not the text
 //!
-//! - *A quorum decides*, and not whoever is known (V1), except with `available`.
+//! - *A quorum decides*, and not all known voters (V1), except with `available`.
 //! - *A number is optional*: a voter whose application does not campaign endorses others and draws
 //!   none.
-//! - *A winner that gives up says so* to those that endorsed it, so that a failed ballot does not
-//!   cost a lease; a release names the ballot for that.
+//! - *A winner that gives up says so* to the voters that have endorsed it, so that a failed ballot
+//!   does not cost a lease; the release names the ballot.
 //! - *A leader that is asked to let others draw leads to the end of its lease*: its work must have
 //!   ended before others are free, and only the end of the lease says so.
 //! - More in `docs/decisions/voter.md`, `voter-who-can-lead.md` and `voter-who-is-there.md`.
 //!
 //! # Invariants
 //!
-//! - **R1** A claim is raised until E only, where ≥ q of the electorate have promised to endorse
-//!   nobody else beyond E by any clock.
-//! - **R2** Nothing that rests on the memory is sent before it is written.
-//! - **R3** While a promise runs, or the quarantine, nobody else is endorsed or acknowledged.
+//! - **R1** A claim never lasts beyond E; until E, by any clock, ≥ q members of the electorate have
+//!   promised to endorse no other voter.
+//! - **R2** No message that rests on the memory is sent before the memory is written.
+//! - **R3** While a promise or the quarantine runs, the voter endorses and acknowledges no other
+//!   voter.
 //! - **R4** The claim is lowered before its release is sent.
-//! - **R5** After a timeout nothing is left that was due.
-//! - **R6** What a request changes is bounded, and so is what it sends.
+//! - **R5** A timeout leaves no action overdue.
+//! - **R6** The changes and the messages that one request causes are bounded.
+
+#![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod asker;
 mod beat;

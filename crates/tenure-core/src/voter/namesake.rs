@@ -5,21 +5,16 @@ use core::time::Duration;
 use super::identity::VoterUrl;
 use crate::time::Time;
 
-/// Signs of another process with the id of this voter.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Namesake {
-    /// The last time at which another identity of this id was heard.
     pub(super) mixed: Option<Time>,
-    /// The address of another process of this id.
     url: Option<VoterUrl>,
-    /// The last time at which that process was heard.
     heard: Time,
-    /// The time at which another voter said first that this run is over.
+    /// The first time at which another voter said that this run is over.
     told_over: Option<Time>,
 }
 
 impl Namesake {
-    /// Another process of this id was heard at `url`.
     pub(super) fn meet(&mut self, url: &VoterUrl, now: Time, other_identity: bool) {
         if other_identity {
             self.mixed = Some(now);
@@ -27,13 +22,13 @@ impl Namesake {
         (self.url, self.heard) = (Some(url.clone()), now);
     }
 
-    /// The address of another process of this id, if it was heard lately.
+    /// The address of that process, if it was heard lately.
     pub(super) fn url(&self, now: Time, lately: Duration) -> Option<&VoterUrl> {
         self.url.as_ref().filter(|_| now.since(self.heard) <= lately)
     }
 
-    /// Another voter has heard a later run of this one. Whether that is a sign of two processes:
-    /// an echo says so only once.
+    /// Another voter has heard a later run of this one. Returns whether that is a sign of two
+    /// processes: an echo says so only once.
     pub(super) fn is_told_again(
         &mut self,
         now: Time,

@@ -1,56 +1,55 @@
-//! What this voter has promised: to endorse and acknowledge nobody else (V6, V7, V8).
+//! The promise of this voter to endorse and acknowledge no other leader (V6, V7, V8).
 
 use alloc::vec::Vec;
 
 use super::identity::Leadership;
 use crate::time::Time;
 
-/// How many leaderships are remembered as released. An answer that is later than that many
-/// leaderships comes long after its timeout.
+/// The number of leaderships that are remembered as released. A message about an earlier one comes
+/// long after its timeout.
 const RELEASED_MAX: usize = 8;
 
 /// The promise of one voter, and its silence after a restart.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Promise {
-    /// Until when nothing is promised, because an earlier run may have promised something.
+    /// Until this time the voter promises nothing, because an earlier run may have promised.
     pub(super) quarantine: Time,
     given: Option<(Leadership, Time)>,
-    /// When a promise that ran was last cleared by a release.
+    /// The last time at which a release cleared a running promise.
     cleared: Time,
     released: Vec<Leadership>,
 }
 
 impl Promise {
-    /// To whom a promise runs, and until when.
+    /// The leadership to which a promise runs, and its end.
     pub(super) fn running(&self, now: Time) -> Option<(&Leadership, Time)> {
         let (to, until) = self.given.as_ref()?;
         (now < *until).then_some((to, *until))
     }
 
-    /// Whether the silence after a restart goes on.
     pub(super) fn is_quarantined(&self, now: Time) -> bool {
         now < self.quarantine
     }
 
-    /// Whether somebody could be promised something.
+    /// Whether this voter could promise.
     pub(super) fn is_free(&self, now: Time) -> bool {
         !self.is_quarantined(now) && self.running(now).is_none()
     }
 
-    /// Since when that is so without a break, if it is so now.
+    /// The time since which this voter is free without a break, if it is free now.
     pub(super) fn free_since(&self, now: Time) -> Time {
         let lapsed = self.given.as_ref().map_or(Time::ZERO, |(_, until)| *until);
         self.quarantine.max(lapsed).max(self.cleared).min(now)
     }
 
-    /// A promise to the same leadership moves later only.
+    /// Extends the promise to the same leadership, and never shortens it.
     pub(super) fn give(&mut self, to: Leadership, until: Time) {
         let before = self.given.take().filter(|(given, _)| given.is_as(&to));
         let until = before.map_or(until, |(_, before)| before.max(until));
         self.given = Some((to, until));
     }
 
-    /// This leadership is over, or will never be. Whether a promise to it ran.
+    /// This leadership is over, or will never be. Returns whether a promise to it ran.
     pub(super) fn release(&mut self, leadership: &Leadership, now: Time) -> bool {
         if !self.released.contains(leadership) {
             self.released.truncate(RELEASED_MAX - 1);
@@ -66,7 +65,7 @@ impl Promise {
         self.released.contains(leadership)
     }
 
-    /// When it is over.
+    /// The end of the promise, if it is ahead.
     pub(super) fn ends(&self, now: Time) -> Option<Time> {
         let running = self.running(now).map(|(_, until)| until);
         let quarantine = Some(self.quarantine).filter(|_| self.is_quarantined(now));

@@ -1,5 +1,5 @@
-//! One ballot: the votes, the results, and the winner; and what remains of the ballots before it
-//! (V3, V4, V5).
+//! A ballot: the votes, the results, and the winner; and what remains of the ballots before it (V3,
+//! V4, V5).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -15,11 +15,8 @@ use crate::time::Time;
 /// The ballots of one voter: the current one, and what remains of those before.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Ballots {
-    /// The ballot that this voter takes part in.
     pub(super) round: Option<Round>,
-    /// The most recent result.
     pub(super) last: Option<ElectionDto>,
-    /// The highest ballot that this voter has joined.
     joined: Option<Ballot>,
     /// The highest counter in a message of a voter.
     highest: u64,
@@ -27,12 +24,11 @@ pub(super) struct Ballots {
     used_up: bool,
 }
 
-/// A vote.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Cast {
     pub(super) who: Participant,
     pub(super) vote: Option<i64>,
-    /// L, as its voter would ask for it.
+    /// L, as the voter would ask for it if it won.
     pub(super) lease: Duration,
 }
 
@@ -41,40 +37,34 @@ pub(super) struct Cast {
 pub(super) struct Round {
     pub(super) ballot: Ballot,
     pub(super) electorate: Electorate,
-    /// The time before the own vote was sent.
+    /// The clock before the own vote was sent.
     pub(super) cast: Time,
-    /// At this time the voter counts the votes that are there.
+    /// This voter counts the votes that are there at this time.
     counts: Time,
-    /// At this time the ballot is over.
     pub(super) ends: Time,
     pub(super) votes: BTreeMap<NodeName, Cast>,
     /// The voters that the own vote did not reach.
     pub(super) silent: BTreeSet<NodeName>,
     /// The result of each voter, the own one among them.
     pub(super) results: BTreeMap<NodeName, (Participant, ElectionDto)>,
-    /// Whether this voter has counted.
     pub(super) counted: bool,
 }
 
-/// The winner by the votes.
+/// The winner by the votes that are there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// No voter wants to lead.
     Nobody,
     /// Two or more votes are the highest.
     Tie,
-    /// This vote is the highest.
     Winner(Cast),
 }
 
-/// A message in a ballot, compared with the message that its voter sent before.
+/// A message in a ballot, compared with an earlier message of the same voter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Entry {
-    /// The first message of this voter.
     New,
-    /// The ballot has this message, or needs it no more.
+    /// The ballot has this message, or does not need it any more.
     Known,
-    /// This voter has sent another message before.
     Contradiction,
 }
 
@@ -90,23 +80,20 @@ impl Ballots {
         endorsed.max(joined).max(self.highest) + 1
     }
 
-    /// No counter is left. Whether that is news.
+    /// No counter is left. Returns whether that is news.
     pub(super) fn use_up(&mut self) -> bool {
         !core::mem::replace(&mut self.used_up, true)
     }
 
-    /// Whether this voter has joined this ballot, or a higher one, before.
     pub(super) fn has_joined(&self, ballot: &Ballot) -> bool {
         self.joined.as_ref().is_some_and(|joined| joined >= ballot)
     }
 
-    /// This voter takes part in this ballot from now on.
     pub(super) fn join(&mut self, ballot: &Ballot) {
         self.joined = self.joined.take().max(Some(ballot.clone()));
         self.hear_counter(ballot.counter);
     }
 
-    /// The vote of this voter in its current ballot.
     pub(super) fn own_vote(&self, me: &NodeName) -> Option<VoteDto> {
         let round = self.round.as_ref()?;
         let own = round.votes.get(me)?;
@@ -119,14 +106,12 @@ impl Ballots {
         })
     }
 
-    /// The round of this ballot, if this voter takes part in it.
     pub(super) fn of(&mut self, ballot: &Ballot) -> Option<&mut Round> {
         self.round.as_mut().filter(|round| round.ballot == *ballot)
     }
 }
 
 impl Round {
-    /// The round begins with the own vote.
     pub(super) fn begin(
         ballot: Ballot,
         electorate: Electorate,
@@ -148,7 +133,6 @@ impl Round {
         }
     }
 
-    /// The next time at which something is due.
     pub(super) const fn due(&self) -> Time {
         if self.counted { self.ends } else { self.counts }
     }
@@ -156,7 +140,7 @@ impl Round {
     /// Adds the vote of a member. Votes that were counted stay as they are.
     pub(super) fn add_vote(&mut self, by: &Participant, vote: &VoteDto) -> Result<Entry, Refusal> {
         self.must_have(by)?;
-        // A ballot has one electorate; of two runs of its initiator it may have had two.
+        // A ballot has one electorate, but two runs of its initiator may have had two.
         if self.electorate != vote.electorate {
             return Err(Refusal::Malformed("another electorate than that of this ballot"));
         }
@@ -172,7 +156,6 @@ impl Round {
         })
     }
 
-    /// Adds the result of a member.
     pub(super) fn add_result(
         &mut self,
         by: &Participant,
@@ -196,8 +179,8 @@ impl Round {
         }
     }
 
-    /// Whether no vote is expected any more: each member has cast one, or has not heard of the own
-    /// one.
+    /// Whether no more votes can come: each member has cast a vote, or has not heard of the own
+    /// vote.
     pub(super) fn is_complete(&self) -> bool {
         let mut members = self.electorate.members.iter();
         members
@@ -214,7 +197,6 @@ impl Round {
         }
     }
 
-    /// The own result, which endorses the winner.
     pub(super) fn result(
         &self,
         me: &Participant,
@@ -243,7 +225,6 @@ impl Round {
         }
     }
 
-    /// The votes as they were counted.
     pub(super) fn counted_votes(&self) -> Vec<(NodeName, Option<i64>)> {
         self.votes.iter().map(|(id, cast)| (id.clone(), cast.vote)).collect()
     }
@@ -253,7 +234,6 @@ impl Round {
         Leadership { leader: leader.clone(), ballot: self.ballot.clone() }
     }
 
-    /// The voters that endorse this participant, and their promises.
     pub(super) fn endorsed(
         &self,
         who: &Participant,
@@ -262,7 +242,7 @@ impl Round {
         named.filter_map(|(by, result)| Some((by, result.promise?)))
     }
 
-    /// Whether the result of each voter that has cast a vote names this participant.
+    /// Whether all voters that have cast a vote name this participant as the winner.
     pub(super) fn all_name(&self, who: &Participant) -> bool {
         let names = |id: &NodeName| {
             self.results.get(id).is_some_and(|(_, result)| result.new_leader == *who)

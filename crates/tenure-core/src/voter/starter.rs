@@ -7,27 +7,25 @@ use super::message::StatusDto;
 use crate::name::NodeName;
 use crate::time::Time;
 
-/// When a voter looks whether it should start a ballot, and what it has asked before.
+/// The time at which a voter looks whether it should start a ballot, and its questions before.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Starter {
     /// This voter looks again at this time.
     pub(super) at: Option<Time>,
-    /// A voter or an operator has asked for a ballot: also without a candidate here.
+    /// A voter or an operator has asked for a ballot: this voter starts it also without a candidate
+    /// here.
     pub(super) forced: bool,
     pub(super) poll: Option<Poll>,
-    /// The number of ballots in a row that elected no leader.
     pub(super) failures: u32,
-    /// The last leader, which is not heard any more.
+    /// The last leader, which is silent now.
     pub(super) suspect: Option<NodeName>,
 }
 
-/// The health check of all others that a ballot begins with.
+/// The health check of all others before a ballot.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Poll {
-    /// The voters that have not answered yet.
     pub(super) asked: BTreeSet<NodeName>,
     pub(super) answered: BTreeSet<NodeName>,
-    /// The voters that could endorse a candidate now.
     pub(super) free: BTreeSet<NodeName>,
     /// Another voter knows of a leader that answers.
     pub(super) led: bool,
@@ -43,18 +41,18 @@ impl Starter {
         self.at = self.at.map(|at| at.max(now).after(random));
     }
 
-    /// The longest pause after ballots that elected no leader: it doubles with each failure.
+    /// The longest pause after ballots without a leader: it doubles with each failure.
     pub(super) fn longest_pause(&self, spread: Duration, most: Duration) -> Duration {
         let doubled = 1_u32 << self.failures.min(4);
         spread.saturating_mul(doubled).min(most).max(Duration::from_millis(1))
     }
 
-    /// A ballot begins: the next look is after it.
+    /// A ballot begins: the next look comes after it.
     pub(super) fn stop(&mut self) {
         (self.at, self.poll) = (None, None);
     }
 
-    /// A voter has answered the poll. Whether the poll has waited for it.
+    /// A voter has answered the poll. Returns whether the poll has waited for it.
     pub(super) fn hear(&mut self, id: &NodeName, status: &StatusDto) -> bool {
         let Self { poll: Some(poll), suspect, .. } = self else { return false };
         if !poll.asked.remove(id) {
@@ -73,7 +71,7 @@ impl Starter {
         true
     }
 
-    /// A voter does not answer the poll. Whether the poll has waited for it.
+    /// A voter does not answer the poll. Returns whether the poll has waited for it.
     pub(super) fn miss(&mut self, id: &NodeName) -> bool {
         self.poll.as_mut().is_some_and(|poll| poll.asked.remove(id))
     }

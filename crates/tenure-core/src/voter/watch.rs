@@ -1,4 +1,4 @@
-//! The leader that a voter knows of, and the view that its application has of the election.
+//! The leader that a voter knows of, and the last view of its application.
 
 use core::time::Duration;
 
@@ -9,32 +9,28 @@ use crate::name::{NodeName, Value};
 use crate::time::Time;
 use crate::view::View;
 
-/// The leader as this voter sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Watch {
-    pub(super) followed: Option<Followed>,
-    pub(super) observed: Option<Observed>,
-    /// From this time on this voter would know of a leader, with `available`.
+    pub(super) followed: Option<FollowedLeader>,
+    pub(super) observed: Option<Observation>,
+    /// With `available`, this voter has heard of any leader by this time.
     informed_at: Time,
-    /// The last leader with another lease than the own one, and that lease.
+    /// The last leader whose lease differs from the own one, and that lease.
     other_times: Option<(NodeName, Duration)>,
 }
 
-/// The leader that this voter follows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Followed {
+pub(super) struct FollowedLeader {
     pub(super) leadership: Leadership,
     value: Value,
     url: VoterUrl,
-    /// The last time at which this leader was heard.
     heard: Time,
     /// The leader leads until this time at least, unless it gives up.
     certain: Option<Time>,
 }
 
-/// The application observes the election.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub(super) struct Observed {
+pub(super) struct Observation {
     shown: Option<View>,
 }
 
@@ -44,7 +40,7 @@ impl Watch {
         self.informed_at = now.after(silence);
     }
 
-    /// A heartbeat was answered: all others have been asked, and answer by this time.
+    /// A heartbeat was answered: all other voters were asked, and answer by this time.
     pub(super) fn answered_by(&mut self, time: Time) {
         self.informed_at = self.informed_at.min(time);
     }
@@ -54,12 +50,12 @@ impl Watch {
         now >= self.informed_at
     }
 
-    /// A leader has sent its lease.
     pub(super) fn hear(&mut self, lease: &LeaseDto, url: &VoterUrl, now: Time) {
         let LeaseDto { leadership, value, .. } = lease.clone();
         let same = self.followed.take().filter(|before| before.leadership == leadership);
         let certain = same.and_then(|same| same.certain);
-        self.followed = Some(Followed { leadership, value, url: url.clone(), heard: now, certain });
+        self.followed =
+            Some(FollowedLeader { leadership, value, url: url.clone(), heard: now, certain });
     }
 
     /// A leader has answered, and leads until `certain` at least.
@@ -71,18 +67,19 @@ impl Watch {
             Some(known) if known.leadership.ballot > leader.leadership.ballot => {}
             _ => {
                 let LeaderDto { leadership, value, url, .. } = leader.clone();
-                self.followed = Some(Followed { leadership, value, url, heard: now, certain });
+                self.followed =
+                    Some(FollowedLeader { leadership, value, url, heard: now, certain });
             }
         }
     }
 
-    /// This leadership is over. Whether this voter has followed it.
+    /// This leadership is over. Returns whether this voter has followed it.
     pub(super) fn forget(&mut self, leadership: &Leadership) -> bool {
         self.followed.take_if(|followed| followed.leadership == *leadership).is_some()
     }
 
-    /// Until when the followed leader counts as one, if it does now: to the end of the own promise
-    /// to it, and until it is silent for too long.
+    /// The time until which the followed leader counts, if it does now: the end of the own promise
+    /// to it, and of the longest silence.
     pub(super) fn follows_until(
         &self,
         promise: &Promise,
@@ -97,20 +94,19 @@ impl Watch {
         (now < until).then_some(until)
     }
 
-    /// The followed leader, as others are told of it.
+    /// The followed leader, as messages describe it.
     pub(super) fn leader_dto(&self, now: Time) -> Option<LeaderDto> {
-        let Followed { leadership, value, url, certain, .. } = self.followed.clone()?;
+        let FollowedLeader { leadership, value, url, certain, .. } = self.followed.clone()?;
         let remaining = certain.map(|certain| certain.since(now));
         let remaining = remaining.filter(|left| !left.is_zero());
         Some(LeaderDto { leadership, url, value, remaining })
     }
 
-    /// The last time at which the followed leader was heard.
     pub(super) fn heard(&self) -> Option<Time> {
         self.followed.as_ref().map(|followed| followed.heard)
     }
 
-    /// A leader asks for another lease than this voter would. Whether that is news.
+    /// A leader asks for another lease than this voter would. Returns whether that is news.
     pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
         let told = Some((leader.clone(), theirs));
         let is_news = self.other_times != told;
@@ -118,12 +114,10 @@ impl Watch {
         is_news
     }
 
-    /// The application sees this view.
     pub(super) fn show(&mut self, view: View) {
-        self.observed = Some(Observed { shown: Some(view) });
+        self.observed = Some(Observation { shown: Some(view) });
     }
 
-    /// The application may have missed the last view.
     pub(super) fn show_again(&mut self) {
         if let Some(observed) = &mut self.observed {
             observed.shown = None;
@@ -131,8 +125,8 @@ impl Watch {
     }
 }
 
-impl Observed {
-    /// Since when no leader is known, if none is known at `now`.
+impl Observation {
+    /// The time since which no leader is known, if none is known at `now`.
     pub(super) const fn unknown_since(&self, now: Time) -> Time {
         match &self.shown {
             Some(View::Unknown { since }) => *since,
@@ -140,7 +134,6 @@ impl Observed {
         }
     }
 
-    /// Whether this view is another one than the application has seen last.
     pub(super) fn is_news(&self, view: &View) -> bool {
         self.shown.as_ref().is_none_or(|shown| !shown.is_same(view))
     }

@@ -1,4 +1,4 @@
-//! What a voter says and hears, apart from the machine.
+//! The types of inputs and effects.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -12,9 +12,9 @@ use crate::name::ElectionName;
 /// The other end of an HTTP exchange.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Peer {
-    /// The voter that is called at this URL: requests go there, and their answers come from there.
+    /// The voter at this URL: requests go there, and their answers come from there.
     At(VoterUrl),
-    /// Whoever made the request with this number of the driver's: answers go there.
+    /// The caller of a request, by the driver's number: answers go there.
     Caller(u64),
 }
 
@@ -27,22 +27,22 @@ impl fmt::Display for Peer {
     }
 }
 
-/// With what a process begins.
+/// The first input of a process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// 128 random bits, drawn by each process, after any fork.
+    /// 128 random bits that each process draws, after any fork.
     pub incarnation: u128,
-    /// For draws, votes among them: random for each process.
+    /// The seed of draws and votes: random for each process.
     pub seed: u64,
-    /// What the state directory holds, or [`Memory::begin`].
+    /// The memory of the state directory, or [`Memory::begin`].
     pub memory: Memory,
 }
 
-/// What an application may ask. Nothing is handed over on request, and a campaign's `priority` is
-/// not looked at: a draw decides.
+/// A request of the application. The protocol hands nothing over on request, and a draw decides in
+/// place of a campaign's `priority`.
 pub type Command = crate::Command<Infallible>;
 
-/// The types of its inputs and effects.
+/// The types of the inputs and effects of [`Voter`](super::Voter).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -56,12 +56,10 @@ impl crate::contract::Words for Words {
     type Event = Event;
 }
 
-/// What a driver is asked to do.
+/// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
-/// Effects in the order in which they are to be carried out.
 pub(super) type Out = crate::contract::Effects<Words>;
 
-/// Tells the application, or an operator.
 pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
     out.push(Effect::Emit { election: election.cloned(), event: event.into() });
 }

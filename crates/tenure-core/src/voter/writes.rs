@@ -1,7 +1,7 @@
-//! Which changes of the memory are durable, and what a failed write undoes.
+//! Durable changes of the memory, and how a failed write undoes them.
 //!
 //! Each input writes once, where it first changes the memory, so that every later effect of that
-//! input rests on the whole (R2). A driver carries out nothing after a write that has failed.
+//! input rests on the whole (R2). A driver carries out no effect after a failed write.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -13,24 +13,24 @@ use super::promise::Promise;
 use super::words::{Effect, Out};
 use crate::time::Time;
 
-/// How often a voter tries whether its directory can be written again.
+/// The pause between tries to write the directory.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The write of the current input, and whether writes succeed.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Writes {
-    /// The state before the write of this input, or of the one before.
+    /// The state before the last write.
     before: Option<Before>,
     /// The place of the write among the effects of this input.
     place: Option<usize>,
-    /// The ends of a leadership or a view after the write of this input: they stay although the
+    /// The ends of a leadership or a view after the write of this input: they stay even if the
     /// write fails.
     pub(super) ended: Vec<Effect>,
-    /// This voter has won by this input: nobody has heard of that if the write fails.
+    /// This voter has won by this input: no voter has heard of that if the write fails.
     pub(super) winning: bool,
-    /// The directory cannot be written, and the next try is at this time.
+    /// The directory cannot be written; the next try is at this time.
     pub(super) due: Option<Time>,
-    /// The write of this input is a try, and nothing rests on it.
+    /// The write of this input is a try, and no effect rests on it.
     tried: bool,
 }
 
@@ -43,20 +43,19 @@ pub(super) struct Before {
 }
 
 impl Writes {
-    /// Whether this input has changed the memory already.
     pub(super) const fn is_open(&self) -> bool {
         self.place.is_some()
     }
 
-    /// The first change of the memory by this input. [`close`](Self::close) puts the changed
-    /// memory into the effect.
+    /// Opens the write at the first change of the memory by this input. [`close`](Self::close) puts
+    /// the changed memory into the effect.
     pub(super) fn open(&mut self, before: Before, out: &mut Out) {
         self.place = Some(out.len());
         out.push(Effect::Persist(before.memory.clone()));
         self.before = Some(before);
     }
 
-    /// The effects of this input are complete: its write holds the memory as it is now.
+    /// Closes the write with the memory as it is now: the effects of this input are complete.
     pub(super) fn close(&mut self, memory: &Memory, out: &mut Out) {
         self.ended.clear();
         if let Some(place) = self.place.take() {
@@ -66,7 +65,7 @@ impl Writes {
         }
     }
 
-    /// Another input follows: the write of the one before has succeeded.
+    /// Another input follows: the last write has succeeded.
     pub(super) fn succeed(&mut self) {
         if core::mem::take(&mut self.tried) || self.before.is_some() {
             self.due = None;
@@ -74,7 +73,7 @@ impl Writes {
         (self.before, self.winning) = (None, false);
     }
 
-    /// The last write has failed. Whether it was only a try.
+    /// The last write has failed. Returns whether it was only a try.
     pub(super) fn take_tried(&mut self) -> bool {
         core::mem::take(&mut self.tried)
     }
@@ -84,17 +83,16 @@ impl Writes {
         self.before.take()
     }
 
-    /// The directory cannot be written.
     pub(super) fn fail(&mut self, now: Time) {
         self.due = Some(now.after(AGAIN));
     }
 
-    /// The driver says that the directory may be as it should be again.
+    /// The driver says that the directory may be writable again.
     pub(super) fn look(&mut self, now: Time) {
         self.due = self.due.map(|_| now);
     }
 
-    /// Tries whether the directory can be written, after every other effect of this input.
+    /// Tries to write the directory, after every other effect of this input.
     pub(super) fn try_again(&mut self, now: Time, memory: &Memory, out: &mut Out) {
         if self.due.is_none_or(|due| due > now) {
             return;
@@ -107,7 +105,6 @@ impl Writes {
     }
 }
 
-/// Whether this effect tells the application of an end.
 const fn is_end(effect: &Effect) -> bool {
     let event = match effect {
         Effect::Lower { .. } => return true,

@@ -1,4 +1,4 @@
-//! Those that may only ask, and change nothing at others (A6): any stranger may be one.
+//! Clients that may only ask change nothing at others (A6): any stranger may be such a client.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use tenure_core::allcall::{Ask, Body, Config, Event, Packet, Part, Round};
 
 use crate::stage::{Stage, X, config, ms, name};
 
-/// A question of somebody who may only ask, in the name of another.
+/// A question of a stranger, in the name of another participant.
 fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
     let mut header = stage.stranger("nobody", as_who as u64);
     header.sender = stage.who(as_who);
     header.rank = stage.nodes[as_who].core.rank();
-    // An election in which nobody takes part, so that nobody answers.
+    // No participant answers about this election.
     let elections = vec![name("elsewhere")];
     let part = Part { number: 0, of: 1 };
     Packet { header, body: Body::Ask(Ask { round: Round(round), part, elections }) }
 }
 
-/// Somebody who may publish questions, and nothing else, names the rounds of others.
+/// A stranger that may only publish questions names the rounds of others.
 #[test]
-fn one_that_may_only_ask_makes_no_call_late() {
+fn forged_question_makes_no_call_late() {
     let mut stage = Stage::led(2);
     for beat in 0..120 {
         for (to, as_who) in [(0, 1), (1, 0)] {
@@ -34,7 +34,7 @@ fn one_that_may_only_ask_makes_no_call_late() {
 
 /// Questions of many strangers, and the leader's clock steps.
 #[test]
-fn one_that_may_only_ask_takes_no_answers_from_calls() {
+fn forged_questions_displace_no_answers() {
     let mut stage = Stage::led(3);
     for slot in 0..600 {
         if slot == 150 {
@@ -54,9 +54,9 @@ fn one_that_may_only_ask_takes_no_answers_from_calls() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Nobody lies: one that only observes, and goes by another heartbeat, was there first.
+/// An honest observer with another heartbeat was there first.
 #[test]
-fn an_observer_with_other_times_keeps_nobody_from_starting() {
+fn observer_times_stop_no_newcomer() {
     let other = Config { heartbeat: ms(500), ..config(2) };
     let mut stage = Stage::with(vec![config(0), config(1), other]);
     stage.join(2);

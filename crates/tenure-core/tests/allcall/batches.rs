@@ -11,7 +11,7 @@ fn elections() -> Vec<String> {
 }
 
 #[test]
-fn a_part_of_a_batch_that_is_lost_says_nothing() {
+fn lost_part_changes_nothing() {
     let mut stage = Stage::new(1);
     stage.own.payload = 16_384;
     stage.own.loses =
@@ -24,7 +24,7 @@ fn a_part_of_a_batch_that_is_lost_says_nothing() {
 }
 
 #[test]
-fn a_hundred_elections_are_one_call_and_one_reply() {
+fn hundred_elections_share_call_and_reply() {
     let mut stage = Stage::new(2);
     for node in 0..2 {
         stage.join(node);
@@ -36,7 +36,7 @@ fn a_hundred_elections_are_one_call_and_one_reply() {
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
     assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
-    // A claim that both know is not said again: only around the two renewals of these 10 s.
+    // Calls repeat no claim that both know, except around the two renewals of these 10 s.
     let said = stage.own.log.iter().map(|(_, _, packet)| match &packet.body {
         Body::Reply(reply) => reply.entries.len(),
         _ => 0,
@@ -46,7 +46,7 @@ fn a_hundred_elections_are_one_call_and_one_reply() {
 }
 
 #[test]
-fn a_server_that_takes_too_little_is_not_used() {
+fn server_with_small_payload_is_unused() {
     let mut stage = Stage::new(1);
     stage.own.payload = 16_383;
     stage.join(0);
@@ -62,7 +62,7 @@ fn few(node: usize, few: &str) -> Config {
 }
 
 #[test]
-fn of_few_callers_the_best_call() {
+fn best_candidates_call() {
     let mut stage = Stage::with((0..10).map(|node| few(node, "few:2")).collect());
     (0..10).for_each(|node| stage.join(node));
     (0..10).for_each(|node| stage.campaign(node, X));
@@ -72,23 +72,23 @@ fn of_few_callers_the_best_call() {
     stage.pass(ms(10_000));
     let calls: Vec<_> = (0..10).map(|node| stage.calls(node)).collect();
     assert_eq!(calls, [10, 10, 0, 0, 0, 0, 0, 0, 0, 0]);
-    // All that call die at once.
+    // All callers die at once.
     (0..2).for_each(|node| stage.kill(node));
     let took = stage.until(ms(15_000), |stage| stage.leaders(X) == [2]);
     assert!(took <= ms(15_000), "{took:?}");
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// However many there are: every packet reaches all of them.
+/// Every packet reaches all participants, so few of them may speak.
 #[test]
-fn of_many_few_speak() {
+fn few_participants_speak() {
     let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
     for node in (0..60).rev() {
         stage.join(node);
         stage.campaign(node, X);
         stage.pass(ms(20));
     }
-    // All begin to call within a heartbeat, and nobody leads.
+    // All participants begin to call within a heartbeat, without a leader.
     stage.until(ms(12_000), |stage| !stage.own.log.is_empty());
     stage.pass(ms(1_000));
     let first = stage.own.log.len();
@@ -103,7 +103,7 @@ fn of_many_few_speak() {
     assert!(replies <= 60, "{replies} replies to 30 calls");
 }
 
-/// The better one that calls dies before it leads: the next one calls, and is handed over to.
+/// The better caller dies before it leads: the next one calls, and takes over.
 #[test]
 fn callers_that_are_dead_do_not_count() {
     let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
@@ -122,12 +122,12 @@ fn callers_that_are_dead_do_not_count() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The one that calls has a clock that is wrong, so it never leads; its calls keep nobody from
-/// calling for ever.
+/// The caller has a wrong clock, so it never leads; its calls must not keep others from calling for
+/// ever.
 #[test]
 fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
-    // Beyond 2K, and not so far that it is not taken for present.
+    // The clock is off by more than 2K, and by too little for its calls to look old.
     stage.nodes[0].ahead = 2_500;
     for node in 0..6 {
         stage.join(node);

@@ -11,7 +11,7 @@ use crate::stage::{Says, Stage, X, call, config, ms, name, rival};
 
 /// A message takes longer than a round.
 #[test]
-fn an_own_call_of_an_earlier_round_proves_nothing() {
+fn earlier_own_call_proves_nothing() {
     let mut stage = Stage::new(1);
     stage.delay = ms(1_200);
     stage.join(0);
@@ -34,7 +34,7 @@ fn a_void_round_elects_nobody() {
 }
 
 #[test]
-fn one_that_does_not_hear_its_claim_does_not_lead() {
+fn unheard_claim_wins_no_leadership() {
     let mut stage = Stage::new(1);
     stage.own.loses = |_, _, packet| packet.body.claim().is_some();
     stage.join(0);
@@ -46,7 +46,7 @@ fn one_that_does_not_hear_its_claim_does_not_lead() {
     assert!(stage.said(0).iter().any(|packet| matches!(packet.body, Body::Resign(_))));
 }
 
-/// A reply to a round that is over says nothing of who is there.
+/// A reply to a closed round does not show that its sender is there.
 #[test]
 fn a_late_reply_shows_nobody() {
     let mut stage = Stage::with(vec![config(1)]);
@@ -77,9 +77,9 @@ fn a_late_reply_shows_nobody() {
     assert_eq!(stage.ignored(0, Ignored::Late), 20);
 }
 
-/// A client that queues what it cannot send, and sends it after a reconnection.
+/// A client queues packets without a connection, and sends them after a reconnection.
 #[test]
-fn a_thousand_messages_that_were_held_back_are_not_believed() {
+fn held_back_messages_are_not_believed() {
     let mut stage = Stage::led(2);
     (stage.nodes[0].own.holds_back, stage.nodes[0].again) = (true, true);
     stage.until(ms(40_000), |stage| stage.leaders(X) == [1]);
@@ -108,7 +108,7 @@ fn everything_twice_and_in_another_order_changes_nothing() {
 }
 
 #[test]
-fn what_is_malformed_or_foreign_is_counted_and_changes_nothing() {
+fn malformed_packets_are_counted_only() {
     let mut stage = Stage::led(2);
     let stranger = stage.stranger("stranger", 0);
     let good = rival(&stage, &stranger, ms(10_000));
@@ -143,7 +143,7 @@ fn what_is_malformed_or_foreign_is_counted_and_changes_nothing() {
 }
 
 #[test]
-fn a_connection_that_is_gone_ends_the_leadership_at_its_deadline() {
+fn lost_connection_ends_leadership_at_deadline() {
     let mut stage = Stage::led(2);
     stage.link_down(0);
     stage.own.log.clear();
@@ -158,7 +158,7 @@ fn a_connection_that_is_gone_ends_the_leadership_at_its_deadline() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Messages of more participants than are remembered: counted, and forgotten.
+/// Messages of more participants than a process remembers are counted and forgotten.
 #[test]
 fn a_flood_of_strangers_is_bounded() {
     let mut stage = Stage::led(1);
@@ -175,8 +175,8 @@ fn a_flood_of_strangers_is_bounded() {
     assert!(format!("{:?}", stage.nodes[0].core).len() < 50_000);
 }
 
-/// It was stopped for longer than a lease after its call had come back, and what came meanwhile
-/// never reached it, as its server does not keep so much for one that does not read.
+/// The process was stopped for longer than a lease after its call had come back. Its server dropped
+/// all packets of that time, as it keeps few for a client that does not read.
 #[test]
 fn a_round_from_before_a_pause_elects_nobody() {
     let mut stage = Stage::led(2);

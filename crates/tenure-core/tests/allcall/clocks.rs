@@ -8,9 +8,9 @@ use tenure_core::{End, Loss, Waiting};
 
 use crate::stage::{Stage, X, config, ms};
 
-/// All clocks agree, so that none is off: somebody has set them all back.
+/// All clocks agree, and so none is off: an operator has set them all back.
 #[test]
-fn a_clock_that_is_set_back_lengthens_no_lease() {
+fn clock_set_back_lengthens_no_lease() {
     let mut stage = Stage::led(2);
     stage.nodes.iter_mut().for_each(|node| node.ahead = -8_000);
     stage.pass(ms(30_000));
@@ -21,9 +21,9 @@ fn a_clock_that_is_set_back_lengthens_no_lease() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-/// Neither end moves: not the handle's, and not what others wait for.
+/// Both ends stay: that of the handle, and that of the wait of others.
 #[test]
-fn a_step_in_the_middle_of_a_term_moves_nothing_that_was_fixed() {
+fn clock_step_moves_no_fixed_end() {
     for step in [-900, 900] {
         for stepped in [0, 1] {
             let mut stage = Stage::led(2);
@@ -37,9 +37,9 @@ fn a_step_in_the_middle_of_a_term_moves_nothing_that_was_fixed() {
     }
 }
 
-/// The others drop its claims, and it would lead beside them for ever.
+/// The others drop the leader's claims, and it would lead beside them for ever.
 #[test]
-fn one_whose_clock_is_off_does_not_go_on() {
+fn leader_with_wrong_clock_stops() {
     for off in [-5_000, 5_000] {
         let mut stage = Stage::led(3);
         stage.nodes[0].ahead = off;
@@ -52,7 +52,7 @@ fn one_whose_clock_is_off_does_not_go_on() {
         stage.pass(ms(3_000));
         let waits = |event: &Event| matches!(event, Event::Waiting(Waiting::Refused { .. }));
         assert_eq!(stage.told(0, waits), 1);
-        // Set right, it takes part again.
+        // A leader takes part again once its clock is right.
         stage.nodes[0].ahead = 0;
         stage.pass(ms(40_000));
         assert_eq!(stage.leaders(X), [0], "{off}");
@@ -60,9 +60,9 @@ fn one_whose_clock_is_off_does_not_go_on() {
     }
 }
 
-/// Of two clocks that have differed from the beginning nobody knows which is off.
+/// Neither process knows the wrong one of two clocks that have always differed.
 #[test]
-fn two_whose_clocks_differ_say_so_and_go_on() {
+fn two_differing_clocks_are_reported() {
     let mut stage = Stage::new(2);
     stage.nodes[1].ahead = 4_000;
     (0..2).for_each(|node| stage.join(node));
@@ -75,17 +75,17 @@ fn two_whose_clocks_differ_say_so_and_go_on() {
     assert!(stage.leaders(X).contains(&0));
 }
 
-/// Steps either way, of the leader or of another, small and large ones beyond the skew.
+/// Steps of a clock beyond the skew, in milliseconds: both ways, small and large.
 const STEPS: [i64; 6] = [-60_000, -8_000, -2_600, 2_600, 8_000, 60_000];
 
-/// The instants of a term at which something may go wrong: around a round's call, its answers, its
-/// end, and the first renewal, which is due half a lease after the grant.
+/// The critical instants of a term: around a round's call, its answers and its end, and around the
+/// first renewal, which is due half a lease after the grant.
 fn instants() -> impl Iterator<Item = u64> {
     (0..8).flat_map(|beat| [0, 3, 130, 400, 999].map(|part| beat * 1_000 + part))
 }
 
-/// Whatever steps, and whenever it does: there are never two leaders, and the one whose clock has
-/// moved leads no more until it is right again. Says how long two led.
+/// A clock steps, at any instant: there are never two leaders, and a leader whose clock has moved
+/// leads no more until the clock is right. Returns the time for which two led.
 fn steps(nodes: usize, stepped: usize) -> Duration {
     let mut most = Duration::ZERO;
     for (step, at) in STEPS.into_iter().flat_map(|step| instants().map(move |at| (step, at))) {
@@ -105,25 +105,25 @@ fn steps(nodes: usize, stepped: usize) -> Duration {
     most
 }
 
-/// The others drop its claim, and it would lead beside them for the rest of its lease.
+/// The others drop the leader's claim, and it would lead beside them for the rest of its lease.
 #[test]
-fn a_clock_that_steps_after_the_answers_renews_nothing() {
+fn clock_step_after_answers_prevents_renewal() {
     for stepped in [0, 1] {
         assert_eq!(steps(3, stepped), Duration::ZERO, "{stepped}");
     }
 }
 
-/// Of two clocks that differ it is the one that has moved.
+/// The clock that has moved is the wrong one of two.
 #[test]
-fn of_two_the_one_whose_clock_has_stepped_does_not_go_on() {
+fn stepped_clock_of_two_stops() {
     for stepped in [0, 1] {
         assert_eq!(steps(2, stepped), Duration::ZERO, "{stepped}");
     }
 }
 
-/// Wall clocks run by a thousandth faster than CLOCK_BOOTTIME, and one of them is a minute ahead.
+/// Wall clocks run faster than CLOCK_BOOTTIME by a thousandth, and one of them is a minute ahead.
 #[test]
-fn of_two_the_one_that_is_off_stays_so_while_boot_time_drifts() {
+fn wrong_clock_stays_off_under_drift() {
     for stepped in [0, 1] {
         let mut stage = Stage::led(2);
         stage.nodes.iter_mut().for_each(|node| node.again = true);
@@ -137,21 +137,21 @@ fn of_two_the_one_that_is_off_stays_so_while_boot_time_drifts() {
     }
 }
 
-/// A round that nobody answered shows nothing while others are there.
+/// A round without answers shows nothing while others are there.
 #[test]
-fn a_clock_that_has_stepped_is_not_right_because_answers_are_lost() {
+fn lost_answers_prove_no_clock() {
     let mut stage = Stage::led(3);
     stage.pass(ms(900));
     stage.nodes[0].ahead = 60_000;
-    // Its calls arrive, and nothing comes back.
+    // The calls of node 0 arrive, and no answer comes back.
     stage.cut.extend([(1, 0), (2, 0)]);
     stage.pass(ms(30_000));
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// What a wrong clock took for over is waited for once it is right.
+/// A wrong clock took a claim for over: the process waits for its end once the clock is right.
 #[test]
-fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says() {
+fn corrected_clock_extends_known_claim() {
     for at in [400, 1_400, 2_400, 3_400] {
         let mut stage = Stage::led(2);
         stage.nodes.iter_mut().for_each(|node| node.again = true);
@@ -159,7 +159,7 @@ fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says() 
         stage.nodes[0].ahead = 8_000;
         stage.pass(ms(45_000));
         assert_eq!(stage.leaders(X), [1], "{at}");
-        // Its leader renewed a second ago.
+        // The leader renewed a second ago.
         stage.nodes[0].ahead = 0;
         stage.pass(ms(45_000));
         assert_eq!(stage.overlap(), Duration::ZERO, "{at}");
@@ -167,9 +167,9 @@ fn a_claim_that_a_wrong_clock_heard_is_believed_as_long_as_the_right_one_says() 
     }
 }
 
-/// One that is alone leads, whatever its clock shows, and gives way when it has met others.
+/// A lonely process leads by any clock, and gives way when it meets others.
 #[test]
-fn one_that_is_alone_leads_whatever_its_clock_shows() {
+fn lonely_process_leads_by_any_clock() {
     for step in STEPS {
         let mut stage = Stage::led(2);
         stage.nodes.iter_mut().for_each(|node| node.again = true);
@@ -186,9 +186,9 @@ fn one_that_is_alone_leads_whatever_its_clock_shows() {
     }
 }
 
-/// Clocks within K of true time, and a holder that is suspended in the middle.
+/// Clocks are within K of true time, and a holder is suspended in the middle.
 #[test]
-fn clocks_within_the_skew_are_never_too_far_apart() {
+fn clocks_within_skew_never_differ() {
     for (holder, other) in [(-1_000, 1_000), (1_000, -1_000), (1_000, 1_000)] {
         let mut stage = Stage::new(2);
         (stage.nodes[0].ahead, stage.nodes[1].ahead) = (holder, other);
@@ -207,9 +207,9 @@ fn clocks_within_the_skew_are_never_too_far_apart() {
     }
 }
 
-/// Three, connected and without loss. One of them is stopped between its own call and the answers,
-/// for longer than a lease, and its clock steps meanwhile. It must not take the pause for a silence
-/// of the others, nor the round for valid. Says how long two led.
+/// Three participants are connected and lose no packet. The first is stopped between its own call
+/// and the answers, for longer than a lease, and its clock steps. The first must take neither the
+/// pause for silence of the others nor the round for valid. Returns the time for which two led.
 fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     let mut stage = Stage::led(3);
     stage.delay = delay;
@@ -217,7 +217,7 @@ fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     stage.own.log.clear();
     let calls = stage.until(ms(1_500), |stage| stage.calls(2) > 0);
     assert!(calls < ms(1_500));
-    // Its own call is back, and nobody has answered yet.
+    // The own call is back, and no answer has come yet.
     stage.pass(delay + delay / 2 - ms(5));
     stage.nodes[2].stopped = true;
     stage.pass(ms(15_000));
@@ -228,16 +228,17 @@ fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
 }
 
 #[test]
-fn a_clock_that_steps_during_a_pause_is_not_taken_for_right() {
+fn clock_step_during_pause_is_noticed() {
     for step in [60_000, -60_000] {
         assert_eq!(stopped_and_stepped(0, ms(100)), Duration::ZERO, "without a step");
         assert_eq!(stopped_and_stepped(step, ms(100)), Duration::ZERO, "{step}");
     }
 }
 
-/// Few callers. Of two whose clocks have been right all the time the one that does not call steps.
+/// Few participants call. A silent participant's clock steps after both clocks were right all the
+/// time.
 #[test]
-fn one_that_need_not_call_notices_that_its_clock_has_stepped() {
+fn silent_participant_notices_clock_step() {
     let callers = Callers::Few(NonZeroU16::MIN);
     let configs = (0..2).map(|node| Config { callers, ..config(node) }).collect();
     let mut stage = Stage::with(configs);

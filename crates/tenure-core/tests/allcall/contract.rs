@@ -32,7 +32,8 @@ fn config(node: usize) -> Config {
         grace: Duration::from_millis(10),
         kill_margin: Duration::from_millis(1),
         callers,
-        // It must lead often enough, though it is stopped for longer than a round at times.
+        // The nodes must lead often enough, though they are stopped for longer than a round at
+        // times.
         rejoin_wait: node == 0,
         limits: Limits { elections: 4, participants: 8, claims: 4 },
         ..Config::new("c".parse().unwrap(), id(node as u64))
@@ -55,7 +56,7 @@ impl Subject for AllcallSubject {
         Start { incarnation: number << 96, tie: number, seed: node as u64 }
     }
 
-    /// The bus: everybody hears most of it.
+    /// A bus on which participants hear most packets.
     fn send(
         (): &mut (),
         _: usize,
@@ -67,7 +68,7 @@ impl Subject for AllcallSubject {
         hears.map(|node| (node, (Bus, message.clone()))).collect()
     }
 
-    /// Their wall clocks agree.
+    /// The wall clocks of all participants agree.
     fn origin(_: usize) -> Time {
         Time::from_nanos(7_000_000_000)
     }

@@ -1,5 +1,5 @@
-//! What participants say on the bus, as golden texts: a story to each `conversations/*.txt`.
-//! `cargo xtask bless --only allcall` writes what is below their lines `---` anew.
+//! Packets of the participants as golden texts: a story to each `conversations/*.txt`. `cargo xtask
+//! bless --only allcall` rewrites the part below the line `---` of each text.
 
 use tenure_core::allcall::Command;
 use tenure_testkit::conversations::recorded;

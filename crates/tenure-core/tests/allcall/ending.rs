@@ -8,7 +8,7 @@ use tenure_core::{End, Loss, View};
 
 use crate::stage::{Says, Stage, X, config, ms};
 
-/// Within a heartbeat and two delays of the stop.
+/// A heartbeat and two delays after the stop.
 const SOON: Duration = Duration::from_millis(1_003);
 
 #[test]
@@ -26,7 +26,7 @@ fn a_clean_stop_is_followed_within_a_heartbeat() {
 }
 
 #[test]
-fn a_claim_that_comes_after_its_tombstone_revives_nothing() {
+fn late_claim_revives_no_tombstone() {
     let mut stage = Stage::led(2);
     let mut stale = stage.last(0, |body| matches!(body, Body::Call(_)));
     if let Body::Call(call) = &mut stale.body {
@@ -41,7 +41,7 @@ fn a_claim_that_comes_after_its_tombstone_revives_nothing() {
 }
 
 #[test]
-fn a_resignation_that_the_best_one_missed_reaches_it_through_others() {
+fn missed_resignation_arrives_through_others() {
     let mut stage = Stage::led(3);
     stage.own.loses = |_, to, packet| to == 1 && matches!(packet.body, Body::Resign(_));
     stage.command(0, X, Command::Resign);
@@ -51,7 +51,7 @@ fn a_resignation_that_the_best_one_missed_reaches_it_through_others() {
 }
 
 #[test]
-fn a_hand_over_that_is_repeated_ends_no_later_term() {
+fn repeated_hand_over_ends_no_term() {
     let mut stage = Stage::led(2);
     stage.kill(1);
     stage.command(0, X, Command::Resign);
@@ -68,11 +68,11 @@ fn a_hand_over_that_is_repeated_ends_no_later_term() {
 }
 
 #[test]
-fn one_that_contends_again_leads_again() {
+fn resigned_leader_leads_again() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // It has listened all the time: a round in which it is announced, and one to elect it.
+    // The process has listened all the time: one round announces it, and the next elects it.
     stage.pass(ms(2_100));
     assert_eq!(stage.leaders(X), [0]);
     let said = stage.said(0);
@@ -102,22 +102,22 @@ fn an_election_is_forgotten() {
     stage.pass(ms(20_000));
     assert!(stage.own.log.is_empty());
     stage.observe(0, X);
-    // It listens anew.
+    // The process listens anew.
     stage.pass(ms(12_000));
     assert_eq!(stage.view(0, X), Some(&View::Vacant));
     assert_eq!(stage.calls(0), 0, "an asker never calls");
 }
 
-/// Two servers, nothing is lost, everything takes 51 ms at most, clocks are right. A leader gives
-/// up and campaigns again at once. With the announcement of the term that it has ended it would
-/// stand at its next beat, and the other one at its own, and each would hear its own claim first.
+/// Two servers lose nothing, each packet takes at most 51 ms, and clocks are right. A leader gives
+/// up and campaigns again at once. By the announcement of its former term it would stand at its
+/// next beat, and the other participant at its own; each would hear its own claim first.
 #[test]
-fn one_that_campaigns_again_is_announced_again_first() {
+fn new_campaign_is_announced_first() {
     let mut stage = Stage::new(2);
     stage.own.route = ms(50);
     (0..2).for_each(|node| stage.join(node));
     (0..2).for_each(|node| stage.campaign(node, X));
-    // In the middle of a round, whose calls are answered.
+    // The leader gives up in the middle of a round, whose calls are answered.
     stage.pass(ms(15_500));
     assert_eq!(stage.leaders(X), [0]);
     stage.command(0, X, Command::Resign);
@@ -126,10 +126,10 @@ fn one_that_campaigns_again_is_announced_again_first() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The better one gives up again and again before it leads, and campaigns anew, as one does that
-/// asks for the lead with a deadline.
+/// The better candidate gives up again and again before it leads, and campaigns anew, like an
+/// application that waits for the lead with a deadline.
 #[test]
-fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() {
+fn repeated_withdrawals_block_no_leader() {
     for (every, pause) in [(500, 0), (300, 0), (500, 100), (700, 300), (1_000, 0), (900, 450)] {
         let mut stage = Stage::new(2);
         (0..2).for_each(|node| stage.join(node));
@@ -146,7 +146,7 @@ fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() {
         }
         assert_eq!(stage.leaders(X).len(), 1, "{every} {pause}");
     }
-    // Nor where all do so.
+    // The same holds when all candidates do so.
     for (nodes, every) in [(1, 500), (1, 300), (2, 500), (2, 900)] {
         let mut stage = Stage::new(nodes);
         (0..nodes).for_each(|node| stage.join(node));
@@ -166,10 +166,11 @@ fn one_that_gives_up_and_campaigns_again_keeps_nobody_from_leading() {
     }
 }
 
-/// Twenty, of which each leader stops cleanly as soon as it leads, as when a deployment is rolled.
-/// A lease of 30 s: all tombstones are carried at the same time, and there is room for 16.
+/// Twenty leaders follow each other, and each stops cleanly as soon as it leads, as in a rolling
+/// deployment. With a lease of 30 s all tombstones are carried at the same time, and there is room
+/// for 16.
 #[test]
-fn every_clean_stop_is_heard_however_many_there_are() {
+fn many_clean_stops_are_heard() {
     let lease = ms(30_000);
     let configs = (0..20).map(|node| Config { lease, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
@@ -180,29 +181,29 @@ fn every_clean_stop_is_heard_however_many_there_are() {
     stage.pass(ms(34_000));
     for node in 0..19 {
         let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [node]);
-        // Looked at every 5 ms.
+        // The story looks every 5 ms.
         assert!(took <= ms(1_010), "{node} leads {took:?} after the one before it has stopped");
         stage.command(node, X, Command::Resign);
     }
 }
 
-/// The next in line has ended before, and nobody was told: it counts for 2.5 H.
+/// The next candidate has ended before without a notice to others: it counts for 2.5 H.
 #[test]
-fn one_that_has_left_is_waited_for_while_it_counts_as_present() {
+fn departed_candidate_delays_its_successor() {
     let mut stage = Stage::led(3);
     stage.command(1, X, Command::Resign);
     stage.kill(1);
     stage.pass(ms(1));
     stage.command(0, X, Command::Resign);
     let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [2]);
-    // And then for the end of a round.
+    // The wait lasts to the end of a round.
     assert!(took > ms(1_500) && took <= ms(3_510), "{took:?}");
 }
 
-/// With few callers, of which none is left: one beat until the next one calls, a round in which it
-/// becomes eligible, and one in which it is announced.
+/// The only caller has gone: the next one calls after one beat, is eligible after a round, and is
+/// announced in another.
 #[test]
-fn after_the_only_caller_the_next_one_calls_for_two_rounds_first() {
+fn next_caller_calls_two_rounds_first() {
     let callers = Callers::Few(NonZeroU16::MIN);
     let configs = (0..3).map(|node| Config { callers, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
@@ -220,7 +221,7 @@ fn released_is_told_when_others_know() {
     let mut stage = Stage::led(2);
     stage.observe(1, X);
     stage.pass(ms(500));
-    // What it publishes waits in its client.
+    // The client holds back what the process publishes.
     stage.nodes[0].own.holds_back = true;
     stage.command(0, X, Command::Resign);
     stage.pass(ms(100));
@@ -233,13 +234,13 @@ fn released_is_told_when_others_know() {
     assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
 }
 
-/// One that cannot tell others is released when its lease has run out.
+/// A leader whose packets reach no other counts as released when its lease has run out.
 #[test]
-fn released_is_told_when_the_lease_has_run_out() {
+fn release_is_reported_after_the_lease() {
     let mut stage = Stage::led(2);
     stage.cut_off(0);
     stage.command(0, X, Command::Resign);
-    // It was granted or renewed at most half a lease and a heartbeat ago.
+    // The lease was granted or renewed at most half a lease and a heartbeat ago.
     stage.pass(ms(3_900));
     assert_eq!(stage.told(0, |event| *event == Event::Released), 0);
     stage.pass(ms(6_200));

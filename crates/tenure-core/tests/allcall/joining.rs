@@ -1,4 +1,4 @@
-//! Those that join, or come back: they listen first (rulings 1, 6, 8 and 9).
+//! Participants that join, or come back, listen first (rulings 1, 6, 8 and 9).
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ const LISTENS: Duration = Duration::from_secs(11);
 
 /// The later code of the text's author has two leaders for about 8 s here.
 #[test]
-fn a_better_one_that_joins_leads_after_the_lease_and_never_beside_it() {
+fn better_newcomer_leads_after_the_lease() {
     let mut stage = Stage::new(2);
     stage.join(1);
     stage.campaign(1, X);
-    // It is announced just after the leader has renewed.
+    // The better participant is announced just after the leader has renewed.
     stage.pass(LISTENS + ms(5_800));
     assert_eq!(stage.leaders(X), [1]);
     stage.join(0);
@@ -36,7 +36,7 @@ fn silent_leader() -> Stage {
 }
 
 #[test]
-fn one_that_joins_waits_for_leaders_that_it_has_not_heard() {
+fn newcomer_waits_for_unheard_leaders() {
     let mut stage = silent_leader();
     stage.join(0);
     stage.campaign(0, X);
@@ -47,7 +47,7 @@ fn one_that_joins_waits_for_leaders_that_it_has_not_heard() {
 }
 
 #[test]
-fn it_waits_so_in_each_election() {
+fn each_election_has_its_wait() {
     let mut stage = silent_leader();
     stage.join(0);
     stage.campaign(0, "y");
@@ -79,9 +79,9 @@ fn a_newcomer_with_other_times_refuses_to_start() {
     assert_eq!(stage.told(0, other), 0, "the one that was there first goes on");
 }
 
-/// Both start at once, and one has listened a second before the other.
+/// Both participants start at once, and the first has listened a second before the other.
 #[test]
-fn of_two_newcomers_that_differ_the_first_is_joined() {
+fn first_newcomer_decides_the_times() {
     let lease = Duration::from_secs(11);
     let mut stage = Stage::with(vec![config(0), Config { lease, ..config(1) }]);
     for node in 0..2 {
@@ -93,7 +93,7 @@ fn of_two_newcomers_that_differ_the_first_is_joined() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// One with a lease of 10 s that was there for long, and others with one of 12 s.
+/// A participant with a lease of 10 s was there for long, and others have a lease of 12 s.
 fn of_other_times(others: usize) -> Stage {
     let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };
     let mut stage = Stage::with([config(0)].into_iter().chain((1..=others).map(other)).collect());
@@ -109,9 +109,9 @@ fn told_of_other_times(stage: &Stage, node: usize) -> usize {
     stage.told(node, told)
 }
 
-/// What somebody has kept, from before all were set anew.
+/// A stranger repeats a packet from before all participants got new times.
 #[test]
-fn a_newcomer_does_not_refuse_for_what_is_old() {
+fn old_packets_refuse_no_newcomer() {
     let mut stage = of_other_times(1);
     let old = stage.last(0, |body| matches!(body, Body::Call(_)));
     stage.kill(0);
@@ -124,9 +124,9 @@ fn a_newcomer_does_not_refuse_for_what_is_old() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-/// Two sides of a network that were set differently, and a newcomer after the heal.
+/// Two sides of a network have different settings, and a newcomer starts after the heal.
 #[test]
-fn a_newcomer_takes_part_with_those_that_go_by_its_times() {
+fn newcomer_joins_participants_with_its_times() {
     let mut stage = of_other_times(2);
     stage.partition(&[0]);
     stage.join(1);
@@ -139,7 +139,7 @@ fn a_newcomer_takes_part_with_those_that_go_by_its_times() {
     stage.pass(2 * LISTENS);
     assert_eq!(stage.ended(2, X), None);
     for node in 0..3 {
-        // An operator hears of it once, wherever they look.
+        // Each participant tells an operator once.
         assert_eq!(told_of_other_times(&stage, node), 1, "{node}");
     }
     stage.kill(1);
@@ -162,7 +162,7 @@ fn another_run_of_a_process_is_somebody_else() {
 }
 
 #[test]
-fn what_an_earlier_run_claimed_is_waited_for() {
+fn claim_of_earlier_run_delays_successor() {
     let mut stage = Stage::led(2);
     stage.kill(0);
     stage.restart(0, config(0), 99 << 96);
@@ -174,7 +174,7 @@ fn what_an_earlier_run_claimed_is_waited_for() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// An operator is told once of two candidates that should differ, on both sides.
+/// An operator hears once, on both sides, of two candidates that should differ.
 #[test]
 fn the_same_name_or_rank_is_told() {
     let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };
@@ -202,7 +202,7 @@ fn eligible(stage: &Stage, node: usize) -> bool {
 }
 
 #[test]
-fn one_that_did_not_hear_itself_is_held_off() {
+fn void_round_holds_candidate_off() {
     let mut stage = Stage::led(2);
     assert!(eligible(&stage, 1));
     stage.cut_off(1);
@@ -218,7 +218,7 @@ fn one_that_did_not_hear_itself_is_held_off() {
 }
 
 #[test]
-fn without_the_wait_it_is_eligible_after_a_round() {
+fn without_rejoin_wait_one_round_suffices() {
     let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
     (0..2).for_each(|node| stage.join(node));
@@ -250,9 +250,9 @@ fn a_reconnection_keeps_who_one_is() {
     assert_eq!(stage.leaders(X), [0], "a leader leads until its deadline");
 }
 
-/// The best one says that it is eligible, and never claims.
+/// The best candidate says that it is eligible, and never claims.
 #[test]
-fn the_second_best_stands_after_the_best_did_not() {
+fn second_best_stands_after_the_best() {
     let mut stage = Stage::with(vec![config(1), config(2)]);
     (0..2).for_each(|node| stage.join(node));
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -265,7 +265,8 @@ fn the_second_best_stands_after_the_best_did_not() {
         stage.pass(ms(1_000));
         led.push(stage.leaders(X));
     }
-    // 2H + 2K after the seat was seen to be vacant, one heartbeat after the first full round.
+    // The second best stands 2H + 2K after the vacancy, which shows one heartbeat after the first
+    // full round.
     let vacant: Vec<usize> = Vec::new();
     assert_eq!(led[..5], [(); 5].map(|()| vacant.clone()));
     assert_eq!(led[6], [0]);
@@ -273,9 +274,9 @@ fn the_second_best_stands_after_the_best_did_not() {
     assert!(stage.said(0).iter().any(|packet| packet.body.claim().is_some()));
 }
 
-/// What keeps it from standing may have kept the better one from it, too: a round that was void.
+/// A void round keeps this process from standing, and may keep a better candidate from it, too.
 #[test]
-fn the_second_best_waits_anew_after_a_void_round() {
+fn void_round_restarts_the_wait() {
     let mut stage = Stage::with(vec![Config { rejoin_wait: false, ..config(1) }]);
     stage.join(0);
     stage.campaign(0, X);
@@ -283,23 +284,24 @@ fn the_second_best_waits_anew_after_a_void_round() {
     let best = stage.stranger("best", 0);
     let mut led = Vec::new();
     for beat in 0..13 {
-        // One call is lost, 3 s after the wait for the best one began.
+        // A call is lost, 3 s after the wait for the best candidate began.
         stage.cut = if beat == 4 { vec![(0, 0)] } else { Vec::new() };
         let packet = call(&stage, &best, true, None);
         stage.deliver(0, packet);
         stage.pass(ms(1_000));
         led.push(stage.leaders(X).len());
     }
-    // It is announced again 2 s after that call, and 2H + 2K count from the end of that round.
+    // The best is announced again 2 s after that call, and 2H + 2K count from the end of that
+    // round.
     assert_eq!(led[..11], [0; 11]);
     assert_eq!(led[12], 1);
 }
 
-/// Two join at once, at two servers, and the only leader stops cleanly while they listen. When they
-/// have listened the seat has been vacant for longer than 2H + 2K, and the second best waits all
-/// the same.
+/// Two participants join at once, at two servers, and the only leader stops cleanly while they
+/// listen. After that the seat has been vacant for longer than 2H + 2K, and the second best waits
+/// all the same.
 #[test]
-fn of_two_that_have_listened_one_leads() {
+fn two_ready_newcomers_elect_one() {
     let mut stage = Stage::new(3);
     stage.own.route = ms(50);
     stage.join(2);
@@ -316,9 +318,9 @@ fn of_two_that_have_listened_one_leads() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// On one server the second best would lead, and be beaten by nobody.
+/// With one server the second best would lead, and no claim would beat it.
 #[test]
-fn the_second_best_waits_for_one_that_has_announced_itself() {
+fn second_best_waits_for_announced_best() {
     let mut stage = Stage::new(3);
     stage.join(2);
     stage.campaign(2, X);
@@ -334,10 +336,10 @@ fn the_second_best_waits_for_one_that_has_announced_itself() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// One whose first connection is lost at once, and which finds another after its wait would have
-/// been over, has heard nobody.
+/// A process whose first connection is lost at once, and which connects again after its wait would
+/// have been over, has heard no packet.
 #[test]
-fn one_that_was_not_connected_while_it_listened_is_a_newcomer() {
+fn disconnected_listener_stays_a_newcomer() {
     let other = Config { lease: ms(20_000), ..config(1) };
     let mut stage = Stage::with(vec![config(0), other]);
     stage.join(0);
@@ -354,7 +356,7 @@ fn one_that_was_not_connected_while_it_listened_is_a_newcomer() {
     assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })), "{:?}", stage.ended(1, X));
 }
 
-/// However long the interruption is.
+/// The wait begins anew after an interruption of any length.
 #[test]
 fn an_initial_wait_that_is_interrupted_begins_anew() {
     let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();

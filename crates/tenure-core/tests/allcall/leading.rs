@@ -11,7 +11,7 @@ use crate::stage::{Says, Stage, X, call, config, ms, rival};
 
 const NOTHING: Duration = Duration::ZERO;
 
-/// Both lead, and neither hears the other.
+/// Both participants lead, and neither hears the other.
 fn two_sides(on_conflict: OnConflict) -> Stage {
     let configs = (0..2).map(|node| Config { on_conflict, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
@@ -33,16 +33,17 @@ fn a_one_way_link_leaves_one_leader() {
             let mut stage = two_sides(on_conflict);
             stage.cut = vec![cut];
             stage.pass(ms(30_000));
-            // The one that hears has found a later E than its own, and is beaten for that term.
+            // The participant that hears the other has found a later E than its own, and is beaten
+            // for that term.
             assert_eq!(stage.leaders(X), [cut.1], "{on_conflict} {cut:?}");
         }
     }
 }
 
-/// After the heal one hears the other's call while its own renewal is on its way: that is
-/// forgotten, and others may have heard it all the same.
+/// After the heal a leader hears the other's call while its own renewal is on its way: the leader
+/// forgets the renewal, and others may have heard it all the same.
 #[test]
-fn of_two_one_goes_on_although_it_could_not_renew() {
+fn failed_renewal_leaves_one_leader() {
     for on_conflict in [OnConflict::Yield, OnConflict::ServeOut] {
         for (renews, heard) in [(0, true), (0, false), (1, true), (1, false)] {
             let mut stage = two_sides(on_conflict);
@@ -51,7 +52,7 @@ fn of_two_one_goes_on_although_it_could_not_renew() {
                 said.into_iter().rev().find_map(|packet| packet.body.claim()).unwrap().until
             };
             stage.delay = ms(100);
-            // Just before the call with which it renews, or just after it.
+            // The heal comes just before the call with which it renews, or just after it.
             let before = until(&stage);
             let waits = if renews == 0 { ms(2_405) } else { ms(2_705) };
             stage.pass(waits);
@@ -79,7 +80,7 @@ fn of_two_one_goes_on_although_it_could_not_renew() {
 }
 
 #[test]
-fn a_leader_that_serves_out_does_not_stop_at_once() {
+fn serving_out_leader_stops_later() {
     let mut stage = two_sides(OnConflict::ServeOut);
     stage.heal();
     stage.pass(ms(2_000));
@@ -88,9 +89,9 @@ fn a_leader_that_serves_out_does_not_stop_at_once() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-/// It would end as superseded when nobody else leads any more.
+/// The beaten leader would end as superseded although no other leads any more.
 #[test]
-fn one_that_was_beaten_goes_on_when_the_other_resigns() {
+fn beaten_leader_survives_rival_resignation() {
     let mut stage = two_sides(OnConflict::ServeOut);
     stage.heal();
     stage.pass(ms(2_000));
@@ -108,7 +109,7 @@ fn one_that_was_beaten_goes_on_when_the_other_resigns() {
     assert_eq!(stage.told(beaten, |event| matches!(event, Event::Ended(_))), 0);
 }
 
-/// E as it was published last, and by how much the leader stopped before it by its own clock.
+/// The published E, and the leader's distance from it when it stops, by its own clock.
 fn margin(stage: &mut Stage, node: usize) -> Duration {
     let claim = |stage: &Stage| {
         let said = stage.said(node);
@@ -118,9 +119,9 @@ fn margin(stage: &mut Stage, node: usize) -> Duration {
     claim(stage).until.since(stage.wall(node))
 }
 
-/// E − K − H: no later, and not so early that a renewal would come too late.
+/// The leader stops at E − K − H: no later, and not too early for a renewal.
 #[test]
-fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
+fn leader_stops_before_lease_end() {
     let mut stage = Stage::new(2);
     stage.join(1);
     stage.campaign(1, X);
@@ -129,7 +130,7 @@ fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
     stage.campaign(0, X);
     let margin = margin(&mut stage, 1);
     assert!(margin > ms(1_990) && margin < ms(2_020), "{margin:?}");
-    // And one that is cut off.
+    // A leader that is cut off stops then, too.
     let mut stage = Stage::led(1);
     stage.cut_off(0);
     let margin = self::margin(&mut stage, 0);
@@ -138,12 +139,12 @@ fn a_leader_that_does_not_renew_stops_before_the_end_of_its_lease() {
 }
 
 #[test]
-fn the_one_that_a_leader_hands_over_to_goes_first() {
+fn named_successor_goes_first() {
     let mut stage = Stage::new(3);
     stage.join(2);
     stage.campaign(2, X);
     stage.pass(ms(15_000));
-    // The best is not heard by the leader, which names the other one.
+    // The leader does not hear the best participant, and names the other one.
     stage.cut = vec![(0, 2)];
     for node in [0, 1] {
         stage.join(node);
@@ -156,7 +157,7 @@ fn the_one_that_a_leader_hands_over_to_goes_first() {
 }
 
 #[test]
-fn what_others_relay_beats_nobody() {
+fn relayed_claim_beats_no_leader() {
     let mut stage = Stage::led(2);
     let stranger = stage.stranger("elsewhere", 0);
     let gossip = stage.stranger("gossip", 9);
@@ -165,7 +166,7 @@ fn what_others_relay_beats_nobody() {
     stage.deliver(0, relayed);
     stage.pass(ms(1_000));
     assert_eq!(stage.leaders(X), [0]);
-    // First-hand it does.
+    // A first-hand claim beats the leader.
     let claim = rival(&stage, &stranger, ms(10_500));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());
@@ -174,9 +175,9 @@ fn what_others_relay_beats_nobody() {
     assert_eq!(stage.told(0, beaten), 1);
 }
 
-/// A renewal that its leader forgot, and that somebody else has heard.
+/// A renewal that its leader has forgotten, and that another participant has heard.
 #[test]
-fn what_others_relay_moves_no_end_that_was_heard_first_hand() {
+fn relayed_claim_moves_no_end() {
     let mut stage = Stage::led(2);
     let gossip = stage.stranger("gossip", 9);
     let said = stage.said(0);
@@ -191,7 +192,7 @@ fn what_others_relay_moves_no_end_that_was_heard_first_hand() {
 }
 
 #[test]
-fn of_two_claims_the_one_that_is_heard_first_wins() {
+fn first_heard_claim_wins() {
     let mut stage = Stage::new(1);
     stage.delay = ms(100);
     stage.join(0);
@@ -208,7 +209,7 @@ fn of_two_claims_the_one_that_is_heard_first_wins() {
 }
 
 #[test]
-fn a_renewal_before_which_another_claim_is_heard_is_forgotten() {
+fn renewal_after_another_claim_is_forgotten() {
     let mut stage = Stage::led(1);
     stage.delay = ms(100);
     let claims = |stage: &Stage| {
@@ -223,13 +224,13 @@ fn a_renewal_before_which_another_claim_is_heard_is_forgotten() {
     stage.pass(ms(300));
     let forgotten = Event::Own(OwnEvent::NotConfirmed { renewal: true });
     assert_eq!(stage.told(0, |event| *event == forgotten), 1);
-    // It is made again a heartbeat later.
+    // The leader renews again a heartbeat later.
     stage.pass(ms(30_000));
     assert_eq!(stage.leaders(X), [0]);
 }
 
 #[test]
-fn a_claim_that_no_right_clock_can_have_granted_is_dropped() {
+fn impossible_claim_is_dropped() {
     let mut stage = Stage::led(1);
     let stranger = stage.stranger("fast", 0);
     let claim = rival(&stage, &stranger, ms(12_001));
@@ -255,10 +256,11 @@ fn a_process_believes_nobody_about_itself() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Both claim before either has heard the other. The later one resigns; if the earlier one yielded
-/// to what is being resigned, there would be no leader, and the same again a heartbeat later.
+/// Both candidates claim before either has heard the other. The later one resigns; if the earlier
+/// one yielded to a claim that is about to be resigned, neither would lead, a heartbeat later as
+/// well.
 #[test]
-fn of_two_that_stand_at_once_one_leads() {
+fn two_standing_candidates_elect_one() {
     let mut stage = Stage::led(1);
     let stranger = stage.stranger("later", 5);
     let mut claim = rival(&stage, &stranger, ms(10_500));
@@ -270,16 +272,16 @@ fn of_two_that_stand_at_once_one_leads() {
     stage.deliver(0, claim.clone());
     stage.pass(ms(500));
     assert_eq!(stage.leaders(X), [0]);
-    // It has heard itself after all, because it had not heard this one.
+    // The stranger has heard itself after all, because it had not heard this node.
     entry(&mut claim, Digest(1));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());
 }
 
-/// Another leads whose claim is greater. It has once tried to renew, and did not hear that;
-/// somebody who did tells it on.
+/// Another participant leads with a greater claim. Its renewal failed because it did not hear its
+/// own claim, and a participant that heard the claim relays it.
 #[test]
-fn what_others_relay_hides_nothing_that_its_leader_says_itself() {
+fn relayed_claim_hides_no_first_hand() {
     let mut stage = Stage::led(1);
     let (relay, other) = (stage.stranger("relay", 60), stage.stranger("other", 50));
     let own = |stage: &Stage| {

@@ -1,5 +1,5 @@
-//! Stories about leased leaders on a bus, told by hand: a few cores, and a bus, clocks and
-//! clients that do what the story wants.
+//! Stories about leased leaders on a bus: a few cores, with a bus, clocks and clients that do what
+//! the story wants.
 
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 

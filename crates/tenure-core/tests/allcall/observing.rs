@@ -1,11 +1,11 @@
-//! What observers are told: who leads, that nobody does, or that they cannot know.
+//! The views of observers: a leader, a vacancy, or unknown.
 
 use tenure_core::allcall::{Body, Command, Config, Digest, Event, Ignored, Limits, OwnEvent};
 use tenure_core::{View, Waiting};
 
 use crate::stage::{Says, Stage, X, call, config, ms, rival};
 
-/// One that leads, and an observer.
+/// A leader and an observer.
 fn observed() -> Stage {
     let mut stage = Stage::new(3);
     stage.join(0);
@@ -16,7 +16,7 @@ fn observed() -> Stage {
 }
 
 #[test]
-fn an_observer_is_told_within_a_round_trip_who_leads() {
+fn observer_hears_leader_within_round_trip() {
     let mut stage = observed();
     stage.observe(2, X);
     stage.pass(ms(5));
@@ -37,7 +37,7 @@ fn an_asker_calls_nobody_and_answers_nobody() {
 }
 
 #[test]
-fn vacant_is_what_a_whole_round_did_not_find() {
+fn whole_round_shows_vacancy() {
     let mut stage = Stage::new(1);
     stage.join(0);
     stage.observe(0, X);
@@ -45,16 +45,16 @@ fn vacant_is_what_a_whole_round_did_not_find() {
     assert_eq!(stage.view(0, X), None, "the round is not over");
     stage.pass(ms(1));
     assert!(matches!(stage.view(0, X), Some(View::Unknown { .. })), "a leader may be stopped");
-    // L + K, as long as one that stands: 11 s and the drift.
+    // An observer listens for L + K like a candidate: 11 s and the drift.
     stage.pass(ms(10_000));
     assert!(matches!(stage.view(0, X), Some(View::Unknown { .. })), "{:?}", stage.view(0, X));
     stage.pass(ms(1_020));
     assert_eq!(stage.view(0, X), Some(&View::Vacant));
 }
 
-/// Candidates that have listened know that nobody leads, and a newcomer takes it from them.
+/// Candidates that have listened know of the vacancy, and a newcomer believes them.
 #[test]
-fn vacant_is_what_a_candidate_says_that_could_lead() {
+fn able_candidate_vouches_for_vacancy() {
     let mut stage = Stage::new(3);
     for node in [0, 1] {
         stage.join(node);
@@ -71,7 +71,7 @@ fn vacant_is_what_a_candidate_says_that_could_lead() {
     assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// The leader is stopped, its lease runs, and somebody asks who leads.
+/// The leader is stopped, its lease runs, and an observer asks.
 #[test]
 fn a_leader_that_is_stopped_is_not_vacant() {
     for others in [false, true] {
@@ -95,7 +95,7 @@ fn a_leader_that_is_stopped_is_not_vacant() {
 }
 
 #[test]
-fn unknown_is_what_one_says_that_does_not_hear_itself() {
+fn void_rounds_leave_leader_unknown() {
     let mut stage = observed();
     stage.cut_off(2);
     stage.observe(2, X);
@@ -104,7 +104,7 @@ fn unknown_is_what_one_says_that_does_not_hear_itself() {
     stage.heal();
     stage.pass(ms(2_000));
     assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
-    // A leader that was heard is believed until its lease has ended everywhere.
+    // A leader that was heard is believed until its lease has ended by every clock.
     stage.cut_off(2);
     stage.pass(ms(3_000));
     assert!(stage.view(2, X).unwrap().leader().is_some());
@@ -115,9 +115,9 @@ fn unknown_is_what_one_says_that_does_not_hear_itself() {
     assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })));
 }
 
-/// Its own clock says that every claim is over, or that no clock can have granted it.
+/// By its own clock every claim is over, or no clock can have granted it.
 #[test]
-fn unknown_is_what_one_says_whose_clock_is_off() {
+fn wrong_clock_leaves_leader_unknown() {
     for off in [-60_000, 12_000, 60_000] {
         let mut stage = observed();
         stage.nodes[2].ahead = off;
@@ -135,7 +135,7 @@ fn unknown_is_what_one_says_whose_clock_is_off() {
         stage.nodes[2].ahead = 0;
         stage.pass(ms(1_500));
         assert!(stage.view(2, X).unwrap().leader().is_some(), "{off}");
-        // Nobody leads, and it knows that at once.
+        // The leader's seat is vacant, and the process knows that at once.
         stage.nodes[2].ahead = off;
         stage.pass(ms(20_000));
         stage.command(0, X, Command::Resign);
@@ -148,22 +148,22 @@ fn vacancies(stage: &Stage, node: usize) -> usize {
     stage.told(node, |event| matches!(event, Event::View(view) if **view == View::Vacant))
 }
 
-/// One that may take part says that it follows somebody, and no more: the leader is stopped, and
-/// its claim was lost on the way to the observer.
+/// A candidate only says that it follows a leader: the leader is stopped, and its claim was lost on
+/// the way to the observer.
 #[test]
-fn unknown_is_what_one_says_that_hears_who_is_followed() {
+fn followed_leader_without_claim_is_unknown() {
     let mut observer = Stage::new(1);
     observer.join(0);
     observer.observe(0, X);
     observer.pass(ms(12_500));
-    // For long enough for a vacancy, which is what it says before.
+    // The node has listened for long enough for a vacancy, which it reported before.
     assert_eq!(vacancies(&observer, 0), 1);
     let follower = observer.stranger("follower", 5);
     let mut said = call(&observer, &follower, true, None);
     observer.deliver(0, said.clone());
     observer.pass(ms(2_000));
     assert!(matches!(observer.view(0, X), Some(View::Unknown { .. })), "{:?}", observer.view(0, X));
-    // It follows nobody any more.
+    // The candidate follows no leader any more.
     if let Body::Call(call) = &mut said.body {
         (call.entries[0].digest, call.round.0) = (Digest::default(), call.round.0 + 1);
     }
@@ -172,9 +172,9 @@ fn unknown_is_what_one_says_that_hears_who_is_followed() {
     assert_eq!(observer.view(0, X), Some(&View::Vacant));
 }
 
-/// Its clock is off, and it believes no claim: the leader has led before, and that was resigned.
+/// A clock is off, and its process believes no claim: the leader has led before, and resigned.
 #[test]
-fn the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off() {
+fn earlier_tombstone_makes_no_vacancy() {
     let mut stage = Stage::new(3);
     stage.join(0);
     stage.campaign(0, X);
@@ -192,9 +192,9 @@ fn the_end_of_an_earlier_term_makes_nothing_vacant_whose_clock_is_off() {
     assert_eq!(vacancies(&stage, 2), 0, "that was its first term");
 }
 
-/// Those that lead go by other times, and it hears of nobody else.
+/// The leaders have other times, and the observer hears of no other participant.
 #[test]
-fn unknown_is_what_one_says_beside_others_of_other_times() {
+fn other_times_leave_leader_unknown() {
     let heartbeat = ms(1_500);
     let lease = ms(20_000);
     let mut stage = Stage::with(vec![Config { heartbeat, lease, ..config(0) }, config(1)]);
@@ -218,9 +218,9 @@ fn unknown_is_what_one_says_beside_others_of_other_times() {
     assert_eq!(stage.told(1, told), 1);
 }
 
-/// It has heard its own claim, leads, and is stopped before anybody else knows that it does.
+/// The candidate has heard its own claim, leads, and is stopped before any other knows.
 #[test]
-fn one_that_stops_when_it_has_stood_is_not_vacant() {
+fn stopped_candidate_makes_no_vacancy() {
     let mut stage = Stage::new(2);
     for node in [0, 1] {
         stage.join(node);
@@ -238,9 +238,9 @@ fn one_that_stops_when_it_has_stood_is_not_vacant() {
     assert_eq!(stage.view(1, X), Some(&View::Vacant));
 }
 
-/// By its clock each lease of the leader is over before it is renewed, between two words of it.
+/// By a wrong clock each lease of the leader ends before its renewal, between two of its packets.
 #[test]
-fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
+fn wrong_clock_makes_no_vacancy() {
     let mut stage = observed();
     stage.nodes[2].ahead = 7_000;
     stage.observe(2, X);
@@ -252,10 +252,10 @@ fn a_lease_that_is_over_by_a_wrong_clock_is_no_vacancy() {
     assert_eq!(stage.view(2, X), Some(&View::Vacant));
 }
 
-/// The leader is not heard any more, and by a wrong clock its lease ends between two words of a
-/// candidate that follows it.
+/// The leader is silent, and by a wrong clock its lease ends between two packets of a candidate
+/// that follows it.
 #[test]
-fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
+fn statement_outlives_wrong_lease_end() {
     for cut in (0..5_000).step_by(250) {
         let mut stage = Stage::new(3);
         (0..3).for_each(|node| stage.join(node));
@@ -268,7 +268,7 @@ fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
         stage.pass(ms(20_000));
         assert_eq!(stage.leaders(X), [0]);
         assert_eq!(vacancies(&stage, 2), before, "after {cut} ms");
-        // What has ended by a tombstone keeps nobody.
+        // A leadership that has ended by a tombstone delays no vacancy.
         stage.cut.clear();
         stage.command(1, X, Command::Resign);
         stage.command(0, X, Command::Resign);
@@ -277,10 +277,10 @@ fn a_followers_word_outlives_a_lease_that_is_over_by_a_wrong_clock() {
     }
 }
 
-/// A leader is stopped until its lease is over and another one leads. What it reads first says
-/// nothing of that.
+/// A leader is stopped until its lease is over and another one leads. The packets that it reads
+/// first are old.
 #[test]
-fn one_that_was_stopped_does_not_say_what_was() {
+fn resumed_process_reports_no_past() {
     let mut stage = Stage::new(2);
     for node in [0, 1] {
         stage.join(node);
@@ -300,9 +300,9 @@ fn one_that_was_stopped_does_not_say_what_was() {
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// What followers have said of its own leadership is not what it does not know.
+/// Statements of followers about its own leadership do not hide the vacancy.
 #[test]
-fn who_resigns_knows_at_once_that_the_election_is_vacant() {
+fn resigned_leader_reports_vacancy_at_once() {
     let mut stage = Stage::new(2);
     for node in [0, 1] {
         stage.join(node);
@@ -318,7 +318,7 @@ fn who_resigns_knows_at_once_that_the_election_is_vacant() {
 }
 
 #[test]
-fn of_two_leaders_the_one_that_is_followed_comes_first() {
+fn followed_leader_comes_first() {
     let mut stage = Stage::new(3);
     stage.isolate_all();
     for node in [0, 1] {
@@ -329,7 +329,7 @@ fn of_two_leaders_the_one_that_is_followed_comes_first() {
     stage.pass(ms(14_000));
     stage.join(2);
     stage.observe(2, X);
-    // The observer hears both; they do not hear each other.
+    // The observer hears both leaders, which do not hear each other.
     stage.cut.retain(|(from, to)| [*from, *to] == [0, 1] || [*from, *to] == [1, 0]);
     stage.pass(ms(1_500));
     let view = stage.view(2, X).unwrap();
@@ -337,14 +337,14 @@ fn of_two_leaders_the_one_that_is_followed_comes_first() {
     let others: Vec<_> = view.others().iter().map(|leader| &*leader.id).collect();
     assert_eq!(others, ["n0"]);
     assert!(view.others()[0].heard.is_some());
-    // One that leads follows itself.
+    // A leader follows itself.
     stage.observe(0, X);
     assert_eq!(&*stage.view(0, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// One that stands and dies, or does not hear itself, never leads.
+/// A candidate that stands and dies, or does not hear itself, never leads.
 #[test]
-fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
+fn unconfirmed_claim_is_not_shown() {
     let mut stage = Stage::new(3);
     stage.own.loses = |from, to, packet| from == to && packet.body.claim().is_some();
     stage.join(2);
@@ -356,7 +356,7 @@ fn a_claim_that_its_own_leader_has_not_heard_is_not_shown() {
     let leader = |event: &Event| matches!(event, Event::View(view) if view.leader().is_some());
     assert_eq!(stage.told(2, leader), 0, "{:?}", stage.view(2, X));
     assert!(stage.leaders(X).is_empty());
-    // Once it hears itself, it is.
+    // The claim is shown once its leader hears it.
     stage.own.loses = |_, _, _| false;
     stage.until(ms(15_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(1_100));
@@ -394,9 +394,9 @@ fn there_is_room_for_so_many_elections() {
     assert_eq!((stage.told(0, refused), stage.told(0, not_observed)), (1, 1));
 }
 
-/// It has not heard its own claim, and may never lead.
+/// The candidate has not heard its own claim, and may never lead.
 #[test]
-fn a_campaign_is_not_told_that_one_leads_that_only_stands() {
+fn standing_candidate_is_no_leader() {
     let mut stage = Stage::new(1);
     stage.join(0);
     stage.campaign(0, X);

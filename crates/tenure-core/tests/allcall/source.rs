@@ -9,13 +9,13 @@ use tenure_core::{End, Loss};
 use crate::stage::{Says, Stage, X, config, ms};
 
 const NOTHING: Duration = Duration::ZERO;
-/// H, K and L of the defaults.
+/// The defaults of the text.
 const H: Duration = Duration::from_secs(1);
 const K: Duration = Duration::from_secs(1);
 const L: Duration = Duration::from_secs(10);
 
 #[test]
-fn s1_every_second_leases_of_ten_seconds_clocks_within_one() {
+fn s1_defaults_are_the_texts() {
     let Config { heartbeat, lease, max_clock_skew, .. } = config(0);
     assert_eq!((heartbeat, lease, max_clock_skew), (H, L, K));
     let mut stage = Stage::led(2);
@@ -26,8 +26,8 @@ fn s1_every_second_leases_of_ten_seconds_clocks_within_one() {
 
 /// "A failed leader won't be replaced until its lease (+maxClockSkew) has expired."
 #[test]
-fn s2_a_failed_leader_is_not_replaced_before_its_lease_and_the_skew_are_over() {
-    // With short rounds it stands as soon as it may.
+fn s2_failed_leader_keeps_lease_and_skew() {
+    // With short rounds the successor stands as soon as it may.
     for heartbeat in [ms(200), H] {
         let configs = (0..2).map(|node| Config { heartbeat, ..config(node) }).collect();
         let mut stage = Stage::with(configs);
@@ -47,12 +47,12 @@ fn s2_a_failed_leader_is_not_replaced_before_its_lease_and_the_skew_are_over() {
 
 /// "If necessary an extremely long true random number is used to break ties between server ranks."
 #[test]
-fn s3_equal_ranks_are_told_apart_by_a_random_number() {
+fn s3_random_number_breaks_ties() {
     let equal = |node| Config { rank: Some(5), ..config(node) };
     let mut stage = Stage::with(vec![equal(0), equal(1)]);
     (0..2).for_each(|node| stage.join(node));
     (0..2).for_each(|node| stage.campaign(node, X));
-    // 11 terms: they never alternate.
+    // The two ranks never alternate in 11 terms.
     stage.pass(11 * L);
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.overlap(), NOTHING);
@@ -75,7 +75,7 @@ fn s4_the_lower_rank_is_preferred() {
 
 /// "We order the pair (leaseExpires, rank) first by largest leaseExpires time, then by lower rank."
 #[test]
-fn s5_a_later_lease_goes_before_a_lower_rank() {
+fn s5_later_lease_beats_lower_rank() {
     let mut stage = Stage::new(2);
     stage.isolate_all();
     for node in [0, 1] {
@@ -93,7 +93,7 @@ fn s5_a_later_lease_goes_before_a_lower_rank() {
 
 /// "It does not issue allcalls until after leaseTime + maxClockSkew time has elapsed."
 #[test]
-fn s6_one_that_joins_does_not_call_for_a_lease_and_the_skew() {
+fn s6_newcomer_listens_for_lease_and_skew() {
     let mut stage = Stage::new(1);
     stage.join(0);
     stage.campaign(0, X);
@@ -105,7 +105,7 @@ fn s6_one_that_joins_does_not_call_for_a_lease_and_the_skew() {
 
 /// "During init, the server does, however, accept and respond to allcalls()."
 #[test]
-fn s7_meanwhile_it_answers_and_learns_who_leads() {
+fn s7_newcomer_answers_and_learns() {
     let mut stage = Stage::new(2);
     stage.join(0);
     stage.campaign(0, X);
@@ -125,9 +125,9 @@ fn s7_meanwhile_it_answers_and_learns_who_leads() {
 }
 
 /// "The allcall() ping will contain the current (lease, leader-rank) and leader-id according to the
-/// issuer." Those that only follow say so by a digest.
+/// issuer." A follower sends a digest instead.
 #[test]
-fn s8_a_call_says_who_leads_according_to_its_sender() {
+fn s8_call_names_senders_leader() {
     let stage = Stage::led(2);
     let entry = |node| match stage.last(node, |body| matches!(body, Body::Call(_))).body {
         Body::Call(call) => call.entries[0].clone(),
@@ -142,7 +142,7 @@ fn s8_a_call_says_who_leads_according_to_its_sender() {
 /// "Every recipient of the allcall updates her local information of who she thinks the leader is,
 /// so long as the received information is monotone in the (lease, leader-rank) ordering."
 #[test]
-fn s9_what_is_known_of_leaders_only_grows() {
+fn s9_knowledge_of_leaders_grows() {
     let mut stage = Stage::led(3);
     let call = |stage: &Stage| stage.last(0, |body| matches!(body, Body::Call(_)));
     let early = call(&stage);
@@ -152,7 +152,7 @@ fn s9_what_is_known_of_leaders_only_grows() {
     stage.pass(ms(50));
     stage.observe(2, X);
     let known = stage.view(2, X).unwrap().leader().unwrap().until;
-    // The same leader with an earlier E, in a round that has not been heard.
+    // The same leader sends an earlier E, in a round that was not heard.
     let mut stale = early;
     if let Body::Call(call) = &mut stale.body {
         call.round.0 += 100;
@@ -164,7 +164,7 @@ fn s9_what_is_known_of_leaders_only_grows() {
 
 /// "It enters its ping phase, where it stays until it is shut down."
 #[test]
-fn s10_from_then_on_it_calls_and_answers_until_it_is_shut_down() {
+fn s10_participant_calls_until_shut_down() {
     let mut stage = Stage::led(2);
     for _ in 0..20 {
         stage.own.log.clear();
@@ -175,7 +175,7 @@ fn s10_from_then_on_it_calls_and_answers_until_it_is_shut_down() {
 
 /// "Election and leasing are computed locally, by each node, one heartBeat after" the call.
 #[test]
-fn s11_the_election_is_one_heartbeat_after_the_call() {
+fn s11_election_follows_one_heartbeat_later() {
     let mut stage = Stage::new(1);
     stage.join(0);
     stage.campaign(0, X);
@@ -188,10 +188,10 @@ fn s11_the_election_is_one_heartbeat_after_the_call() {
 }
 
 /// "The localnode who issued the allcall sorts the respondents, including itself, and if all leases
-/// have expired, it determines who is the new leader and marks their lease as starting from now."
-/// Only its own lease is marked: one that finds another best waits (ruling 1).
+/// have expired, it determines who is the new leader and marks their lease as starting from now." A
+/// process marks only its own lease, and waits if another is the best (ruling 1).
 #[test]
-fn s12_one_that_finds_another_best_waits_for_its_claim() {
+fn s12_others_wait_for_best_claim() {
     let stage = Stage::led(3);
     for node in 1..3 {
         let claims = stage.said(node).into_iter().filter_map(|packet| packet.body.claim());
@@ -201,7 +201,7 @@ fn s12_one_that_finds_another_best_waits_for_its_claim() {
 
 /// "This new determination is broadcast at the next heartbeat."
 #[test]
-fn s13_a_claim_is_broadcast_with_the_next_call() {
+fn s13_next_call_broadcasts_claim() {
     let mut stage = Stage::new(2);
     (0..2).for_each(|node| stage.join(node));
     stage.campaign(0, X);
@@ -209,7 +209,7 @@ fn s13_a_claim_is_broadcast_with_the_next_call() {
     stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0]);
     let claim = stage.last(0, |body| matches!(body, Body::Call(_))).body.claim().cloned();
     assert_eq!(claim.unwrap().leader, stage.who(0));
-    // It is shown when it is heard from one that has heard itself.
+    // Observers see the leader when a process that has heard its own claim repeats it.
     stage.pass(H);
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
@@ -217,7 +217,7 @@ fn s13_a_claim_is_broadcast_with_the_next_call() {
 /// "If that leader claim has a shorter lease expiration time than the existing leader, the new
 /// proposed leader is rejected in favor of the current leader."
 #[test]
-fn s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins() {
+fn s14_leader_finishes_its_term() {
     let mut stage = Stage::new(2);
     stage.join(1);
     stage.campaign(1, X);
@@ -235,7 +235,7 @@ fn s14_a_leader_goes_on_until_the_end_of_its_term_when_a_better_one_joins() {
 /// "Each recipient of an allcall() replies to all cluster members. Both the sending and the
 /// replying to the allcall are broadcasts."
 #[test]
-fn s15_replies_are_broadcast_and_say_whom_they_answer() {
+fn s15_replies_are_broadcast() {
     let mut stage = Stage::led(3);
     stage.own.log.clear();
     stage.pass(H + ms(200));
@@ -256,7 +256,7 @@ fn s15_replies_are_broadcast_and_say_whom_they_answer() {
 /// "The two leader situation persists for at most one lease term after the network join": one
 /// heartbeat and a delay with `yield`, L − K + d with `serve-out`.
 #[test]
-fn s16_after_a_heal_there_is_one_leader_again() {
+fn s16_heal_leaves_one_leader() {
     for (on_conflict, most) in
         [(OnConflict::Yield, H + ms(2)), (OnConflict::ServeOut, L - K + ms(2))]
     {
@@ -277,9 +277,9 @@ fn s16_after_a_heal_there_is_one_leader_again() {
 }
 
 /// "With at least one live node, the system can run for at most one lease term before electing a
-/// leader": L + 3K + 2H in true time, whatever the two clocks.
+/// leader": L + 3K + 2H in true time, by any two clocks.
 #[test]
-fn s17_after_a_loss_the_next_one_leads_within_the_bound() {
+fn s17_successor_leads_within_bound() {
     for (old, new) in [(0, 0), (999, -999), (-999, 999)] {
         let mut stage = Stage::new(2);
         (stage.nodes[0].ahead, stage.nodes[1].ahead) = (old, new);
@@ -297,12 +297,12 @@ fn s17_after_a_loss_the_next_one_leads_within_the_bound() {
 /// "ALLCALL does not guarantee that there will never be more than one leader. Availability in the
 /// face of network partition is desirable."
 #[test]
-fn s18_each_part_of_a_partition_has_a_leader() {
+fn s18_each_part_has_a_leader() {
     let mut stage = Stage::led(4);
     stage.partition(&[0, 1]);
     stage.pass(L + 3 * K + 2 * H);
     assert_eq!(stage.leaders(X), [0, 2]);
-    // Ten that are alone lead themselves, and rank 0 leads after the heal.
+    // Each of ten lonely participants leads itself, and rank 0 leads after the heal.
     let mut stage = Stage::new(10);
     stage.isolate_all();
     for node in 0..10 {
@@ -319,10 +319,9 @@ fn s18_each_part_of_a_partition_has_a_leader() {
 }
 
 /// "ALLCALL does not guarantee that a leader will always be present, but the cluster will have a
-/// leader after one lease term + maxClockSkew": and a round in which it is announced, and one to
-/// elect it.
+/// leader after one lease term + maxClockSkew": and two rounds, which announce and elect it.
 #[test]
-fn s19_from_nothing_there_is_a_leader_after_a_lease_and_the_skew() {
+fn s19_start_elects_within_bound() {
     let mut stage = Stage::new(3);
     (0..3).for_each(|node| stage.join(node));
     (0..3).for_each(|node| stage.campaign(node, X));

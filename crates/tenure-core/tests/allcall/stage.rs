@@ -34,7 +34,6 @@ pub(crate) struct Participants {
 #[derive(Default)]
 pub(crate) struct Client {
     connected: bool,
-    /// Whether the client holds packets back.
     pub(crate) holds_back: bool,
     held_back: Vec<Packet>,
 }
@@ -250,7 +249,7 @@ impl Says for Body {
     }
 }
 
-/// A stranger's call with its own claim to `x`, in a round that nobody has heard of.
+/// A stranger's call with its own claim to `x`, in a new round.
 pub(crate) fn rival(stage: &Stage, header: &Header, ahead: Duration) -> Packet {
     let claim = LeaderClaim {
         leader: header.sender.clone(),

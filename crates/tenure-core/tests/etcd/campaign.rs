@@ -9,7 +9,7 @@ use tenure_core::etcd::{
 
 use crate::stage::*;
 
-/// A campaign that begins once the last one has left takes the value that was said last.
+/// A campaign that begins after the last one has left takes the latest value.
 #[test]
 fn the_next_campaign_takes_a_new_value() {
     let mut s = Stage::new();
@@ -22,8 +22,8 @@ fn the_next_campaign_takes_a_new_value() {
     assert_eq!(puts(&s.asked("if create(db/")), [&"newer".into()]);
 }
 
-/// A proclamation whose answer was lost may be carried out after a newer one, and hides it: the
-/// newer value is written again, whoever notices first, the watch or the next confirmation.
+/// A proclamation whose answer was lost may be carried out after a newer one: the leader writes the
+/// newer value again, by its watch or by the next confirmation.
 #[test]
 fn a_value_that_comes_late_does_not_stay() {
     for watched in [true, false] {
@@ -47,10 +47,10 @@ fn a_value_that_comes_late_does_not_stay() {
     }
 }
 
-/// Somebody else writes the key as often as its value is mended: both pause, and the own value is
+/// Another process writes the key as often as its value is mended: both pause, and the own value is
 /// there in the end.
 #[test]
-fn two_who_write_one_value_pause() {
+fn two_writers_of_one_value_pause() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.answer("watch db/", Reply::Watching);
@@ -73,8 +73,7 @@ fn two_who_write_one_value_pause() {
     assert!(s.leads("db"));
 }
 
-/// Its watch ends meanwhile, as etcd has forgotten what it would tell: it looks, and writes no
-/// sooner.
+/// The watch ends, as etcd has forgotten its events: the leader looks, and writes no sooner.
 #[test]
 fn a_watch_that_ends_hurries_no_value() {
     let mut s = Stage::new();
@@ -108,7 +107,7 @@ fn a_watch_that_ends_hurries_no_value() {
 
 /// Ruling 6 (E5): a create whose answer was lost has made the key that the next one finds.
 #[test]
-fn a_key_that_a_lost_answer_made_is_taken_over() {
+fn key_of_lost_answer_is_adopted() {
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", Reply::Granted { ttl: 10 });
@@ -121,11 +120,11 @@ fn a_key_that_a_lost_answer_made_is_taken_over() {
     assert!(s.leads("db"));
 }
 
-/// Ruling 6 (E5): on a lease that was handed in, the key that is found may be one of an earlier
-/// process, whose fence is used up, even if a create of this process had no certain outcome, and
-/// even if the value is the same. It is deleted, and made anew.
+/// Ruling 6 (E5): on a lease that was handed in, an earlier process may have made the key that is
+/// found, and used its fence, even if a create of this process had no certain outcome, and even if
+/// the value is the same. The candidate deletes the key and makes it anew.
 #[test]
-fn a_key_of_an_earlier_process_is_made_anew() {
+fn key_of_earlier_process_is_replaced() {
     for unsure in [false, true] {
         let mut s = Stage::with(config(), Some(LeaseId(0x42)));
         s.campaign("db");
@@ -144,8 +143,8 @@ fn a_key_of_an_earlier_process_is_made_anew() {
     }
 }
 
-/// Ruling 6 (E5): a lease was handed to two processes, and the one that made the key may still lead
-/// by a lease of its own.
+/// Ruling 6 (E5): two processes were handed one lease, and the maker of the key may still lead by
+/// another lease.
 #[test]
 fn keys_on_live_leases_are_waited_for() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
@@ -163,11 +162,11 @@ fn keys_on_live_leases_are_waited_for() {
     assert!(s.asks("if create(db/42)"), "{:#?}", s.requests());
 }
 
-/// Rulings 6 and 8 (E5, E7): a store that was restored and has counted as far again has a key that
-/// this process led with, and has deleted. A create of the next campaign whose answer was lost did
-/// not make it: its fence is used up.
+/// Rulings 6 and 8 (E5, E7): a restored store that has counted as far again has a key with which
+/// this process led, and which it has deleted. The next campaign did not make this key, although
+/// the answer to its create was lost: the fence of the key is used up.
 #[test]
-fn a_key_from_before_the_campaign_is_made_anew() {
+fn key_of_earlier_campaign_is_replaced() {
     let mut s = Stage::new();
     s.elect("a");
     let created = s.elect("b");
@@ -186,9 +185,9 @@ fn a_key_from_before_the_campaign_is_made_anew() {
 }
 
 /// Rulings 1 and 7 (E6): a watch from a revision that a restored store has not reached is silent,
-/// and what happened before is lost. Who waits looks again by itself.
+/// and earlier events are lost. A waiting candidate looks again by itself.
 #[test]
-fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
+fn silent_watch_does_not_block() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -202,7 +201,7 @@ fn a_watch_that_is_silent_is_not_waited_for_for_ever() {
     assert!(s.leads("db"));
 }
 
-/// Until the candidate looks, its lease being renewed.
+/// Renews until the candidate looks.
 fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     for _ in 0..6 {
         s.pass(ms(2_000));
@@ -214,10 +213,10 @@ fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     panic!("it does not look: {:#?}", s.requests());
 }
 
-/// etcd sorts the whole queue for each who looks at it. As long as the one before is there, that is
-/// all who waits has to know, also when the watch has ended.
+/// etcd sorts the whole queue for each look at it. While the key before the own one is there, a
+/// waiting candidate asks only for that key, even after its watch has ended.
 #[test]
-fn who_waits_looks_at_the_one_before() {
+fn waiting_candidate_reads_its_predecessor() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -235,15 +234,15 @@ fn who_waits_looks_at_the_one_before() {
         assert!(s.asks("watch db/77"), "{:#?}", s.requests());
         s.answer("watch db/77", Reply::Watching);
     }
-    // Without the own key there is nothing to wait for.
+    // Without the own key the candidate waits no longer.
     until_it_looks(&mut s, created);
     s.answer("if create(db/", not_so(vec![None]));
     assert!(s.has_told("contending again, as its key was deleted"), "{:#?}", s.told());
 }
 
-/// That its watch broke is told as what it waits for; so is, then, whom it waits for again.
+/// The candidate reports the broken watch as its wait, and then again the key before its own.
 #[test]
-fn who_waits_says_so_again_after_its_watch_broke() {
+fn wait_is_reported_after_broken_watch() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -258,11 +257,11 @@ fn who_waits_says_so_again_after_its_watch_broke() {
     }
 }
 
-/// A value of somebody else's may be too large to be taken, and nobody but an observer needs one:
-/// of others only keys are read. They come without a lease (3.7), so that of the own key is
-/// compared.
+/// The value of another candidate may be too large, and only observers need values: a candidate
+/// reads only keys of others. Keys come without a lease (3.7), so the transaction compares the
+/// lease of the own key.
 #[test]
-fn of_others_only_keys_are_read() {
+fn foreign_values_are_not_read() {
     for taken in [false, true] {
         let mut s = Stage::new();
         let created = s.create("db");
@@ -285,9 +284,9 @@ fn of_others_only_keys_are_read() {
     }
 }
 
-/// Nor is more told of the key before than that it goes; of the own key everything is.
+/// A watch of the key before reports only its deletion; a watch of the own key reports everything.
 #[test]
-fn of_the_one_before_only_its_deletion_is_told() {
+fn predecessor_watch_reports_deletion() {
     let mut s = Stage::new();
     let (created, other) = s.queue("db");
     let watch = s.asked("watch db/77");
@@ -297,7 +296,7 @@ fn of_the_one_before_only_its_deletion_is_told() {
     s.is_first("db", created);
     let watch = s.asked("watch db/").op.to_string();
     assert!(s.leads("db") && !watch.contains("deletions"), "{watch}");
-    // Whatever somebody writes there: it is read, as it is not told.
+    // Other writes are not reported, but read later.
     let (key, revision) = (s.key("db"), created + 2);
     s.answer("watch db/", Reply::Watching);
     s.changed("db/", vec![Change::TooLarge { key: key.clone(), revision }]);
@@ -305,10 +304,10 @@ fn of_the_one_before_only_its_deletion_is_told() {
     assert!(s.leads("db") && s.asks(&check), "{:#?}", s.requests());
 }
 
-/// The one before has left, and perhaps come again, while nothing was told: then the whole is
-/// looked at.
+/// The key before has gone, and perhaps come again, without an event: the candidate looks at the
+/// whole queue.
 #[test]
-fn one_that_has_left_is_not_waited_for() {
+fn departed_predecessor_does_not_block() {
     let mut s = Stage::new();
     let (created, _) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -321,9 +320,10 @@ fn one_that_has_left_is_not_waited_for() {
     assert!(s.leads("db"), "{:#?}", s.told());
 }
 
-/// Ruling 1: of a long queue each watches the one just before it, and not the leader.
+/// Ruling 1: each candidate of a long queue watches the key just before its own, and not the
+/// leader.
 #[test]
-fn who_waits_watches_the_one_just_before() {
+fn candidate_watches_its_predecessor() {
     let mut s = Stage::new();
     let created = s.create("db");
     let middle = s.other("db", created - 1);
@@ -332,9 +332,9 @@ fn who_waits_watches_the_one_just_before() {
     assert!(s.asks("watch db/77") && !s.asks("watch db/5"), "{:#?}", s.requests());
 }
 
-/// Ruling 1: a candidate in the middle quits, and the one behind it does not lead for that.
+/// Ruling 1: a candidate in the middle leaves, and the candidate behind it does not lead.
 #[test]
-fn who_was_in_the_middle_leaves_nobody_the_office() {
+fn departure_in_the_middle_elects_none() {
     let mut s = Stage::new();
     let (_, middle) = s.queue("db");
     s.answer("watch db/77", Reply::Watching);
@@ -345,8 +345,8 @@ fn who_was_in_the_middle_leaves_nobody_the_office() {
     assert!(!s.leads("db") && s.asks("watch db/5"), "{:#?}", s.requests());
 }
 
-/// Ruling 2 (E1): Go's Campaign reported a win with a key that was gone. Here somebody else's is
-/// first, and nobody was before ours.
+/// Ruling 2 (E1): Go's Campaign reported a win with a key that was gone. Here another key is the
+/// first, and none was before the own one.
 #[test]
 fn a_win_without_the_own_key_is_none() {
     let mut s = Stage::new();
@@ -358,8 +358,8 @@ fn a_win_without_the_own_key_is_none() {
     assert!(!s.leads("db"));
 }
 
-/// Ruling 2 (E1): without an operation a transaction is not linearizable. A look reads something,
-/// whatever it finds, and an answer that has read nothing is no win.
+/// Ruling 2 (E1): without an operation a transaction is not linearizable. A look always reads a
+/// key, and an answer without reads is no win.
 #[test]
 fn a_win_is_read() {
     let mut s = Stage::new();
@@ -371,11 +371,11 @@ fn a_win_is_read() {
     assert!(!s.leads("db"), "{:#?}", s.told());
 }
 
-/// Ruling 2 (E1): a lease that a repeated grant found is proven after the keys on it are made.
-/// Whoever is first by then leads with the proof, and not an hour later; also if it was not its
-/// key that was read. Who waits behind another is left alone.
+/// Ruling 2 (E1): a lease that a repeated grant found is proven after the keys on it are made. The
+/// first candidate leads with the proof, even if the confirmation read another key. A candidate
+/// behind another key stays in the queue.
 #[test]
-fn who_lacks_only_the_proof_leads_with_it() {
+fn first_candidate_leads_once_proven() {
     let ttl = 86_400;
     let lease = Duration::from_secs(ttl.into());
     let mut s = Stage::with(Config { lease, ..config() }, None);
@@ -407,10 +407,10 @@ fn who_lacks_only_the_proof_leads_with_it() {
     assert!(!s.leads("c") && !s.asks("if create(c/"), "{:#?}", s.requests());
 }
 
-/// Ruling 2 (E1): the key was there when it was looked for, and nobody was before it when that was
-/// looked for; but in between the key was deleted. Only one transaction for both sees that.
+/// Ruling 2 (E1): one read finds the own key, and a later read finds no key before it; but the own
+/// key was deleted in between. Only a single transaction sees that.
 #[test]
-fn the_own_key_and_the_queue_are_looked_at_together() {
+fn one_transaction_reads_key_and_queue() {
     for looks in 0..3 {
         let mut s = Stage::new();
         let created = s.create("db");
@@ -437,10 +437,10 @@ fn the_own_key_and_the_queue_are_looked_at_together() {
     }
 }
 
-/// Ruling 10 (E9): two puts in one transaction get the same create revision. Somebody did that:
-/// one of the two may lead, and it is not the one that is not first, even on the same lease.
+/// Ruling 10 (E9): two puts of one transaction get the same create revision. Only the first of the
+/// two keys may lead, even on the same lease.
 #[test]
-fn of_two_keys_with_one_create_revision_one_leads() {
+fn shared_create_revision_elects_one() {
     let mut s = Stage::new();
     let created = s.create("db");
     let twin = KeyValue { key: "db/0".into(), ..s.own("db", created) };
@@ -448,7 +448,7 @@ fn of_two_keys_with_one_create_revision_one_leads() {
     assert!(!s.leads("db"));
 }
 
-/// Ruling 6 (E5): Go would print another id with a sign, and nobody would find the key.
+/// Ruling 6 (E5): Go would print another id with a sign, and would not find the key.
 #[test]
 fn the_id_of_a_lease_is_positive() {
     for seed in 0..64 {
@@ -459,7 +459,7 @@ fn the_id_of_a_lease_is_positive() {
     }
 }
 
-/// Ruling 8 (E7): a revision that a fence has no room for is refused, and its key deleted.
+/// Ruling 8 (E7): a revision that is too large for a fence is refused, and its key deleted.
 #[test]
 fn a_revision_beyond_the_fences_is_refused() {
     let mut s = Stage::with(Config { fence_epoch: 3, ..config() }, None);
@@ -503,7 +503,7 @@ fn a_second_campaign_changes_nothing() {
 
 /// Ruling 11 (E10): a keep-alive that is refused renews nothing, and E stands.
 #[test]
-fn rights_that_are_taken_away_leave_the_lease_as_it_is() {
+fn refused_keep_alive_keeps_lease() {
     let mut s = Stage::new();
     s.elect("db");
     let until = s.until("db");

@@ -1,4 +1,4 @@
-//! Elections on etcd under the suite: three processes, and a small store that answers as it likes.
+//! Elections on etcd under the suite: three processes, and a small store with random answers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Subject for EtcdSubject {
     type Store = SmallStore;
 
     const NODES: usize = 3;
-    // Three times what this flood was seen to leave.
+    // Three times the bytes that this flood left.
     const DEBUG_BYTES_MAX: usize = 20_000;
 
     fn core(_: usize) -> Etcd {
@@ -81,7 +81,7 @@ impl Subject for EtcdSubject {
     }
 }
 
-/// A store that serves at once, and sometimes says that it did not, or says nothing.
+/// A store that serves at once, and sometimes answers with an error or not at all.
 #[derive(Default)]
 pub(crate) struct SmallStore {
     revision: Revision,

@@ -4,16 +4,16 @@ use tenure_core::etcd::{Change, KeyValue, Reply};
 
 use crate::stage::*;
 
-/// Somebody's key in election `db`, made before all others, without a lease.
+/// A foreign key in election `db`, made before all others, without a lease.
 fn note(s: &Stage, name: &str) -> KeyValue {
     KeyValue { key: name.into(), value: "hello".into(), lease: None, ..s.other("db", 5) }
 }
 
-/// Go's candidates wait behind every key of the prefix, so ours do, and say behind which.
+/// Go's candidates wait behind every key of the prefix; so do ours, and they report which.
 #[test]
 fn candidates_say_that_keys_are_foreign() {
     for (name, why) in [
-        // A look tells no lease, and the maker of a key with a lease may lead.
+        // A look reads no lease, and the maker of a key with a lease may lead.
         ("db/note", "its name does not end in the id of a lease: etcdctl get db/note --write-out"),
         ("db/eu/77", "a candidate of election db/eu may have made it: rename one of the two"),
     ] {
@@ -26,7 +26,7 @@ fn candidates_say_that_keys_are_foreign() {
         let waits = format!("behind key {name}, which is no candidate's: {why}");
         assert!(s.has_told(&waits), "{:#?}", s.told());
         assert!(s.position(&format!("db: key {name} is no candidate's")) < s.position(&waits));
-        // Its end is all that is missing.
+        // Only the end of the key is missing.
         s.answer(&format!("watch {name}"), Reply::Watching);
         s.changed(name, vec![deleted(&first.key, created + 1)]);
         s.is_first("db", created);
@@ -34,7 +34,7 @@ fn candidates_say_that_keys_are_foreign() {
     }
 }
 
-/// Nobody leads while a foreign key is the first, also not the candidate behind it.
+/// No candidate leads while a foreign key is the first, not even the candidate behind it.
 #[test]
 fn observers_report_no_foreign_key() {
     for name in ["db/note", "db/eu/77"] {
@@ -51,7 +51,7 @@ fn observers_report_no_foreign_key() {
     }
 }
 
-/// A leader of Go's does not notice that its key was written without its lease, and leads on.
+/// A leader of Go's does not notice a write of its key without its lease, and leads on.
 #[test]
 fn keys_without_leases_leave_leaders_unknown() {
     let mut s = Stage::new();
@@ -68,7 +68,7 @@ fn keys_without_leases_leave_leaders_unknown() {
 
 /// Another program may name its candidates' keys in another way, and lead.
 #[test]
-fn keys_of_other_names_with_leases_leave_leaders_unknown() {
+fn leased_foreign_names_leave_leaders_unknown() {
     for name in ["db/0b5e2f9c-6c1f-4a3e-9d0e-7f5f0c8c1a11", "db/694D0A", "db/7587889457811426053"] {
         let mut s = Stage::new();
         let leader = KeyValue { key: name.into(), ..s.other("db", 5) };

@@ -1,12 +1,12 @@
-//! Leaving: no key stays behind.
+//! Leaving leaves no key behind.
 
 use tenure_core::etcd::{Change, Command, Config, KeyValue, Reply};
 
 use crate::stage::*;
 
-/// Ruling 5 (E4): resigning is repeated until the key is gone, and never forgets it.
+/// Ruling 5 (E4): a candidate that resigns deletes its key again and again until it is gone.
 #[test]
-fn a_resignation_is_repeated_until_the_key_is_gone() {
+fn resignation_repeats_until_key_gone() {
     let mut s = Stage::new();
     s.elect("a");
     s.elect("b");
@@ -21,10 +21,10 @@ fn a_resignation_is_repeated_until_the_key_is_gone() {
     assert!(s.has_told("b: released") && s.leads("a"), "{:#?}", s.told());
 }
 
-/// Ruling 5 (E4): a create that timed out may be carried out after the candidate has left. Its
-/// key would live for ever on the lease that another election keeps alive, and hang this one.
+/// Ruling 5 (E4): etcd may carry out a create after the candidate has left. Its key would stay for
+/// ever on the lease that another election renews, and hang this election.
 #[test]
-fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
+fn late_key_is_deleted() {
     for watched in [true, false] {
         let mut s = Stage::new();
         let kept = s.elect("a");
@@ -51,9 +51,9 @@ fn a_key_that_comes_after_its_candidate_has_left_is_deleted() {
     }
 }
 
-/// When the last election is over the lease goes, and nothing is left to be done.
+/// The lease goes with the last election, and the session has nothing left to do.
 #[test]
-fn who_has_left_all_elections_revokes_the_lease() {
+fn last_departure_revokes_lease() {
     let mut s = Stage::new();
     s.elect("a");
     s.command("a", Command::Resign);
@@ -65,10 +65,10 @@ fn who_has_left_all_elections_revokes_the_lease() {
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
-/// It is looked for as long as its lease is there. When that is given back, as that of an earlier
-/// term, a key that appears goes with it.
+/// The candidate looks for a late key as long as its lease is there. When the session gives the
+/// lease of an earlier term back, a late key goes with it.
 #[test]
-fn who_has_left_is_forgotten_with_the_lease() {
+fn departed_candidate_forgotten_with_lease() {
     let mut s = Stage::new();
     let kept = s.elect("other");
     s.leave_in_doubt("db");
@@ -91,8 +91,8 @@ fn who_has_left_is_forgotten_with_the_lease() {
     assert!(s.leads("other"), "{:#?}", s.told());
 }
 
-/// Somebody else's key under our key's name is not ours to delete, and no reason to stop looking:
-/// a create of ours may still be carried out.
+/// A foreign key under the own name is not ours to delete, and no reason to stop looking: etcd may
+/// still carry out a create of ours.
 #[test]
 fn a_sweep_goes_on_past_a_foreign_key() {
     let mut s = Stage::new();
@@ -113,10 +113,10 @@ fn a_sweep_goes_on_past_a_foreign_key() {
     assert!(!s.has_told("came late, and is deleted"), "{:#?}", s.told());
 }
 
-/// A candidate that loses its place while it looks who is first, and does not contend again, looks
-/// at once for a key that may come late: it waits for no answer to what it has given up.
+/// A candidate that loses its place while it looks at the queue, and does not contend again, looks
+/// at once for a late key: no answer to the look delays it.
 #[test]
-fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
+fn lost_place_starts_late_key_search() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
     let kept = s.elect("a");
     s.campaign("b");
@@ -135,10 +135,10 @@ fn who_loses_its_place_while_it_looks_looks_for_a_late_key_at_once() {
     assert!(looks.next_back().is_some_and(|look| look.contains(&sweep)), "{:#?}", s.requests());
 }
 
-/// A candidate that has lost its place and does not contend again ends its watch: its process may
-/// contend again and again, and each would leave one open.
+/// A candidate that has lost its place and does not contend again ends its watch: each later
+/// campaign would leave another watch open.
 #[test]
-fn who_loses_its_place_watches_nobody() {
+fn lost_place_ends_watch() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);
     s.queue("db");
     s.answer("watch db/77", Reply::Watching);

@@ -1,5 +1,4 @@
-//! Stories about elections on etcd, told by hand: a core, and an etcd that says what the story
-//! wants it to say.
+//! Stories about elections on etcd: a core, and an etcd that answers as the story wants.
 
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 

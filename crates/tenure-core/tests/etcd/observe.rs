@@ -1,13 +1,13 @@
-//! Observers: what is, and never what was.
+//! Observers report the present, never the past.
 
 use tenure_core::etcd::{Change, Command, Config, KeyValue, Op, Reply};
 
 use crate::stage::*;
 
-/// Ruling 9 (E8): never from memory. The leader's key went, nobody could say who is next; then
-/// something happens that has nothing to do with it.
+/// Ruling 9 (E8): never from memory. The leader's key has gone, and no read could find the next
+/// leader; then an unrelated event comes.
 #[test]
-fn after_a_doubt_only_a_new_look_tells_who_leads() {
+fn new_look_resolves_doubt() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -25,9 +25,9 @@ fn after_a_doubt_only_a_new_look_tells_who_leads() {
     assert!(s.has_told("leader 99"));
 }
 
-/// An answer may be older than what a watch has told since it was asked for.
+/// An answer may be older than events of a watch since its question.
 #[test]
-fn an_older_answer_does_not_hide_a_newer_value() {
+fn older_answer_hides_no_newer_value() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -39,10 +39,10 @@ fn an_older_answer_does_not_hide_a_newer_value() {
     assert!(last.contains("new"), "{last}");
 }
 
-/// A restore that makes revisions higher brings back an older state, and the watch goes on: a key
-/// that is read now is as it is read, although an event had a higher revision than its own.
+/// A restore that makes revisions higher brings back an older state, and the watch goes on: the
+/// read of a key counts, although an event had a higher revision.
 #[test]
-fn what_was_told_before_a_restore_does_not_outlive_it() {
+fn restore_ends_earlier_reports() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -57,8 +57,7 @@ fn what_was_told_before_a_restore_does_not_outlive_it() {
     assert!(last.contains(&format!("{:?}", leader.value)), "{last}");
 }
 
-/// Another answer has shown a later revision meanwhile: what happened in between is watched all the
-/// same.
+/// Another answer has shown a later revision: the watch covers the events in between all the same.
 #[test]
 fn a_watch_begins_after_its_own_answer() {
     let mut s = Stage::new();
@@ -74,7 +73,7 @@ fn a_watch_begins_after_its_own_answer() {
     assert!(matches!(watch, Op::Watch { from, .. } if from == created + 1), "{watch}");
 }
 
-/// What was told before a restore is explained by no answer after it: revisions are lower.
+/// After a restore no answer explains an earlier event, as revisions are lower.
 #[test]
 fn after_a_restore_nobody_looks_without_pause() {
     let mut s = Stage::new();
@@ -90,7 +89,7 @@ fn after_a_restore_nobody_looks_without_pause() {
 
 /// An observer that is no longer wanted leaves no watch open.
 #[test]
-fn who_observes_no_more_watches_nothing() {
+fn ended_observer_closes_its_watch() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -99,9 +98,9 @@ fn who_observes_no_more_watches_nothing() {
     assert!(!s.asks("watch db/*"), "{:#?}", s.requests());
 }
 
-/// And what a watch tells may be older than the last answer.
+/// An event of a watch may be older than the last answer.
 #[test]
-fn a_late_event_does_not_hide_a_newer_answer() {
+fn late_event_hides_no_newer_answer() {
     let mut s = Stage::new();
     let older = s.other("db", 9);
     s.observe("db", Some(&older));
@@ -117,9 +116,9 @@ fn a_late_event_does_not_hide_a_newer_answer() {
     assert!(s.told().is_empty(), "{:#?}", s.told());
 }
 
-/// Whoever comes later is not told from memory either, nor by an answer to an earlier question.
+/// A new subscriber hears neither from memory nor by an answer to an earlier question.
 #[test]
-fn a_newcomer_is_told_what_is_read_after_it_came() {
+fn new_subscriber_gets_a_new_read() {
     let mut s = Stage::new();
     let leader = s.other("db", 9);
     s.observe("db", Some(&leader));
@@ -140,10 +139,10 @@ fn a_newcomer_is_told_what_is_read_after_it_came() {
     assert!(told.len() == 2 && told[0] == told[1], "since the first: {told:#?}");
 }
 
-/// Ruling 10 (E9): keys of the one would be taken for keys of the other; and what cannot be
-/// observed is told.
+/// Ruling 10 (E9): an observer of one name would take keys of the other for its own, and reports
+/// that it cannot observe.
 #[test]
-fn what_cannot_be_observed_is_told() {
+fn unobservable_election_is_reported() {
     let mut s = Stage::with(Config { elections: 2, ..config() }, None);
     s.campaign("a/b");
     s.command("a", OBSERVE);
@@ -159,10 +158,10 @@ fn what_cannot_be_observed_is_told() {
     assert!(!s.asks("read a/*") && !s.asks("read d/*"));
 }
 
-/// A leader came and went while it was asked who leads, and the watch told that before the answer
-/// came: what is older than that does not stand for it, although nobody had known that leader.
+/// A leader came and went during a look, and the watch reported that before the answer came: the
+/// older answer does not replace the event, although this leader was unknown.
 #[test]
-fn an_event_that_overtakes_an_answer_is_not_forgotten() {
+fn event_survives_an_older_answer() {
     let mut s = Stage::new();
     let first = s.other("db", 9);
     s.observe("db", Some(&first));
@@ -178,10 +177,10 @@ fn an_event_that_overtakes_an_answer_is_not_forgotten() {
     assert!(last.contains("vacant"), "{last}");
 }
 
-/// A value that is too large to be told is the leader's, or is no matter. The leader's is asked
-/// for, and that it cannot be taken is said.
+/// A value that is too large matters only if it is the leader's. The observer reads the leader's
+/// value, and reports that it is too large.
 #[test]
-fn a_value_that_is_too_large_is_no_news_of_others() {
+fn large_foreign_value_is_no_news() {
     let mut s = Stage::new();
     let leader = s.other("db", 8);
     s.observe("db", Some(&leader));
@@ -194,7 +193,7 @@ fn a_value_that_is_too_large_is_no_news_of_others() {
     s.answer("read db/*", Reply::Unknown { why });
     assert!(s.has_told("asking who leads: outcome unknown: an answer"), "{:#?}", s.told());
     assert!(s.has_told("db: unknown since"), "{:#?}", s.told());
-    // With nobody else there it is a candidate's, and that leads.
+    // Without other keys the new key is a candidate's, which leads.
     s.pass(ms(200));
     s.answer("read db/*", so(vec![None]));
     s.changed("db/*", vec![large("db/77", 13)]);

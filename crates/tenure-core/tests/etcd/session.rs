@@ -4,10 +4,10 @@ use tenure_core::etcd::{Command, KeyValue, LeaseId, Refusal, Reply};
 
 use crate::stage::*;
 
-/// Contract, duty 6: a claim is lowered before anybody is told. A lease that may still be alive is
-/// revoked only after that, or the next one leads while this one does.
+/// Contract, duty 6: a claim is lowered before any report. The session revokes a lease that may
+/// still be alive only after that, or the next leader would lead beside this one.
 #[test]
-fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
+fn claims_lowered_before_lost_lease_revoked() {
     let mut s = Stage::new();
     s.elect("db");
     s.pass(ms(3_400));
@@ -17,11 +17,11 @@ fn a_lost_lease_is_revoked_after_its_claims_are_lowered() {
     assert!(s.has_told("lost: etcd has ended its lease"));
 }
 
-/// Ruling 6 (E5): a grant whose answer was lost is found again. How old it is, nobody knows but
-/// for this: it was not asked for before we did. One that may have ended is not used: a renewal
-/// that races its revocation is answered all the same, and its keys are still there (ruling 4).
+/// Ruling 6 (E5): a repeated grant finds a lease whose grant had no answer. The lease is no older
+/// than its first request. The session gives up a lease that may have ended: a renewal that races
+/// its revocation is answered all the same, and its keys are still there (ruling 4).
 #[test]
-fn a_lease_that_may_have_ended_is_not_joined() {
+fn possibly_ended_lease_is_not_joined() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -36,10 +36,10 @@ fn a_lease_that_may_have_ended_is_not_joined() {
 }
 
 /// Rulings 6 and 14 (E5, E3b): the first grant was carried out, its lease has ended, and the
-/// repeated one makes a second lease of the same id. The revocation of the first may come late, and
-/// names the id.
+/// repeated one makes a second lease of the same id. A late revocation of the first lease names the
+/// same id.
 #[test]
-fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
+fn lease_with_reused_id_is_unused() {
     for (late, used) in [(ms(1_000), true), (ms(10_000), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -52,10 +52,10 @@ fn a_lease_of_an_id_that_may_have_ended_is_not_used() {
     }
 }
 
-/// Rulings 4 and 6 (E3, E5): any of the grants without an answer may be the one that was carried
-/// out, so the lease is as old as the first.
+/// Rulings 4 and 6 (E3, E5): etcd may have carried out any of the grants without an answer, so the
+/// lease counts from the first.
 #[test]
-fn a_lease_without_an_answer_is_as_old_as_its_first_grant() {
+fn unanswered_lease_counts_from_first_grant() {
     for (late, joins) in [(ms(2_000), true), (ms(4_500), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -73,10 +73,10 @@ fn a_lease_without_an_answer_is_as_old_as_its_first_grant() {
     }
 }
 
-/// Ruling 4 (E3): when the answer of a renewal comes is what counts: the lease may have ended since
-/// it was asked for, and its revocation be under way.
+/// Ruling 4 (E3): the arrival of a renewal's answer counts: the lease may have ended since the
+/// question, and its revocation be under way.
 #[test]
-fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
+fn lease_ended_during_question_is_unused() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
         let mut s = Stage::new();
         s.campaign("db");
@@ -89,10 +89,10 @@ fn a_lease_that_ended_while_it_was_asked_about_is_not_joined() {
     }
 }
 
-/// A candidate whose key cannot be made for longer than a lease: keep-alives are answered, and no
-/// key is there to confirm any of them. Nobody claims anything by the lease, and it is not lost.
+/// A candidate cannot make its key for longer than a lease: keep-alives are answered, and no key
+/// confirms them. No claim rests on the lease, and the lease is not lost.
 #[test]
-fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
+fn keyless_lease_lasts_while_renewed() {
     let mut s = Stage::new();
     s.elect("db");
     s.command("db", Command::Resign);
@@ -113,14 +113,14 @@ fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
     assert!(!s.has_told(" is over: "), "{:#?}", s.told());
     assert_eq!(s.lease(), lease);
 
-    // A member that is cut off answers keep-alives all the same: one that writes says what is so.
+    // A member that is cut off answers keep-alives all the same; a write shows the truth.
     let mut gone = s.clone();
     gone.pass(ms(5_000));
     gone.answer("if create(db/", Reply::LeaseGone);
     gone.pass(ms(1_000));
     assert!(gone.has_told(" is over: "), "{:#?}", gone.told());
 
-    // The lease is proven anew before anybody leads by it.
+    // The lease is proven anew before a candidate leads by it.
     s.pass(ms(5_000));
     let created = s.write("if create(db/");
     s.is_first("db", created);
@@ -130,10 +130,10 @@ fn a_lease_without_keys_lasts_as_long_as_it_is_renewed() {
     assert!(s.leads("db"), "{:#?}", s.told());
 }
 
-/// One key that is as it should be shows that the lease is (ruling 4); the leadership whose key is
-/// not there ends, and is not claimed again with the rest.
+/// A single key in its place proves the lease (ruling 4); a leadership whose key is missing ends,
+/// and is not renewed with the rest.
 #[test]
-fn a_confirmation_renews_only_what_it_did_not_find_lost() {
+fn confirmation_renews_no_lost_key() {
     let mut s = Stage::new();
     s.elect("a");
     let kept = s.elect("b");
@@ -148,9 +148,9 @@ fn a_confirmation_renews_only_what_it_did_not_find_lost() {
     assert!(s.has_told("claim b until"), "{:#?}", s.told());
 }
 
-/// A renewal whose key is given up before the confirmation comes is one all the same.
+/// A renewal counts even if its candidate gives its key up before the confirmation.
 #[test]
-fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
+fn resigned_key_confirms_pending_renewal() {
     let mut s = Stage::new();
     s.elect("a");
     let before = s.until("a");
@@ -163,9 +163,9 @@ fn a_key_that_is_given_up_still_confirms_what_it_was_asked_for() {
     assert!(s.until("b") > before.after(ms(2_500)), "E has moved");
 }
 
-/// A renewal for which there was no key is confirmed by the first key that is made after it.
+/// The first key that is made after a renewal without keys confirms it.
 #[test]
-fn a_key_that_is_made_later_confirms_a_renewal() {
+fn later_key_confirms_renewal() {
     let mut s = Stage::new();
     s.campaign("a");
     s.answer("grant", Reply::Granted { ttl: 10 });
@@ -192,10 +192,10 @@ fn a_lease_counts_from_the_question() {
     assert!(s.until("db") <= sent.after(margin), "{:?} after {sent:?}", s.until("db"));
 }
 
-/// Who is elected while a renewal is late has little time left: long work begins with half of the
-/// lease ahead, and that is said once.
+/// A candidate that is elected while a renewal is late has little time left: the leader reports
+/// once that long work may begin, with half of the lease ahead.
 #[test]
-fn a_leader_settles_with_half_of_its_lease_ahead() {
+fn leader_settles_with_half_lease() {
     for late in [false, true] {
         let mut s = Stage::new();
         let (created, other) = s.queue("db");
@@ -215,7 +215,7 @@ fn a_leader_settles_with_half_of_its_lease_ahead() {
 
 /// Ruling 3 (E2): after E the session is dead, and late answers never revive it.
 #[test]
-fn what_comes_after_the_end_revives_nothing() {
+fn late_answer_revives_no_lease() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let until = s.until("db");
@@ -228,9 +228,9 @@ fn what_comes_after_the_end_revives_nothing() {
     assert!(s.has_told("lost: its lease was not renewed in time"), "{:#?}", s.told());
 }
 
-/// Ruling 4 (E3): a leader that is stuck on its disk answers keep-alives, and another one has
-/// been elected, which has not heard of them. Neither an answer alone counts, nor one with a read
-/// in another term.
+/// Ruling 4 (E3): a leader of etcd that is stuck on its disk answers keep-alives, and its successor
+/// has not heard of them. Neither an answer alone counts, nor an answer with a read in another
+/// term.
 #[test]
 fn a_keep_alive_alone_is_no_proof() {
     let mut s = Stage::new();
@@ -242,9 +242,9 @@ fn a_keep_alive_alone_is_no_proof() {
     assert!(s.until("db") > until);
 }
 
-/// The same: the read was served in a later term than the keep-alive was answered in.
+/// The same, with a read in a later term than the keep-alive.
 #[test]
-fn a_keep_alive_of_another_term_does_not_count() {
+fn keep_alive_of_other_term_ignored() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let until = s.until("db");
@@ -254,9 +254,9 @@ fn a_keep_alive_of_another_term_does_not_count() {
     assert_eq!(s.until("db"), until, "another leader may not know of the renewal");
 }
 
-/// The same: a leader that is stuck on its disk renews, another one does not hear of it, and the
-/// first comes back and revokes (etcd#15247). What it answered has not moved E, and the deletion
-/// of the key ends the leadership at once, long before E.
+/// The same: a leader that is stuck on its disk renews, its successor does not hear of that, and
+/// the first comes back and revokes (etcd#15247). The answers of the first leader have not moved E,
+/// and the deletion of the key ends the leadership at once, long before E.
 #[test]
 fn a_stuck_leader_renews_and_revokes() {
     let mut s = Stage::new();
@@ -274,7 +274,7 @@ fn a_stuck_leader_renews_and_revokes() {
     assert!(s.has_told("lost: its key was deleted by somebody else"), "{:#?}", s.told());
 }
 
-/// Ruling 7 (E6): a linearizable answer below what was known ends all leaderships.
+/// Ruling 7 (E6): a linearizable answer below a known revision ends all leaderships.
 #[test]
 fn a_store_that_went_back_ends_all() {
     let mut s = Stage::new();
@@ -287,10 +287,10 @@ fn a_store_that_went_back_ends_all() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// Its terms are those of the older state. Without a lease there is nothing to lose by it: a lease
-/// that is asked for later counts in the term of then, and is renewed.
+/// The terms are those of the older state. Without a lease the session loses nothing: a later lease
+/// counts in its own term, and is renewed.
 #[test]
-fn a_store_that_went_back_is_used_in_an_earlier_term() {
+fn restored_store_counts_in_earlier_term() {
     let mut s = Stage::new();
     let leader = s.other("other", 9);
     s.header.term = 7;
@@ -308,10 +308,9 @@ fn a_store_that_went_back_is_used_in_an_earlier_term() {
     assert!(s.until("db") > until.after(ms(2_500)), "{:#?}", s.told());
 }
 
-/// Ruling 8 (E7): a store that was restored and has counted as far again looks the same but for
-/// the key.
+/// Ruling 8 (E7): a restored store that has counted as far again differs only by the key.
 #[test]
-fn a_restored_store_that_has_caught_up_lacks_the_key() {
+fn caught_up_restored_store_lacks_key() {
     let mut s = Stage::new();
     s.elect("db");
     s.keep_alive();
@@ -322,7 +321,7 @@ fn a_restored_store_that_has_caught_up_lacks_the_key() {
 
 /// Ruling 4 (E3): a key proves the lease that it is on, and no other.
 #[test]
-fn a_key_on_the_lease_of_somebody_else_confirms_nothing() {
+fn key_on_foreign_lease_confirms_nothing() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.keep_alive();
@@ -346,9 +345,9 @@ fn losing_one_election_leaves_the_other() {
     assert!(!s.asks("revoke"), "{:#?}", s.requests());
 }
 
-/// A revocation that overtakes its grant finds nothing, and then there is a lease that nobody
-/// revokes: whoever starts and ends at once would leave it behind for its full length. It is sent
-/// once the grant is answered, and at the latest when its time is over.
+/// A revocation that overtakes its grant finds nothing, and then the lease stays without a
+/// revocation: a process that starts and ends at once would leave it behind for its full length.
+/// The session revokes once the grant is answered, and at the latest when its time is over.
 #[test]
 fn a_revocation_does_not_overtake_its_grant() {
     for lost in [false, true] {
@@ -375,10 +374,10 @@ fn a_revocation_does_not_overtake_its_grant() {
     assert!(s.core.is_idle(), "{:#?}", s.requests());
 }
 
-/// What was certainly not granted is not revoked: where nothing can be reached, or nothing is
-/// allowed, a process ends at once. A grant before it of which nothing is known leaves a doubt.
+/// The session does not revoke a lease that was certainly not granted: a process without connection
+/// or rights ends at once. An earlier grant of unknown outcome leaves a doubt.
 #[test]
-fn what_was_not_granted_is_not_revoked() {
+fn ungranted_lease_is_not_revoked() {
     let not_sent = || {
         let said = "no endpoint was found".into();
         Reply::Refused(Refusal::Other { said })
@@ -413,8 +412,8 @@ fn what_was_not_granted_is_not_revoked() {
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
-/// A grant may be answered long after its lease was given up, before its revocation or after that:
-/// nobody renews it, and nothing hangs on it.
+/// The answer to a grant may come long after its lease was given up, before the revocation or after
+/// it: no session renews the lease, and no key rests on it.
 #[test]
 fn a_late_grant_opens_nothing() {
     for overdue in [true, false] {
@@ -437,8 +436,8 @@ fn a_late_grant_opens_nothing() {
     }
 }
 
-/// Ruling 8 (E7): another cluster than the first seen is refused. It is asked again, but not as
-/// fast as it answers.
+/// Ruling 8 (E7): answers of another cluster than the first are refused. The process asks again,
+/// but not as fast as the cluster answers.
 #[test]
 fn another_cluster_is_not_heard() {
     let mut s = Stage::new();

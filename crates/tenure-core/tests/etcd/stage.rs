@@ -1,4 +1,4 @@
-//! One core, and an etcd that says what a story wants.
+//! A core, and an etcd that answers as the story wants.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tenure_core::{Effect, Input, Protocol, Standing, Time, Value};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
 
-/// etcd tells of changes by itself.
+/// etcd reports changes by itself.
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
-/// A core and what it is waiting for.
+/// A core, and the requests for which it waits.
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) core: Etcd,
     pub(crate) now: Time,
-    /// What it asked and was not answered, the latest last.
+    /// Requests without an answer, the latest last.
     pub(crate) open: Vec<Request>,
-    /// Everything that it did since somebody looked.
+    /// All effects since the last look.
     pub(crate) done: Vec<Effect<tenure_core::etcd::Words>>,
-    /// What the header of the next answer says.
+    /// The header of the next answer.
     pub(crate) header: Header,
 }
 
@@ -81,7 +81,7 @@ impl Stage {
         self.establish();
     }
 
-    /// Whatever is read to see the term of etcd is answered.
+    /// Answers each read that shows the term of etcd.
     pub(crate) fn establish(&mut self) {
         let is_probe = |request: &&Request| {
             let text = text(request);
@@ -111,7 +111,7 @@ impl Stage {
         panic!("a deadline stays in the past: {:?}", self.core.deadline());
     }
 
-    /// Time passes, and no timer goes off: the process is stopped.
+    /// Time passes without timers: the process is stopped.
     pub(crate) fn sleep(&mut self, span: Duration) {
         self.now = self.now.after(span);
     }
@@ -122,12 +122,11 @@ impl Stage {
         found.unwrap_or_else(|| panic!("no request {like:?} in {:#?}", self.requests())).clone()
     }
 
-    /// Every request that waits for an answer.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.open.iter().map(text).collect()
     }
 
-    /// Whether a request that begins like this waits for an answer.
+    /// Whether a request that begins like this has no answer yet.
     pub(crate) fn asks(&self, like: &str) -> bool {
         self.requests().iter().any(|request| request.starts_with(like))
     }
@@ -152,8 +151,8 @@ impl Stage {
         self.hand(Input::Message { from: Store, message });
     }
 
-    /// Stories say of a confirmation what it found: which branch that is, and what its reads are.
-    /// Of a look they say who is first, on which lease, and who is before.
+    /// The branch of an answer. Stories give the reads of a confirmation, or of a look: the first
+    /// key with its lease, and the key before.
     fn branch(&self, call: CallId, reply: Reply) -> Reply {
         let asked = self.open.iter().find(|open| open.call == call);
         let witness = asked.and_then(|asked| witness(&asked.op));
@@ -180,24 +179,24 @@ impl Stage {
         }
     }
 
-    /// Something happened, and the latest watch of this is told.
+    /// The latest watch of this key reports changes.
     pub(crate) fn changed(&mut self, watch: &str, changes: Vec<Change>) {
         self.answer(&format!("watch {watch}"), Reply::Changed(changes));
     }
 
-    /// The call had no certain outcome.
+    /// A call has no certain outcome.
     pub(crate) fn lose(&mut self, like: &str) {
         self.answer(like, Reply::Unknown { why: "connection reset".into() });
     }
 
-    /// A transaction was carried out, and wrote.
+    /// A transaction has written.
     pub(crate) fn write(&mut self, like: &str) -> Revision {
         self.header.revision += 1;
         self.answer(like, so(vec![]));
         self.header.revision
     }
 
-    /// A campaign begins, the lease is granted if it is asked for, and the key made.
+    /// A campaign begins, with a lease if it needs one, and makes its key.
     pub(crate) fn create(&mut self, election: &str) -> Revision {
         self.campaign(election);
         if self.asks("grant") {
@@ -206,31 +205,31 @@ impl Stage {
         self.write(&format!("if create({election}/"))
     }
 
-    /// A look finds its key, and nobody before it.
+    /// A look finds the own key, and none before it.
     pub(crate) fn is_first(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
     }
 
-    /// The lease is granted, the key made, and it is the first.
+    /// The lease is granted, the key made, and the candidate is the first.
     pub(crate) fn elect(&mut self, election: &str) -> Revision {
         let created = self.create(election);
         self.lead(election, created)
     }
 
-    /// The same in so many elections.
+    /// The same in this number of elections.
     pub(crate) fn elect_all(&mut self, elections: usize) -> Vec<Revision> {
         (0..elections).map(|nth| self.elect(&nth_name(nth))).collect()
     }
 
-    /// A campaign that has begun gets a lease, its key, and is the first.
+    /// A campaign that has begun gets a lease and its key, and is the first.
     pub(crate) fn elect_again(&mut self, election: &str) -> Revision {
         self.establish();
         self.answer("grant", Reply::Granted { ttl: 10 });
         self.elect_next(election)
     }
 
-    /// The key of a campaign is made, and it is the first.
+    /// A campaign makes its key, and is the first.
     pub(crate) fn elect_next(&mut self, election: &str) -> Revision {
         let created = self.write(&format!("if create({election}/"));
         self.lead(election, created)
@@ -243,7 +242,6 @@ impl Stage {
         created
     }
 
-    /// A candidate that waits behind another key.
     pub(crate) fn queue(&mut self, election: &str) -> (Revision, KeyValue) {
         let created = self.create(election);
         let other = self.other(election, created - 1);
@@ -253,7 +251,6 @@ impl Stage {
         (created, other)
     }
 
-    /// Every watch opens.
     pub(crate) fn open_watches(&mut self) {
         let is_watch = |request: &&Request| matches!(request.op, Op::Watch { .. });
         let watches: Vec<_> = self.open.iter().filter(is_watch).map(|watch| watch.call).collect();
@@ -269,7 +266,7 @@ impl Stage {
         self.answer(&about_its_key, so(vec![None]));
     }
 
-    /// An observer that has read who leads, and watches.
+    /// An observer that has read the leader, and watches.
     pub(crate) fn observe(&mut self, election: &str, leader: Option<&KeyValue>) {
         self.command(election, OBSERVE);
         self.answer(&format!("read {election}/*"), so(vec![leader.cloned()]));
@@ -282,19 +279,19 @@ impl Stage {
         self.answer("keep", Reply::Alive { ttl: Some(10) });
     }
 
-    /// The read that confirms a keep-alive finds its key.
+    /// The confirmation finds the own key.
     pub(crate) fn confirm(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("read {election}/"), so(vec![Some(own)]));
     }
 
-    /// A keep-alive, and the read that confirms it: both are answered well.
+    /// A keep-alive and its confirmation succeed.
     pub(crate) fn renew(&mut self, election: &str, created: Revision) {
         self.answer("keep", Reply::Alive { ttl: Some(10) });
         self.confirm(election, created);
     }
 
-    /// That, if there is a keep-alive to be answered.
+    /// The same, if a keep-alive is under way.
     pub(crate) fn renew_if_due(&mut self, election: &str, created: Revision) {
         if self.asks("keep") {
             self.renew(election, created);
@@ -305,7 +302,7 @@ impl Stage {
         self.core.lease().unwrap()
     }
 
-    /// Our key in an election.
+    /// The own key in an election.
     pub(crate) fn key(&self, election: &str) -> Bytes {
         let name = self.core.names_keys().unwrap();
         format!("{election}/{name}").as_str().into()
@@ -316,7 +313,7 @@ impl Stage {
         KeyValue { key, value: "v".into(), created, modified: created, lease }
     }
 
-    /// Its keys in these of many elections.
+    /// Own keys in these of many elections.
     pub(crate) fn owns(
         &self,
         created: &[Revision],
@@ -325,7 +322,7 @@ impl Stage {
         which.map(|nth| Some(self.own(&nth_name(nth), created[nth]))).collect()
     }
 
-    /// Somebody else's key.
+    /// A key of another candidate.
     pub(crate) fn other(&self, election: &str, created: Revision) -> KeyValue {
         let key = format!("{election}/77").as_str().into();
         let (value, lease) = ("other".into(), Some(LeaseId(0x77)));
@@ -336,7 +333,6 @@ impl Stage {
         self.core.standing(&name(election), self.now) != Standing::NotLeading
     }
 
-    /// When the claim ends.
     pub(crate) fn until(&self, election: &str) -> Time {
         match self.core.standing(&name(election), self.now) {
             Standing::Leading { until, .. } => until,
@@ -344,12 +340,12 @@ impl Stage {
         }
     }
 
-    /// Everything that it did since somebody looked, a line each.
+    /// All effects since the last look, a line each.
     pub(crate) fn told(&self) -> Vec<String> {
         self.done.iter().map(ToString::to_string).collect()
     }
 
-    /// Where a line with these words is in what it did.
+    /// The place of a line with these words among the effects.
     pub(crate) fn position(&self, words: &str) -> usize {
         let told = self.told();
         let found = told.iter().position(|line| line.contains(words));
@@ -361,7 +357,7 @@ impl Stage {
     }
 }
 
-/// What is asked; of a confirmation, what it reads.
+/// The text of a request; of a confirmation, its reads.
 fn text(request: &Request) -> String {
     match &request.op {
         Op::Txn(txn) if witness(&request.op).is_some() => {
@@ -372,7 +368,7 @@ fn text(request: &Request) -> String {
     }
 }
 
-/// Of a look: the own key, and the lease on which it is thought to be.
+/// The own key of a look, and its expected lease.
 fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
     let Op::Txn(Txn { when, then, .. }) = op else { return None };
     match (&when[..], &then[..]) {
@@ -384,7 +380,7 @@ fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
     }
 }
 
-/// Of a confirmation: which key it would delete if that were not there.
+/// The key that a confirmation would delete if it were not there.
 fn witness(op: &Op) -> Option<usize> {
     let Op::Txn(Txn { when, then, otherwise }) = op else { return None };
     let ([Compare::Created { key, revision: 0 }], Some(Act::Delete { key: deleted })) =
@@ -398,22 +394,22 @@ fn witness(op: &Op) -> Option<usize> {
     otherwise.iter().position(is_it)
 }
 
-/// One of many elections, in the order of their names.
+/// The name of an election in an ordered set of many.
 fn nth_name(nth: usize) -> String {
     format!("e{nth:02}")
 }
 
-/// What etcd says to one that may not do this.
+/// The refusal of a missing right.
 pub(crate) fn denied() -> Reply {
     Reply::Refused(Refusal::Denied { said: "etcdserver: permission denied".into() })
 }
 
-/// A transaction that did what it says first.
+/// A transaction that took its first branch.
 pub(crate) fn so(found: Vec<Option<KeyValue>>) -> Reply {
     Reply::Txn { succeeded: true, found }
 }
 
-/// A transaction that did what it says second.
+/// A transaction that took its second branch.
 pub(crate) fn not_so(found: Vec<Option<KeyValue>>) -> Reply {
     Reply::Txn { succeeded: false, found }
 }
@@ -422,7 +418,7 @@ pub(crate) fn deleted(key: &Bytes, revision: Revision) -> Change {
     Change::Deleted { key: key.clone(), revision }
 }
 
-/// What a transaction would write.
+/// The keys that a transaction would write.
 pub(crate) fn puts(request: &Request) -> Vec<&Bytes> {
     let Op::Txn(txn) = &request.op else { return Vec::new() };
     let mut values = Vec::new();

@@ -8,7 +8,7 @@ use tenure_core::etcd::{
 
 use crate::stage::*;
 
-/// The next renewal finds that etcd is in a later term, and a lease is asked for in it.
+/// The next renewal finds etcd in a later term, and the session asks for a lease in that.
 fn enter_the_next_term(s: &mut Stage, election: &str, created: Revision) {
     s.header.term += 1;
     s.open_watches();
@@ -16,7 +16,7 @@ fn enter_the_next_term(s: &mut Stage, election: &str, created: Revision) {
     s.renew(election, created);
 }
 
-/// That lease is granted.
+/// The new lease is granted.
 fn get_the_next_lease(s: &mut Stage) -> LeaseId {
     let before = s.lease();
     s.answer("grant", Reply::Granted { ttl: 10 });
@@ -28,7 +28,7 @@ fn is_move(request: &str) -> bool {
     request.contains(" and lease(") && request.contains(" then move ")
 }
 
-/// The keys that the move under way is about.
+/// The number of keys in the move under way.
 fn moved_keys(s: &Stage) -> usize {
     let moves = s.requests().into_iter().filter(|request| is_move(request));
     moves.map(|request| request.matches(" to lease ").count()).sum()
@@ -38,11 +38,11 @@ fn on(lease: LeaseId, kv: KeyValue) -> Option<KeyValue> {
     Some(KeyValue { lease: Some(lease), ..kv })
 }
 
-/// A leader of etcd that was deposed may have a revocation of the lease in its hands, and it is
-/// carried out late, through its successor: renewals there do not help. E does not move until the
-/// keys are on a lease that the leader before has never heard of; and leadership goes on.
+/// A former leader of etcd may hold a revocation of the lease that is carried out late, through its
+/// successor: renewals there do not help. E does not move until the keys are on a lease of which
+/// the former leader has never heard; and leadership goes on.
 #[test]
-fn a_renewal_in_a_later_term_moves_no_deadline() {
+fn renewal_in_later_term_moves_nothing() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let until = s.until("db");
@@ -55,7 +55,7 @@ fn a_renewal_in_a_later_term_moves_no_deadline() {
     assert_eq!(s.until("db"), until, "nothing has moved yet");
     s.write("if create(db/");
     assert!(s.until("db") > until.after(ms(2_500)), "E counts from the new lease");
-    // That one is renewed from now on, in its term.
+    // The new lease is renewed from now on, in its term.
     let until = s.until("db");
     s.pass(ms(3_400));
     let keep = s.asked("keep").op;
@@ -64,10 +64,10 @@ fn a_renewal_in_a_later_term_moves_no_deadline() {
     assert!(s.until("db") > until.after(ms(2_500)) && s.leads("db"));
 }
 
-/// A member that was brought up to date with a snapshot names the term of the entry that it has
-/// applied last, which may be over. Its reads and its keep-alives name that; what confirms a
-/// renewal is an entry, and so the member names its term from then on. E does not move
-/// in a later one, and a lease is asked for.
+/// A member that was brought up to date with a snapshot names the term of its last applied entry,
+/// which may be over. Its reads and keep-alives name that term; the confirmation of a renewal is an
+/// entry, so the member names its true term from then on. E does not move in a later term, and the
+/// session asks for a lease.
 #[test]
 fn a_header_that_is_behind_hides_no_term() {
     let mut s = Stage::new();
@@ -91,8 +91,8 @@ fn a_header_that_is_behind_hides_no_term() {
     assert!(s.asks("grant"), "{:#?}", s.requests());
 }
 
-/// Which key would be deleted if it were not there changes after a refusal: one that may not be
-/// written does not stand in the way of all. One that is not there is lost, alone.
+/// A refused confirmation takes another key as its witness: a key that this user may not write does
+/// not block all. A missing key is lost alone.
 #[test]
 fn a_confirmation_takes_another_key_after_a_refusal() {
     let mut s = Stage::new();
@@ -114,10 +114,10 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
     assert!(!s.leads("a") && s.leads("b") && s.until("b") > until, "{a}: {:#?}", s.told());
 }
 
-/// A header is filled after the read, so one alone may name a later term than that in which the
-/// read was served. Of a member that had answered in a term before, the next read proves it.
+/// etcd fills a header after the read, so a single header may name a later term than that of the
+/// read. The next read of a member that had answered in a term before proves it.
 #[test]
-fn one_header_establishes_no_term() {
+fn single_header_establishes_no_term() {
     let mut s = Stage::new();
     let created = s.elect("db");
     s.keep_alive();
@@ -125,7 +125,7 @@ fn one_header_establishes_no_term() {
     s.header.term += 1;
     s.answer("read db/", so(vec![Some(own.clone())]));
     assert!(!s.asks("grant"), "{:#?}", s.requests());
-    // Another member says the same: no proof either.
+    // Another member names the same term, which is no proof either.
     s.pass(ms(600));
     s.header.member = 2;
     s.answer("keep", Reply::Unknown { why: "connection reset".into() });
@@ -139,10 +139,9 @@ fn one_header_establishes_no_term() {
     assert!(s.asks("grant"), "{:#?}", s.requests());
 }
 
-/// The lease that was asked for in one term is not used in the next: the leader of the first may
-/// know it, and revoke it late.
+/// A lease of one term is not used in the next: the former leader may know it, and revoke it late.
 #[test]
-fn a_grant_of_an_earlier_term_is_given_up() {
+fn grant_of_earlier_term_is_dropped() {
     let mut s = Stage::new();
     let created = s.elect("db");
     enter_the_next_term(&mut s, "db", created);
@@ -161,9 +160,10 @@ fn a_grant_of_an_earlier_term_is_given_up() {
     assert_ne!(s.lease(), lease);
 }
 
-/// A key may be on the new lease before that is known. So that must not end before the claim.
+/// A key may be on the new lease before the session knows, so the lease must not end before the
+/// claim.
 #[test]
-fn a_lease_that_ends_before_the_claim_is_not_moved_to() {
+fn keys_avoid_shorter_lease() {
     let mut s = Stage::new();
     let created = s.elect("db");
     let before = s.lease();
@@ -176,16 +176,16 @@ fn a_lease_that_ends_before_the_claim_is_not_moved_to() {
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
 }
 
-/// As long as its key may be on the lease before, a leadership counts from that, whatever is known
-/// of the new one; and it ends with it, alone, if the key does not come to be moved.
+/// While its key may be on the former lease, a leadership counts from that lease, whatever the new
+/// one says; and it ends with that lease, alone, if its key does not move.
 #[test]
-fn a_leadership_counts_from_the_lease_of_its_key() {
+fn leadership_counts_from_its_keys_lease() {
     let mut s = Stage::new();
     let created = s.elect("a");
     let until = s.until("a");
     enter_the_next_term(&mut s, "a", created);
     get_the_next_lease(&mut s);
-    // One that is made on the new lease confirms that.
+    // A key that is made on the new lease confirms it.
     s.elect("b");
     assert_eq!(s.until("a"), until, "its key has not moved");
     assert!(s.until("b") > until);
@@ -197,10 +197,10 @@ fn a_leadership_counts_from_the_lease_of_its_key() {
     assert!(!s.has_told("b: ended") && !s.asks("revoke"), "{:#?}", s.told());
 }
 
-/// No key was on the new lease when that was renewed. Those that are moved there confirm the
-/// renewal, all of them: a leadership whose key is gone ends.
+/// The new lease was renewed without a key on it. All keys that move there confirm the renewal
+/// together: a leadership whose key is gone ends.
 #[test]
-fn a_late_confirmation_reads_all_keys_that_have_moved() {
+fn late_confirmation_reads_all_moved_keys() {
     let mut s = Stage::new();
     let a = s.elect("a");
     s.elect("b");
@@ -217,10 +217,10 @@ fn a_late_confirmation_reads_all_keys_that_have_moved() {
     assert!(s.until("a") > until, "{:#?}", s.told());
 }
 
-/// The key of one who waits may not be moved, and so the new lease carries none: it lasts all the
-/// same once the one before has run out, when nobody can come from there and lead by it.
+/// The user may not move the key of a waiting candidate, and so the new lease carries no key: the
+/// lease lasts all the same after the former one has run out, when no leader can come from there.
 #[test]
-fn a_lease_lasts_beside_a_key_that_may_not_be_moved() {
+fn new_lease_lasts_beside_unmovable_key() {
     let mut s = Stage::new();
     let (created, _) = s.queue("a");
     enter_the_next_term(&mut s, "a", created);
@@ -238,8 +238,8 @@ fn a_lease_lasts_beside_a_key_that_may_not_be_moved() {
     assert!(!s.has_told(" is over: ") && s.lease() == lease, "{:#?}", s.told());
 }
 
-/// A move whose answer was lost may be carried out, now or later. What it did is read; a key that
-/// is where it was is moved from there only, so that no late move takes it back.
+/// etcd may carry out a move without an answer, now or later. A read shows its outcome; a key is
+/// moved only from where it was, so that no late move takes it back.
 #[test]
 fn a_move_without_an_answer_is_looked_for() {
     let mut s = Stage::new();
@@ -258,8 +258,7 @@ fn a_move_without_an_answer_is_looked_for() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
 }
 
-/// Several terms in a row: a key is moved from wherever it is, and each lease goes when it is
-/// empty.
+/// Several terms follow in a row: a key moves from any lease, and each lease goes when it is empty.
 #[test]
 fn several_terms_follow_each_other() {
     let mut s = Stage::new();
@@ -269,7 +268,7 @@ fn several_terms_follow_each_other() {
     let first = get_the_next_lease(&mut s);
     let second = s.lease();
     let lost = s.asked("if create(db/").call;
-    // The move is on its way, and there is another term: nothing confirms the second lease.
+    // A move is on its way when another term begins: no key confirms the second lease.
     s.header.term += 1;
     for _ in 0..2 {
         s.observe("db", None);
@@ -279,7 +278,7 @@ fn several_terms_follow_each_other() {
     assert_eq!(s.until("db"), first_end);
     s.say(lost, so(vec![]));
     assert_eq!(s.until("db"), first_end, "that move does not count any more");
-    // It was carried out all the same.
+    // etcd has carried out the move all the same.
     let there = on(second, s.own("db", created));
     s.answer("if create(db/", not_so(vec![there]));
     let asked = s.asked("if create(db/").op.to_string();
@@ -292,8 +291,8 @@ fn several_terms_follow_each_other() {
     }
 }
 
-/// What a candidate says to others is written without its lease: a proclamation that comes late
-/// does not take the key back to the lease before.
+/// A candidate writes its value without its lease: a late proclamation does not take the key back
+/// to the former lease.
 #[test]
 fn a_proclamation_leaves_the_key_on_its_lease() {
     let mut s = Stage::new();
@@ -303,7 +302,7 @@ fn a_proclamation_leaves_the_key_on_its_lease() {
     assert!(asked.contains(" then proclaim db/") && !asked.contains("lease"), "{asked}");
 }
 
-/// A candidate that waits keeps its place in the queue.
+/// A waiting candidate keeps its place in the queue.
 #[test]
 fn the_keys_of_those_who_wait_move_too() {
     let mut s = Stage::new();
@@ -319,9 +318,9 @@ fn the_keys_of_those_who_wait_move_too() {
     assert!(s.leads("db"), "{:#?}", s.told());
 }
 
-/// A key that somebody has deleted, or put on a lease of somebody else, is lost, alone.
+/// A key that was deleted, or put on a foreign lease, is lost alone.
 #[test]
-fn a_move_that_fails_shows_which_key_is_lost() {
+fn failed_move_shows_lost_key() {
     for taken in [false, true] {
         let mut s = Stage::new();
         let a = s.elect("a");
@@ -346,10 +345,10 @@ fn a_move_that_fails_shows_which_key_is_lost() {
     }
 }
 
-/// The lease of the next term is refused while a key is made on the one before: the campaign has
-/// ended then, whatever the answer to that is, and no key is left.
+/// The lease of the next term is refused while a key is made on the former one: the campaign has
+/// ended then, whatever the answer to the create, and no key is left.
 #[test]
-fn who_was_refused_is_not_made_a_candidate_by_a_late_answer() {
+fn late_answer_revives_no_refused_campaign() {
     let mut s = Stage::new();
     let a = s.elect("a");
     enter_the_next_term(&mut s, "a", a);
@@ -362,8 +361,8 @@ fn who_was_refused_is_not_made_a_candidate_by_a_late_answer() {
     assert!(s.requests().iter().any(|request| request.contains("read b/")), "{:#?}", s.requests());
 }
 
-/// A leader that resigns while its key is moved with others: those are moved next, before the keys
-/// behind them.
+/// A leader resigns while its key moves with others: the others move next, before the keys behind
+/// them.
 #[test]
 fn a_move_that_fails_leaves_the_others_first() {
     let mut s = Stage::new();
@@ -381,9 +380,9 @@ fn a_move_that_fails_leaves_the_others_first() {
     assert!(next.starts_with("if create(e01/") && next.contains("create(e64/"), "{next}");
 }
 
-/// A key that may not be written holds up no other: what is refused is tried in parts.
+/// A key that may not be written delays no other: a refused move is tried in parts.
 #[test]
-fn a_move_that_is_refused_is_tried_in_parts() {
+fn refused_move_is_split() {
     let mut s = Stage::new();
     let a = s.elect("a");
     let until = s.until("a");
@@ -396,7 +395,7 @@ fn a_move_that_is_refused_is_tried_in_parts() {
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
     s.write("if create(a/");
     assert!(s.until("a") > until, "{:#?}", s.told());
-    // The other is the one that may not be written: it is tried again and again.
+    // The user may not write the other key, which the session tries again and again.
     for _ in 0..5 {
         s.answer("if create(b/", denied());
         s.pass(ms(2_100));
@@ -405,10 +404,10 @@ fn a_move_that_is_refused_is_tried_in_parts() {
     assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
 }
 
-/// The answer to a move was lost: who waits finds its key on the new lease when it looks, and keeps
-/// its place.
+/// The answer to a move was lost: a waiting candidate finds its key on the new lease when it looks,
+/// and keeps its place.
 #[test]
-fn who_waits_finds_its_key_where_it_was_moved() {
+fn waiting_candidate_finds_moved_key() {
     let mut s = Stage::new();
     let a = s.elect("a");
     let (b, other) = s.queue("b");
@@ -424,11 +423,10 @@ fn who_waits_finds_its_key_where_it_was_moved() {
     assert!(s.leads("b"), "{:#?}", s.told());
 }
 
-/// Keys that may not be written are passed over: parts are tried without a pause, so that those
-/// after them lose no time, and when all had their turn there is one. So there is where nothing may
-/// be written.
+/// Keys that may not be written are passed over: parts are tried without a pause, so that later
+/// keys lose no time, and a pause follows when all had their turn, or when no key may be written.
 #[test]
-fn keys_that_may_not_be_written_are_passed_over() {
+fn unwritable_keys_are_passed_over() {
     let mut s = Stage::new();
     let created = s.elect_all(80);
     s.header.term += 1;
@@ -438,7 +436,7 @@ fn keys_that_may_not_be_written_are_passed_over() {
     get_the_next_lease(&mut s);
     let until = s.until("e02");
     let refuse = |s: &mut Stage| s.answer("if create(e", denied());
-    // The last two are e00 and e01, each alone.
+    // The last two keys are e00 and e01, each alone.
     for size in [64, 32, 16, 8, 4, 2, 1, 1] {
         assert_eq!(moved_keys(&s), size, "{:#?}", s.requests());
         refuse(&mut s);
@@ -460,10 +458,10 @@ fn keys_that_may_not_be_written_are_passed_over() {
     assert!(moved_keys(&s) > 0, "{:#?}", s.requests());
 }
 
-/// A server may be set to take fewer operations in a transaction: it is asked with fewer, at once,
-/// and from then on, and nothing is lost by that.
+/// A server may take fewer operations in a transaction: the session asks with fewer at once, and
+/// from then on, and loses no claim by that.
 #[test]
-fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
+fn small_server_is_asked_in_parts() {
     let mut s = Stage::new();
     let created = s.elect_all(100);
     let until = s.until("e00");
@@ -492,7 +490,7 @@ fn a_server_that_takes_fewer_operations_is_asked_in_parts() {
     assert_eq!(sizes, [100, 50, 50]);
     assert!(s.until("e00") > until.after(ms(5_500)), "each renewal counts from its send");
     assert!(!s.has_told("etcd refuses"), "{:#?}", s.told());
-    // The same of moves, of which each takes two.
+    // The same for moves, of which each takes two.
     s.header.term += 1;
     s.keep_alive();
     let own = s.owns(&created, (at..at + 50).map(|n| n % 100));
@@ -514,7 +512,7 @@ fn enter_the_next_term_with_two(s: &mut Stage, a: Revision) {
     s.answer("read a/", so(vec![Some(own), Some(other)]));
 }
 
-/// The lease before goes when it is empty, and not before: its keys would go with it.
+/// The former lease goes only when it is empty, as its keys would go with it.
 #[test]
 fn the_lease_before_goes_when_it_is_empty() {
     let mut s = Stage::new();
@@ -528,10 +526,10 @@ fn the_lease_before_goes_when_it_is_empty() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
 }
 
-/// A lease that was handed in names the keys, and they lie on another. It is renewed; and when
-/// somebody revokes it, that ends everything.
+/// A lease that was handed in names the keys, and another lease carries them. The session renews
+/// it; its revocation ends everything.
 #[test]
-fn a_lease_that_was_handed_in_ends_all_when_it_goes() {
+fn given_lease_ends_all_leaderships() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
     s.campaign("db");
     s.answer("keep lease 42", Reply::Alive { ttl: Some(86_400) });
@@ -545,9 +543,9 @@ fn a_lease_that_was_handed_in_ends_all_when_it_goes() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// One that is shorter than ours is renewed by its own length, and asked again in time.
+/// A shorter lease than ours is renewed by its own length, and looked at in time.
 #[test]
-fn a_lease_that_was_handed_in_may_be_shorter() {
+fn given_lease_may_be_shorter() {
     let lease = Duration::from_secs(30);
     let mut s = Stage::with(Config { lease, ..config() }, Some(LeaseId(0x42)));
     s.campaign("db");
@@ -560,7 +558,7 @@ fn a_lease_that_was_handed_in_may_be_shorter() {
         s.answer("keep lease 42", Reply::Alive { ttl: Some(5) });
     }
     s.pass(ms(1_700));
-    // An answer that is lost is not waited for until it is too late.
+    // The session does not wait too long for a lost answer.
     let first = s.asked("keep lease 42").call;
     s.pass(ms(1_700));
     assert!(s.asked("keep lease 42").call > first && s.leads("db"), "{:#?}", s.requests());
@@ -573,7 +571,7 @@ fn ten_thousand_keys_move_in_parts() {
     let mut s = Stage::new();
     s.campaign("e0000");
     s.answer("grant", Reply::Granted { ttl: 10 });
-    // Every hundredth leads, the others wait behind somebody else.
+    // Every hundredth candidate leads, the others wait behind a foreign key.
     for n in 0..keys {
         let election = format!("e{n:04}");
         if n > 0 {
@@ -613,10 +611,10 @@ fn ten_thousand_keys_move_in_parts() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests().len());
 }
 
-/// What a watch tells late may be from before the lease was left: a read tells where a key is. Who
-/// finds it on a lease of somebody else has lost it.
+/// A late event may be from before the session left the lease: a read shows the place of a key. A
+/// candidate whose key is on a foreign lease has lost it.
 #[test]
-fn a_key_on_a_lease_of_somebody_else_is_lost() {
+fn key_on_foreign_lease_is_lost() {
     for taken in [false, true] {
         let mut s = Stage::new();
         let created = s.elect("db");

@@ -1,17 +1,17 @@
-//! What etcd refuses, what breaks, and what must not be done about it too often.
+//! Refusals and failures of etcd, and the pauses after them.
 
 use tenure_core::etcd::{Change, Command, Header, Op, Refusal, Reply};
 
 use crate::stage::*;
 
-/// A login that is not accepted after a new one either.
+/// A login that fails even when it is new.
 fn old_auth() -> Reply {
     let said = "etcdserver: revision of auth store is old".into();
     Reply::Refused(Refusal::Unauthenticated { said })
 }
 
-/// A key that may not be deleted is not told as gone, and not asked for without pauses; it goes
-/// with the lease, or when the right comes back.
+/// A key that may not be deleted is not reported as gone, and its deletion is repeated with pauses;
+/// the key goes with the lease, or when the right comes back.
 #[test]
 fn a_key_that_may_not_be_deleted() {
     let mut s = Stage::new();
@@ -42,9 +42,9 @@ fn a_key_that_may_not_be_deleted() {
     assert!(s.asked("if create(b/").op.to_string().contains("= 0 then put"));
 }
 
-/// Nobody else needs the lease: it is given up, and with it the key.
+/// No other candidate needs the lease: the session gives it up, and with it the key.
 #[test]
-fn a_key_that_may_not_be_deleted_goes_with_the_lease() {
+fn undeletable_key_goes_with_lease() {
     let mut s = Stage::new();
     s.elect("b");
     let lease = s.lease();
@@ -62,7 +62,7 @@ fn a_key_that_may_not_be_deleted_goes_with_the_lease() {
     s.elect_again("b");
 }
 
-/// A watch whose answer comes from another cluster is ended, not only forgotten.
+/// The process ends a watch whose answer comes from another cluster.
 #[test]
 fn a_watch_of_another_cluster_is_ended() {
     let mut s = Stage::new();
@@ -80,9 +80,9 @@ fn a_watch_of_another_cluster_is_ended() {
     }
 }
 
-/// etcd says that there is no room also of the write with which the quota was reached.
+/// etcd reports a full store also for the write that crossed the quota.
 #[test]
-fn what_is_refused_for_space_may_have_been_carried_out() {
+fn refusal_for_space_leaves_doubt() {
     let full = || {
         let said = "etcdserver: mvcc: database space exceeded".into();
         Reply::Refused(Refusal::NoSpace { said })
@@ -102,9 +102,9 @@ fn what_is_refused_for_space_may_have_been_carried_out() {
     assert!(s.asks("keep"), "it was granted to us: {:#?}", s.told());
 }
 
-/// Ruling 5: the key of whoever left in doubt is watched until the lease ends.
+/// Ruling 5: the key of a candidate that left in doubt is watched until the lease ends.
 #[test]
-fn a_key_that_may_come_late_is_watched_again() {
+fn late_key_is_watched_again() {
     let mut s = Stage::new();
     let kept = s.elect("a");
     s.leave_in_doubt("b");
@@ -121,14 +121,14 @@ fn a_key_that_may_come_late_is_watched_again() {
     assert!(s.asks("watch b/"), "{:#?}", s.requests());
 }
 
-/// Ruling 2: a leader whose watch broke asks what it has missed.
+/// Ruling 2: a leader whose watch broke reads the changes that it has missed.
 #[test]
-fn a_leader_whose_watch_broke_looks_at_its_key() {
+fn leader_reads_key_after_broken_watch() {
     let mut s = Stage::new();
     s.elect("b");
     s.answer("watch b/", Reply::Watching);
     s.lose("watch b/");
-    // The key is deleted at 12; the process hears of 13 by something else.
+    // The key is deleted at 12; the process learns of 13 by another answer.
     s.header.revision = 13;
     s.command("x", OBSERVE);
     s.answer("read x/", so(vec![None]));
@@ -137,9 +137,9 @@ fn a_leader_whose_watch_broke_looks_at_its_key() {
     assert!(!s.leads("b") && s.has_told("b: ended"), "{:#?}", s.told());
 }
 
-/// A watch that is refused while looks are answered is asked for less and less often, and told.
+/// A watch that is refused while looks are answered is reported, and asked for less and less often.
 #[test]
-fn a_watch_that_is_refused_is_not_asked_for_at_once() {
+fn refused_watch_is_repeated_with_pauses() {
     let mut s = Stage::new();
     let (created, other) = s.queue("db");
     let mut looks = 0;
@@ -159,7 +159,8 @@ fn a_watch_that_is_refused_is_not_asked_for_at_once() {
     assert!(looks < 40 && told, "{looks} looks in 20 s, refusal told: {told}");
 }
 
-/// Ruling 9: after a gap the state is told again, or whoever looks never hears of the gap.
+/// Ruling 9: after a gap the observer reports the state again, or a subscriber never hears of the
+/// gap.
 #[test]
 fn after_a_gap_the_state_is_told_again() {
     let mut s = Stage::new();
@@ -171,7 +172,7 @@ fn after_a_gap_the_state_is_told_again() {
     assert!(s.has_told("leader 77"), "{:#?}", s.told());
 }
 
-/// Many events while one look is under way cost one look more.
+/// Many events during one look cause only one more look.
 #[test]
 fn looks_are_not_begun_again_for_each_event() {
     let mut s = Stage::new();
@@ -181,7 +182,7 @@ fn looks_are_not_begun_again_for_each_event() {
     }
     let looks = |s: &Stage| s.told().iter().filter(|line| line.contains("read a/*")).count();
     assert_eq!(looks(&s), 2, "the first, and one for all events: {:#?}", s.told());
-    // What it says is older than the last event.
+    // The answer is older than the last event.
     s.header.revision = 50;
     s.answer("read a/", so(vec![Some(s.other("a", 12))]));
     assert_eq!(looks(&s), 3, "{:#?}", s.told());
@@ -190,17 +191,17 @@ fn looks_are_not_begun_again_for_each_event() {
     assert_eq!(looks(&s), 3, "{:#?}", s.told());
 }
 
-/// Ruling 11 (E10): roles change in the middle of a campaign, and etcd says of all that comes with
-/// the older token that the revision of its auth store is old. The driver logs in again, which
-/// takes time; what its time is not enough for is unknown here, and streams that were open end.
-/// Should it give up sooner and say that the login is refused, that is borne, too.
+/// Ruling 11 (E10): roles change in the middle of a campaign, and etcd answers requests with the
+/// older token that the revision of its auth store is old. The driver logs in again, which takes
+/// time; a call whose time runs out has an unknown outcome here, and open streams end. The core
+/// survives a driver that gives up sooner and reports a refused login, too.
 #[test]
 fn the_auth_revision_changes_during_a_campaign() {
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", Reply::Granted { ttl: 10 });
     let end = s.now.after(ms(10_000));
-    // The create is sent once more after the new login, and carried out; but that was too late.
+    // The driver repeats the create after the new login, and etcd carries it out, but too late.
     let create = s.asked("if create(db/").call;
     s.pass(ms(3_000));
     assert!(s.has_told("making the key: outcome unknown: no answer in time"), "{:#?}", s.told());
@@ -225,7 +226,7 @@ fn the_auth_revision_changes_during_a_campaign() {
     assert!(!s.leads("db") && s.asks("watch db/77"), "{:#?}", s.requests());
     s.answer("watch db/77", Reply::Watching);
 
-    // Now nobody is before it.
+    // No key is before the own one now.
     s.changed("db/77", vec![deleted(&"db/77".into(), 12)]);
     s.header.revision = 12;
     s.answer("if create(db/", so(vec![Some(own), None]));

@@ -1,5 +1,5 @@
-//! In `at_most_one` the log decides: claims, what ends them, and how long a claimant waits
-//! (rulings 1, 3 and 9).
+//! In `at_most_one` the log decides: claims, their ends, and the wait of a claimant (rulings 1, 3
+//! and 9).
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ fn led(nodes: usize) -> Stage {
     Stage::led(nodes, Mode::AtMostOne)
 }
 
-/// What the text and the later NELI allow: a process that was stopped for longer than S + T reads
-/// what was written milliseconds ago, and has heard nothing of its loss. A heartbeat's answer that
-/// lay unread counts for its client from when it is read: it is told only a session after that.
+/// The text and the later NELI let a process lead that was stopped for longer than S + T: it reads
+/// records of milliseconds ago, and has not heard of its loss. Its client counts an unread answer
+/// to a heartbeat from when it is read, and so reports the loss a session later.
 #[test]
-fn an_owner_that_was_stopped_leads_no_more_although_it_reads() {
+fn stopped_owner_leads_no_more() {
     for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {
         let mut stage = led(2);
         (0..2).for_each(|node| stage.nodes[node].again = true);
@@ -33,17 +33,18 @@ fn an_owner_that_was_stopped_leads_no_more_although_it_reads() {
         stage.go_on(0);
         stage.pass(ms(6_000));
         assert_eq!(stage.overlap(), NOTHING);
-        // It hears of its loss at last.
+        // The owner hears of its loss at last.
         stage.lose(0, &[0]);
         stage.pass(ms(12_000));
         assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
     }
 }
 
-/// A static member's partition goes to whoever comes with its id, at once; and an application that
-/// stalls for longer than R loses it while its session goes on. Neither is told.
+/// The coordinator gives a static member's partition at once to a client with its id; and an
+/// application that stalls for longer than R loses it while its session goes on. Neither hears of
+/// the loss.
 #[test]
-fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
+fn replaced_owner_leads_no_more() {
     let mut stage = led(2);
     stage.assign(1, &[0]);
     stage.pass(ms(200));
@@ -55,10 +56,10 @@ fn an_owner_that_is_replaced_at_once_and_not_told_leads_no_more() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// It reads first what was written meanwhile, and hears that its session is over: it takes the
-/// partition from nobody.
+/// The process first reads the records of the pause, and hears that its session is over: it takes
+/// the partition from no other.
 #[test]
-fn one_that_was_stopped_and_is_told_soon_takes_nothing_from_its_successor() {
+fn resumed_owner_leaves_its_successor_alone() {
     let mut stage = led(2);
     stage.nodes[0].again = true;
     stage.nodes[0].stopped = true;
@@ -74,7 +75,7 @@ fn one_that_was_stopped_and_is_told_soon_takes_nothing_from_its_successor() {
 }
 
 #[test]
-fn a_partition_that_is_assigned_anew_is_claimed_anew() {
+fn new_assignment_needs_new_claim() {
     let mut stage = led(2);
     stage.nodes[0].again = true;
     let lost = stage.now;
@@ -87,9 +88,9 @@ fn a_partition_that_is_assigned_anew_is_claimed_anew() {
     assert!(stage.claims(0, lost) > 0);
 }
 
-/// Others write, and it reads that, but nothing of its own arrives.
+/// The owner reads records of others, but no own record arrives.
 #[test]
-fn what_others_write_is_no_evidence() {
+fn foreign_records_are_no_evidence() {
     let mut stage = led(2);
     stage.nodes[0].own.holds_back = true;
     stage.pass(ms(3_000));
@@ -99,7 +100,7 @@ fn what_others_write_is_no_evidence() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
-/// What is read back was sent a second and a half ago or more: that is missing from T.
+/// The record that is read back was sent at least a second and a half ago, which is missing from T.
 #[test]
 fn evidence_counts_from_when_it_was_sent() {
     let mut stage = led(1);
@@ -113,8 +114,8 @@ fn evidence_counts_from_when_it_was_sent() {
     }
 }
 
-/// The one is stopped, and its handle holds for what is left of T; the other one is given its
-/// partition at once. `rates` are those of their clocks.
+/// Process 0 is stopped, and its handle holds for the rest of T; process 1 is given its partition
+/// at once. `rates` are those of their clocks.
 fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     let drift = if rates == [0, 0] { "0.001" } else { "0.1" }.parse().unwrap();
     let of = |node| Config { drift, ..config(node, Mode::AtMostOne) };
@@ -127,7 +128,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     stage.assign(1, &[]);
     stage.pass(ms(9_000));
     assert_eq!(stage.leaders(X), [0]);
-    // Just after it has read a record of its own.
+    // Process 0 is stopped just after it has read an own record.
     let until = |stage: &Stage| format!("{:?}", stage.standing(0, X));
     let before = until(&stage);
     stage.until(ms(1_000), |stage| until(stage) != before);
@@ -139,24 +140,24 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
 }
 
 #[test]
-fn a_claimant_waits_until_an_earlier_leader_has_ended() {
+fn claimant_waits_for_earlier_leader() {
     let stage = taken_from_one_that_is_stopped([0, 0]);
     assert_eq!(stage.overlap(), NOTHING);
-    // And not much longer: T, and the way of two records.
+    // The gap is not much longer: T, and the way of two records.
     assert!(stage.gap() < ms(200), "{:?}", stage.gap());
 }
 
-/// The leader's clock is as slow as may be, the claimant's as fast.
+/// The leader's clock is as slow, and the claimant's as fast, as possible.
 #[test]
 fn a_claimant_waits_for_the_slowest_leader() {
     assert_eq!(taken_from_one_that_is_stopped([-100, 100]).overlap(), NOTHING);
     assert_eq!(taken_from_one_that_is_stopped([100, -100]).overlap(), NOTHING);
 }
 
-/// The claim stays in its producer, and the leader goes on meanwhile: it is stopped just before
-/// the claim is appended.
+/// The claim stays in its producer while the leader goes on: the leader is stopped just before the
+/// claim is appended.
 #[test]
-fn a_claimant_waits_from_when_its_claim_is_read_back() {
+fn grace_period_counts_from_read_back() {
     let mut stage = led(2);
     stage.nodes[1].own.holds_back = true;
     stage.assign(1, &[0]);
@@ -168,9 +169,9 @@ fn a_claimant_waits_from_when_its_claim_is_read_back() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The leader has a longer T than the claimant, which hears that while its own claim is on its way.
+/// The leader has a longer T, of which the claimant hears while its own claim is on its way.
 #[test]
-fn a_claimant_waits_for_the_longest_t_of_its_group() {
+fn claimant_waits_for_longest_takeover() {
     let longer = Config { takeover: ms(12_000), ..config(0, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![longer, config(1, Mode::AtMostOne)]);
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -192,9 +193,9 @@ fn a_claimant_waits_for_the_longest_t_of_its_group() {
     assert_eq!(told(&stage), 1);
 }
 
-/// Two are heard that have a longer T, and there is room for one.
+/// Two processes with a longer T are heard, and there is room for one.
 #[test]
-fn one_for_which_there_is_no_room_is_waited_for() {
+fn claimant_waits_for_unremembered_process() {
     let mut alone = config(0, Mode::AtMostOne);
     alone.limits.processes = 1;
     let mut stage = Stage::with(vec![alone]);
@@ -214,8 +215,8 @@ fn one_for_which_there_is_no_room_is_waited_for() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// The first one is stopped. The second one gets its partition, and leads; then the first one
-/// wakes, and hears so long after that that it owns nothing. It makes no claim.
+/// Process 0 is stopped, and process 1 gets its partition and leads. Process 0 wakes, hears after
+/// `hears` that it owns nothing, and makes no claim.
 fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
     stage.assign(1, &[0]);
     stage.pass(ms(8_000));
@@ -230,10 +231,10 @@ fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
     assert_eq!(stage.ended(1, X), None);
 }
 
-/// Its claim was read back, and its grace period was not over, when it was stopped. Somebody else
-/// leads by now, whose claim lies unread when it wakes.
+/// The process was stopped after it had read its claim back, in its grace period. Another process
+/// leads by now, whose claim is unread when it wakes.
 #[test]
-fn one_that_was_stopped_hears_before_it_claims() {
+fn resumed_process_reads_before_claiming() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.assign(0, &[0]);
@@ -243,10 +244,11 @@ fn one_that_was_stopped_hears_before_it_claims() {
     wakes_beside_a_leader(&mut stage, ms(50));
 }
 
-/// Its claim was void already when it was stopped. What another one claimed meanwhile is read
-/// together with what it has written since it woke, and before it hears that it owns nothing.
+/// The claim was void already when its process was stopped. After its wake-up the process reads
+/// another claim of that time, together with its own records since, before it hears that it owns
+/// nothing.
 #[test]
-fn who_reads_that_another_has_claimed_makes_no_claim_at_once() {
+fn foreign_claim_delays_own_claim() {
     let mut stage = led(2);
     stage.nodes[0].again = true;
     stage.append(0, Said::Unreadable);
@@ -256,10 +258,10 @@ fn who_reads_that_another_has_claimed_makes_no_claim_at_once() {
     wakes_beside_a_leader(&mut stage, ms(300));
 }
 
-/// While it was stopped, what it reads has come to something that it cannot read: nothing that it
-/// writes is read back.
+/// During the pause the reader has come to a record that it cannot read: the process reads no own
+/// record back.
 #[test]
-fn one_that_was_stopped_reads_anew_where_nothing_comes() {
+fn resumed_process_seeks_silent_partition() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
     stage.nodes[0].stopped = true;
@@ -267,14 +269,15 @@ fn one_that_was_stopped_reads_anew_where_nothing_comes() {
     stage.stick(0);
     stage.hand(0, Input::Timeout);
     stage.go_on(0);
-    // T until it is read anew, G, and what lies between.
+    // The wait is T until the partition is read anew, G, and the records between.
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// It runs for less than an interval between its stops, and reads what it writes meanwhile.
+/// The process runs for less than an interval between its stops, and reads its own records of that
+/// time.
 #[test]
-fn one_that_was_stopped_claims_when_it_has_read_what_it_wrote_since() {
+fn resumed_process_claims_after_own_record() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
     let begin = stage.now;
@@ -288,7 +291,7 @@ fn one_that_was_stopped_claims_when_it_has_read_what_it_wrote_since() {
     assert!(stage.claims(0, begin) > 0);
 }
 
-/// A leader with a longer T, which is stopped, and one that may stand for the same role.
+/// A leader with a longer T, which is stopped, and a candidate for the same role.
 fn longer_led() -> Stage {
     let longer = Config { takeover: ms(16_000), ..config(0, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![longer, config(1, Mode::AtMostOne)]);
@@ -298,10 +301,10 @@ fn longer_led() -> Stage {
     stage
 }
 
-/// What it has said is on its way for longer than the claimant waits, and is read together with
-/// what the claimant writes then.
+/// The leader's records are on their way for longer than the claimant waits, and arrive together
+/// with those that the claimant writes then.
 #[test]
-fn one_that_is_heard_after_the_grace_period_is_waited_for() {
+fn late_record_extends_grace_period() {
     let mut stage = longer_led();
     stage.nodes[0].own.holds_back = true;
     stage.pass(ms(600));
@@ -320,9 +323,9 @@ fn one_that_is_heard_after_the_grace_period_is_waited_for() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The claimant has heard it as an observer, and not since.
+/// The claimant has heard the leader as an observer, and not since.
 #[test]
-fn one_that_was_heard_before_the_claimant_stood_is_waited_for() {
+fn earlier_record_extends_grace_period() {
     let mut stage = longer_led();
     stage.observe(1, X);
     stage.pass(ms(2_000));
@@ -336,9 +339,9 @@ fn one_that_was_heard_before_the_claimant_stood_is_waited_for() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// One that makes no claims leads as long as it reads: who makes claims does not lead beside it.
+/// A process without claims leads as long as it reads: a claimant does not lead beside it.
 #[test]
-fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
+fn claimant_waits_for_claimless_member() {
     let mut stage = Stage::with(vec![config(0, Mode::AtLeastOne), config(1, Mode::AtMostOne)]);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.assign(0, &[0]);
@@ -359,9 +362,9 @@ fn a_claimant_waits_as_long_as_one_of_its_group_makes_no_claims() {
 }
 
 #[test]
-fn a_record_that_is_missing_may_be_a_claim() {
+fn missing_record_voids_claim() {
     let mut stage = led(1);
-    // It is appended, and never reaches the reader.
+    // The claim is appended, and never reaches the reader.
     let claim = stage.stranger(Kind::Claim);
     let offset = stage.append(0, Said::Entry(claim));
     stage.skip(0, 0);
@@ -372,7 +375,7 @@ fn a_record_that_is_missing_may_be_a_claim() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_may_be_a_claim() {
+fn unreadable_record_voids_claim() {
     let mut stage = led(1);
     stage.append(0, Said::Nothing);
     stage.pass(ms(100));
@@ -380,7 +383,7 @@ fn a_record_that_cannot_be_read_may_be_a_claim() {
     stage.append(0, Said::Unreadable);
     stage.pass(ms(100));
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
-    // So is one with lists that no honest process writes.
+    // The same holds for a record with lists that no honest process writes.
     let mut stage = led(1);
     let mut long = stage.stranger(Kind::Beat);
     let role = |first, last| tenure_core::nele::RoleRange {
@@ -396,7 +399,7 @@ fn a_record_that_cannot_be_read_may_be_a_claim() {
 /// A producer wrote the own claim twice, and another process claimed in between: all three are read
 /// at once.
 #[test]
-fn a_copy_of_the_own_claim_hides_no_other() {
+fn copied_claim_hides_no_other() {
     let mut stage = led(1);
     let begin = tenure_core::Time::ZERO;
     let published = stage.published(0, begin);
@@ -419,10 +422,10 @@ fn a_claim_of_another_group_voids_nothing() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Two elections may have groups of one name, and count partitions each in its way: they share
-/// only the topic.
+/// Two elections may have groups of one name, and count partitions each in its way: they share only
+/// the topic.
 #[test]
-fn what_another_election_says_ends_nothing() {
+fn other_election_ends_nothing() {
     for partitions in [2, 4] {
         let mut stage = led(1);
         let mut claim = stage.stranger(Kind::Claim);
@@ -433,9 +436,9 @@ fn what_another_election_says_ends_nothing() {
     }
 }
 
-/// It is known that it was appended, and that it will not be read.
+/// The claim was appended, and will not be read.
 #[test]
-fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
+fn broken_reading_repeats_claim_soon() {
     let broken = |stage: &mut Stage| {
         let (reading, _) = stage.reading(0, 0);
         let why = "cut off".into();
@@ -455,16 +458,16 @@ fn a_claim_of_a_reading_that_broke_is_made_again_soon() {
         assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1);
         ends(&mut stage);
         let config = config(0, Mode::AtMostOne);
-        // What is on its way, two pauses at most, the grace period, and a record.
+        // The wait is the delay, two pauses at most, the grace period, and a record.
         let soon = config.grace_period() + 4 * config.publish_interval;
         let took = stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
         assert!(took <= soon, "{took:?}");
     }
 }
 
-/// It would only take the partition from its owner.
+/// Its claim would only take the partition from the owner.
 #[test]
-fn one_that_has_lost_its_partition_claims_nothing() {
+fn lost_partition_is_not_claimed() {
     for change in [Stage::lose, Stage::revoke] {
         let mut stage = led(2);
         stage.nodes[0].again = true;
@@ -477,9 +480,9 @@ fn one_that_has_lost_its_partition_claims_nothing() {
     }
 }
 
-/// It would never be read back.
+/// An earlier claim would never be read back.
 #[test]
-fn a_claim_is_made_after_the_end_was_found() {
+fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.no_end = vec![0, 1];
     stage.campaign(0, X);
@@ -487,7 +490,7 @@ fn a_claim_is_made_after_the_end_was_found() {
     stage.pass(ms(20_000));
     let begin = tenure_core::Time::ZERO;
     assert_eq!(stage.claims(0, begin), 0);
-    // It asks again, with pauses.
+    // The process asks again, with pauses.
     let reads = stage.asked(0, |request| matches!(request, Request::Read { .. }));
     assert!((3..30).contains(&reads), "{reads}");
     stage.nodes[0].own.no_end.clear();
@@ -496,42 +499,42 @@ fn a_claim_is_made_after_the_end_was_found() {
     assert_eq!(stage.claims(0, begin), 1);
 }
 
-/// Reading broke off while the claim was on its way, and went on behind it.
+/// Reading was interrupted while the claim was on its way, and went on behind the claim.
 #[test]
-fn a_claim_that_is_not_read_back_is_made_again() {
+fn unread_claim_is_repeated() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     let claimed = |stage: &Stage| stage.claims(0, tenure_core::Time::ZERO) == 1;
     stage.until(ms(1_000), claimed);
     let (reading, _) = stage.reading(0, 0);
-    // Found behind what is written meanwhile, and acknowledged later.
+    // The end is found behind the claim, and the acknowledgement comes later.
     stage.pass(ms(6));
     let (partition, why) = (Partition(0), "reset".into());
     stage.report(0, Report::Broken { partition, reading, why });
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
-    // And if nobody says what became of it.
+    // The same without an acknowledgement.
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.holds_back = true;
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(3_900));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
-    // T, and a pause as after each claim.
+    // The next claim comes after T, and a pause as after each claim.
     stage.pass(ms(1_200));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
 }
 
 #[test]
-fn a_claim_that_fails_is_made_again_after_a_pause() {
+fn failed_claim_is_repeated_after_pause() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.cannot_write = true;
     stage.campaign(0, X);
     stage.assign(0, &[0]);
     stage.pass(ms(20_000));
-    // A second until it has failed, and half a second to a whole one.
+    // The claim fails after a second, and the next comes half a second to a second later.
     let claims = stage.claims(0, tenure_core::Time::ZERO);
     assert!((10..=13).contains(&claims), "{claims}");
     let trouble = |event: &Event| matches!(event, Event::Own(OwnEvent::Trouble { .. }));
@@ -541,7 +544,8 @@ fn a_claim_that_fails_is_made_again_after_a_pause() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Two that both hold themselves for the owner would take it from each other at every step.
+/// Two processes that both believe to own the partition would take it from each other at every
+/// step.
 #[test]
 fn a_claim_is_repeated_after_a_pause() {
     let mut stage = led(1);
@@ -557,9 +561,9 @@ fn a_claim_is_repeated_after_a_pause() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// What comes late, or of an earlier life of this process, is foreign or nothing.
+/// A late record, or one of an earlier run of this process, is foreign or counts for nothing.
 #[test]
-fn an_earlier_run_of_the_same_process_is_somebody_else() {
+fn earlier_run_counts_as_foreign() {
     let mut stage = led(1);
     let mut earlier = stage.stranger(Kind::Beat);
     earlier.sender = stage.who(0);
@@ -579,7 +583,7 @@ fn an_earlier_run_of_the_same_process_is_somebody_else() {
 }
 
 #[test]
-fn what_is_read_twice_counts_once() {
+fn repeated_record_counts_once() {
     let mut stage = led(1);
     let (reading, next) = stage.reading(0, 0);
     let last = stage.own.logs[0].records.last().cloned().unwrap();

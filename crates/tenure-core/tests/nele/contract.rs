@@ -1,5 +1,5 @@
 //! Leaders from partition ownership under the suite: three processes, and a ledger of two
-//! partitions that answers as it likes.
+//! partitions with random answers.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn topic() -> TopicId {
     TopicId { cluster: "c".into(), topic: 1 }
 }
 
-/// Two logs, and what each process has of them.
+/// Two logs, and the part of each that a process has read.
 #[derive(Default)]
 struct Logs {
     records: [Vec<Record>; PARTITIONS as usize],
@@ -71,7 +71,7 @@ struct Logs {
 struct Reader {
     membership: Membership,
     rebalances: u64,
-    /// What it reads, and what of it comes next.
+    /// The readings of the process, each with its next offset.
     reads: [Option<(Reading, u64)>; PARTITIONS as usize],
     plain: Option<(Reading, u32, u64)>,
 }
@@ -85,14 +85,14 @@ impl Reader {
 }
 
 impl Logs {
-    /// What a request of a process brings with it.
+    /// The reports that follow a request of a process.
     fn ask(&mut self, node: usize, request: &Request, rng: &mut Rng) -> Vec<(usize, Report)> {
         let mut reports = Vec::new();
         match request {
             Request::Join(membership) => {
                 let of = &mut self.readers[node];
                 (of.membership, of.reads) = (*membership, Default::default());
-                // The coordinator does as it likes: two may have one partition.
+                // The coordinator may give one partition to two processes.
                 let own = (0..PARTITIONS).filter(|own| *own as usize == node || rng.once_in(4));
                 let own: Vec<_> = own.map(Partition).collect();
                 reports.push((node, of.rebalance(Change::Assigned, own)));
@@ -146,7 +146,7 @@ impl Logs {
         }
     }
 
-    /// All that one has not read yet comes at once, so that little of it can come out of order.
+    /// A process gets all unread records at once, so that few come out of order.
     fn fetch(&mut self, node: usize, reports: &mut Vec<(usize, Report)>) {
         let of = &mut self.readers[node];
         let reads = of.reads.iter_mut().enumerate().filter_map(|(partition, reads)| {
@@ -257,7 +257,7 @@ impl<const AT_MOST_ONE: bool> Subject for Processes<AT_MOST_ONE> {
     type Store = Logs;
 
     const NODES: usize = NODES;
-    // More than this flood was seen to leave.
+    // More bytes than this flood left.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
     fn core(node: usize) -> Nele {

@@ -1,6 +1,5 @@
-//! What processes say to their ledger, and hear from it, as golden texts: a story to each
-//! `conversations/*.txt`. `cargo xtask bless --only nele` writes what is below their lines `---`
-//! anew.
+//! Messages of processes and their ledger as golden texts: a story to each `conversations/*.txt`.
+//! `cargo xtask bless --only nele` rewrites the part below the line `---` of each text.
 
 use tenure_core::nele::{Command, Mode};
 use tenure_testkit::conversations::recorded;
@@ -27,7 +26,7 @@ fn a_claim_and_its_grace_period() {
     golden("a_claim_and_its_grace_period", stage);
 }
 
-/// The owner is told nothing of it.
+/// The owner does not hear of its loss.
 #[test]
 fn a_foreign_claim() {
     let mut stage = Stage::led(2, Mode::AtMostOne);

@@ -1,5 +1,4 @@
-//! Fences (ruling 10). That each is greater than all before is what the stage looks at whenever
-//! somebody is elected.
+//! Fences (ruling 10). The stage checks at each election that the fence is greater than all before.
 
 use tenure_core::nele::{Command, Config, Event, Kind, Mode, OwnEvent, Partition, Said, Void};
 use tenure_core::{End, Loss, Waiting};
@@ -21,7 +20,7 @@ fn claimed_at(stage: &Stage, partition: usize) -> u64 {
 }
 
 #[test]
-fn a_fence_is_the_epoch_and_the_offset_of_the_claim() {
+fn fence_holds_epoch_and_offset() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.own.logs[0].epoch = Some(5);
     stage.campaign(0, X);
@@ -33,7 +32,7 @@ fn a_fence_is_the_epoch_and_the_offset_of_the_claim() {
     assert_eq!(stage.fence(0, X), Some(5 * EPOCH + offset));
 }
 
-/// A log that lost its end: the claim after it has a lower offset, and a later epoch.
+/// A log has lost its end: the claim after that has a lower offset, and a later epoch.
 #[test]
 fn fences_grow_across_a_truncation() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -57,11 +56,11 @@ fn fences_grow_across_a_truncation() {
     assert!(after % EPOCH < before % EPOCH && after / EPOCH == 1, "{before} {after}");
 }
 
-/// One has claimed and is stopped, another one claims and leads, and that claim is lost with the
-/// end of the log. The first one has read nothing that was lost, and its grace period is long over:
-/// by its claim it would have a fence below that of the other.
+/// A process has claimed and is stopped; another one claims and leads, and its claim is lost with
+/// the end of the log. The first process has read no lost record, and its grace period is long
+/// over: by its claim its fence would be below that of the other.
 #[test]
-fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
+fn truncation_spends_earlier_claims() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.assign(0, &[0]);
@@ -80,10 +79,10 @@ fn nobody_takes_office_by_a_claim_from_before_a_truncation() {
     assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
 }
 
-/// It had claimed the partition before, given the role up, and read on for another one; somebody
-/// else has led by a later claim that was lost.
+/// The process had claimed the partition before, resigned the role, and read on for another role;
+/// since then another process has led by a later claim that was lost.
 #[test]
-fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
+fn role_after_truncation_needs_new_claim() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
     stage.campaign(0, "x/2");
@@ -103,8 +102,9 @@ fn a_role_that_is_stood_for_after_a_truncation_is_claimed_anew() {
     assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
 }
 
-/// Both hold it for theirs. The first has not read the claim of the second when that is lost with
-/// its epoch; the second is stopped, and takes office by it within T of its last record.
+/// Two processes believe to own the partition. The first has not read the claim of the second when
+/// the claim is lost with its epoch; the second is stopped, and takes office by that claim within T
+/// of its last record.
 #[test]
 fn a_claim_of_a_later_epoch_waits_anew() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -121,7 +121,8 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     let records = stage.own.logs[0].records.len() - left;
     stage.truncate(0, records);
     stage.cut_off(0, false);
-    // The second may take office until T after its record; the first by its old count before that.
+    // The second may take office until T after its record; the first, by its old count, before
+    // that.
     stage.pass(ms(3_700));
     stage.go_on(1);
     stage.pass(ms(200));
@@ -134,10 +135,11 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     assert!(stage.fence(0, X) > Some(lost));
 }
 
-/// The same, and the second has a longer T, which the first has heard. That led long before; it
-/// gives the role up and stands for it again, so that it must claim anew, later than the second.
+/// The same, and the second has a longer T, of which the first has heard. The first led long
+/// before; it resigns the role and stands for it again, so that it must claim anew, later than the
+/// second.
 #[test]
-fn a_claim_of_a_later_epoch_waits_anew_for_those_with_a_longer_t() {
+fn later_epoch_waits_for_longest_takeover() {
     let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![config(0, Mode::AtMostOne), longer]);
     (0..2).for_each(|node| stage.campaign(node, X));
@@ -210,16 +212,17 @@ fn without_a_fence_nobody_leads() {
                 if obstacles[0].label == "no-fence")
         };
         assert!(stage.told(0, refused) >= 1);
-        // The next claim is in a batch of a leader that tells its epoch.
+        // The next claim is in a batch with a leader epoch.
         stage.own.logs[0].epoch = Some(7);
         stage.pass(ms(8_000));
         assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(7));
     }
 }
 
-/// Its partition stays, as there is another role of it; its fence does not come back.
+/// The process keeps its partition for another role; the fence of the resigned role does not come
+/// back.
 #[test]
-fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
+fn resigned_role_gets_another_fence() {
     let mut stage = led(1);
     stage.campaign(0, "x/2");
     stage.pass(ms(100));
@@ -235,9 +238,9 @@ fn a_role_that_is_resigned_and_stood_for_again_has_another_fence() {
     assert_eq!(stage.ended(0, "x/2"), None);
 }
 
-/// For longer than T nothing that it wrote was read back; then it is again.
+/// The process reads no own record back for longer than T, and then reads them again.
 #[test]
-fn a_leadership_that_ran_out_comes_back_with_another_fence() {
+fn expired_leadership_gets_another_fence() {
     let mut stage = led(1);
     stage.nodes[0].again = true;
     let first = stage.fence(0, X);

@@ -1,4 +1,4 @@
-//! To join the group and to leave it (ruling 11).
+//! Joining and leaving the group (ruling 11).
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn released(stage: &Stage, node: usize) -> usize {
 }
 
 #[test]
-fn a_clean_close_leaves_the_group_first_and_leads_on() {
+fn clean_close_leads_on() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.leave(0, true, false);
     stage.leave(0, true, false);
@@ -39,14 +39,14 @@ fn a_clean_close_leaves_the_group_first_and_leads_on() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));
     assert_eq!(released(&stage, 0), 1);
     assert_eq!((joins(&stage, 0), stage.nodes[0].core.is_out()), (1, true));
-    // It says that it leads as long as it does, and nothing after that.
+    // The process writes as long as it leads, and nothing after that.
     let after = stage.now;
     stage.pass(ms(10_000));
     assert_eq!(stage.published(0, after), []);
 }
 
 #[test]
-fn a_close_that_is_told_not_to_lead_on_ends_at_once() {
+fn close_without_lead_on_ends() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.campaign(0, "x/1");
     stage.leave(0, false, false);
@@ -56,9 +56,9 @@ fn a_close_that_is_told_not_to_lead_on_ends_at_once() {
     assert_eq!(leaves(&stage, 0), 1);
 }
 
-/// The work stops, then the group is left: nobody else leads before.
+/// The work stops, then the process leaves the group: no other leads before.
 #[test]
-fn in_at_most_one_everything_ends_before_the_group_is_left() {
+fn exclusive_leaderships_end_before_leaving() {
     for lead_on in [true, false] {
         let mut stage = Stage::led(1, Mode::AtMostOne);
         stage.leave(0, lead_on, false);
@@ -78,9 +78,10 @@ fn in_at_most_one_everything_ends_before_the_group_is_left() {
     }
 }
 
-/// `resign --all`: what it leads is given up, and it stands again for what the application wants.
+/// `resign --all`: the leaderships of the process end, and it stands again for the roles of the
+/// application.
 #[test]
-fn one_that_resigns_all_leaves_and_joins_again() {
+fn resign_all_leaves_and_rejoins() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         stage.nodes[0].again = true;
@@ -96,9 +97,9 @@ fn one_that_resigns_all_leaves_and_joins_again() {
     }
 }
 
-/// It will stand for the role that it has lost as soon as its work has ended.
+/// The process will stand for the lost role again as soon as its work has ended.
 #[test]
-fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
+fn member_lingers_after_last_loss() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
     stage.assign(0, &[1]);
@@ -113,9 +114,9 @@ fn one_that_has_resigned_one_role_stays_a_while_when_it_loses_the_last() {
     assert_eq!(leaves(&stage, 0), 1);
 }
 
-/// Late news of the membership that it has left.
+/// A late rebalance of the former membership arrives.
 #[test]
-fn one_that_has_left_is_assigned_nothing() {
+fn departed_member_is_assigned_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
     stage.nodes[0].own.leaves_alone = true;
@@ -131,7 +132,7 @@ fn one_that_has_left_is_assigned_nothing() {
     assert_eq!(stage.nodes[0].core.partitions().count(), 0);
     let claims = |stage: &Stage| stage.claims(0, since);
     assert_eq!(claims(&stage), 0);
-    // Who is asked to give something back is waited for.
+    // A client that is asked to give partitions back waits for the request.
     stage.report(0, late(11, Change::Revoked));
     assert_eq!(stage.asked(0, |asked| *asked == Request::GiveBack(RebalanceId(11))), 1);
 }
@@ -146,7 +147,7 @@ fn to_leave_takes_no_longer_than_r() {
     assert_eq!((joins(&stage, 0), released(&stage, 0)), (1, 0));
     stage.pass(ms(200));
     assert_eq!((joins(&stage, 0), released(&stage, 0)), (2, 1));
-    // Its answer comes after all, and is not that of the next one.
+    // The answer of the first membership comes after all, and does not count for the next.
     stage.report(0, Report::Left(Membership(1)));
     stage.assign(0, &[0]);
     stage.pass(ms(6_000));
@@ -154,7 +155,7 @@ fn to_leave_takes_no_longer_than_r() {
 }
 
 #[test]
-fn the_first_campaign_joins_and_the_last_one_leaves() {
+fn first_campaign_joins_last_leaves() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     stage.pass(ms(10_000));
     assert_eq!((joins(&stage, 0), stage.published(0, tenure_core::Time::ZERO)), (0, vec![]));
@@ -183,9 +184,9 @@ fn the_first_campaign_joins_and_the_last_one_leaves() {
     assert_eq!(stage.published(0, quiet), []);
 }
 
-/// Its work takes a while to end; then it stands again, or it does not.
+/// The work takes a while to end; then the process stands again, or does not.
 #[test]
-fn one_that_has_lost_what_it_led_stays_for_a_while() {
+fn member_lingers_after_losing_all() {
     for again in [true, false] {
         let mut stage = Stage::led(1, Mode::AtMostOne);
         stage.lose(0, &[0]);
@@ -198,9 +199,9 @@ fn one_that_has_lost_what_it_led_stays_for_a_while() {
     }
 }
 
-/// Others stand for roles of a partition that this process owns, and it does not.
+/// Others stand for roles of a partition that this process owns, and this process does not.
 #[test]
-fn an_owner_says_which_roles_it_leaves_without_a_leader() {
+fn owner_reports_unfilled_roles() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     let unfilled = |stage: &Stage| {
         let told = stage.nodes[0].told.iter().rev();
@@ -211,7 +212,7 @@ fn an_owner_says_which_roles_it_leaves_without_a_leader() {
         told.next()
     };
     assert_eq!(unfilled(&stage), None);
-    // x/1 and x/3 are decided on the other partition.
+    // The other partition decides on x/1 and x/3.
     for role in 1..8 {
         stage.campaign(1, &format!("x/{role}"));
     }
@@ -233,7 +234,7 @@ fn an_owner_says_which_roles_it_leaves_without_a_leader() {
     assert_eq!(unfilled(&stage), Some((None, None, 0)));
 }
 
-/// In any group, and for as long as a silence may be a longer publish interval.
+/// The answer covers any group, and a silence that may be a longer publish interval.
 #[test]
 fn standing_process_could_follow() {
     let mut stage = Stage::new(2, Mode::AtMostOne);

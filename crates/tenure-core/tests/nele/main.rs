@@ -1,5 +1,5 @@
-//! Stories about leaders from partition ownership, told by hand: a few processes, and a ledger, a
-//! coordinator and clocks that do what the story wants.
+//! Stories about leaders from partition ownership: a few processes, with a ledger, a coordinator
+//! and clocks that do what the story wants.
 
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 

@@ -1,4 +1,4 @@
-//! Who leads, as everybody sees it.
+//! Leaders, as observers see them.
 
 use tenure_core::nele::{
     Command, Config, Event, Kind, Lead, Mode, OwnEvent, Report, Request, Role, Said,
@@ -22,7 +22,7 @@ fn unknown(stage: &Stage, node: usize) -> bool {
     matches!(stage.view(node, X), Some(View::Unknown { .. }))
 }
 
-/// Two that stand, the first of which leads, and one that only looks.
+/// Two candidates, the first of which leads, and an observer.
 fn looked_at(mode: Mode) -> Stage {
     looked_at_with((0..3).map(|node| config(node, mode)).collect())
 }
@@ -40,7 +40,7 @@ fn looked_at_with(configs: Vec<Config>) -> Stage {
 }
 
 #[test]
-fn one_that_only_looks_is_no_member_and_writes_nothing() {
+fn observer_joins_no_group() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -51,16 +51,16 @@ fn one_that_only_looks_is_no_member_and_writes_nothing() {
     let begin = tenure_core::Time::ZERO;
     assert_eq!(stage.published(2, begin), []);
     assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Join(_))), 0);
-    // Who looks no more reads no more.
+    // A process without observers stops reading.
     stage.command(2, X, Command::Unobserve);
     stage.pass(ms(1_000));
     assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Stop(_))), 1);
     assert_eq!(stage.nodes[2].core.seen().count(), 1, "as it was");
 }
 
-/// A client that begins to read before the end that it found hands on what was said long ago.
+/// A client that begins to read before the end that it found hands on old records.
 #[test]
-fn what_was_said_before_the_end_was_found_shows_nobody() {
+fn records_before_end_show_no_leader() {
     let mut stage = looked_at(Mode::AtLeastOne);
     let old = stage.own.logs[0].records.clone();
     for node in 0..2 {
@@ -76,9 +76,9 @@ fn what_was_said_before_the_end_was_found_shows_nobody() {
     assert_eq!(stage.told(2, leader), 0);
 }
 
-/// It may ask where a partition ends, and not read it.
+/// The observer may look up the end of a partition, and not read it.
 #[test]
-fn one_whose_reading_breaks_does_not_know_a_vacancy() {
+fn broken_reading_shows_no_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     for _ in 0..60 {
@@ -94,7 +94,7 @@ fn one_whose_reading_breaks_does_not_know_a_vacancy() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// That it broke is told once more, when the next one is open.
+/// The break is reported once more, when the next reading is open.
 #[test]
 fn an_old_reading_breaks_nothing() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -108,9 +108,9 @@ fn an_old_reading_breaks_nothing() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// A leader that it has heard may lead on, as nothing is heard of anybody.
+/// A leader that was heard may lead on while the ledger is silent.
 #[test]
-fn one_that_hears_nothing_any_more_does_not_know_a_vacancy() {
+fn silent_ledger_shows_no_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(20_000));
@@ -121,14 +121,14 @@ fn one_that_hears_nothing_any_more_does_not_know_a_vacancy() {
     }
     assert!(unknown(&stage, 2) && stage.leaders(X) == [0]);
     stage.cut_off(2, false);
-    // It asks less and less often.
+    // The questions become rarer.
     stage.pass(ms(60_000));
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// What was said while it did not look was missed.
+/// The observer missed the records of the time in which it did not look.
 #[test]
-fn one_that_looks_again_does_not_know_a_vacancy() {
+fn new_observer_knows_no_vacancy() {
     let mut stage = Stage::new(3, Mode::AtMostOne);
     stage.campaign(1, "x/1");
     stage.assign(1, &[1]);
@@ -151,9 +151,9 @@ fn one_that_looks_again_does_not_know_a_vacancy() {
     assert_eq!(stage.view(2, X), None, "it listens");
 }
 
-/// No more roles are remembered of one than one may stand for here.
+/// A process remembers no more roles of another than the limit of its own roles.
 #[test]
-fn of_one_that_leads_more_than_there_is_room_for_not_all_is_remembered() {
+fn excess_roles_of_leader_are_forgotten() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[2].limits.roles = 2;
     let mut stage = Stage::with(configs);
@@ -167,9 +167,9 @@ fn of_one_that_leads_more_than_there_is_room_for_not_all_is_remembered() {
     assert_eq!(stage.nodes[2].core.seen().count(), 2);
 }
 
-/// What it leads besides may be led by it.
+/// The leader may lead the role beside those that are remembered.
 #[test]
-fn one_without_room_for_a_role_does_not_know_a_vacancy() {
+fn forgotten_role_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[2].limits.roles = 2;
     let mut stage = Stage::with(configs);
@@ -187,9 +187,9 @@ fn one_without_room_for_a_role_does_not_know_a_vacancy() {
     }
 }
 
-/// Nobody stands for the role, and somebody for another one, who writes on and on.
+/// No process stands for the role, and another process writes on and on for another role.
 #[test]
-fn a_role_for_which_nobody_stands_is_vacant_while_others_are_led() {
+fn role_without_candidates_is_vacant() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::new(3, mode);
         stage.campaign(1, "x/1");
@@ -203,9 +203,9 @@ fn a_role_for_which_nobody_stands_is_vacant_while_others_are_led() {
     }
 }
 
-/// A leader of another group is heard, and that of the own one is silent, and leads still.
+/// A leader of another group is heard; the leader of the own group is silent, and still leads.
 #[test]
-fn one_that_is_silent_is_shown_whatever_another_group_says() {
+fn silent_leader_stays_beside_other_group() {
     let of = |node: usize| {
         let group = if node == 1 { "h" } else { "g" }.parse().unwrap();
         Config { group, ..config(node, Mode::AtMostOne) }
@@ -223,9 +223,10 @@ fn one_that_is_silent_is_shown_whatever_another_group_says() {
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// It reads two partitions, of one of which nothing comes any more, and the other is taken away.
+/// The process reads two partitions: the first brings no more records, and the second is taken
+/// away.
 #[test]
-fn one_whose_other_reading_brings_nothing_missed_something() {
+fn silent_reading_leaves_a_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
     stage.assign(0, &[0, 1]);
@@ -241,10 +242,10 @@ fn one_whose_other_reading_brings_nothing_missed_something() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// It has read one partition to the moment at which it had found the end of the next one, and not
-/// further: what was said between the two is missing.
+/// The process has read the first partition up to the moment at which it had found the end of the
+/// next: records between the two are missing.
 #[test]
-fn one_whose_next_reading_began_unheard_by_the_first_missed_something() {
+fn readings_without_overlap_leave_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.campaign(0, "x/1");
     stage.assign(0, &[0]);
@@ -260,9 +261,9 @@ fn one_whose_next_reading_began_unheard_by_the_first_missed_something() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// One of a later version has said something, perhaps who leads.
+/// A process of a later version has written a record, perhaps of a leader.
 #[test]
-fn what_cannot_be_read_is_missed() {
+fn unreadable_record_is_a_gap() {
     for stands in [false, true] {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         if stands {
@@ -284,7 +285,8 @@ fn what_cannot_be_read_is_missed() {
     }
 }
 
-/// Its leaders may lead for a minute after they were heard, and none of them is shown.
+/// The leaders of another group may lead for a minute after they were heard, and none of them is
+/// shown.
 #[test]
 fn another_group_keeps_no_role_from_being_vacant() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -301,9 +303,9 @@ fn another_group_keeps_no_role_from_being_vacant() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// Where nobody is remembered for want of room, a leader may be whom nobody remembers.
+/// A process without room may have forgotten a leader.
 #[test]
-fn one_without_room_for_a_leader_does_not_know_a_vacancy() {
+fn forgotten_leader_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[2].limits.processes = 1;
     let mut stage = Stage::with(configs);
@@ -317,9 +319,9 @@ fn one_without_room_for_a_leader_does_not_know_a_vacancy() {
     assert!(stage.leaders(X) == [0] && unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// One that is silent since another one was is shown as silent in time, too.
+/// The second of two silent leaders is shown as silent in time, too.
 #[test]
-fn each_that_is_silent_is_shown_so_in_its_time() {
+fn silent_leaders_are_marked_in_time() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -334,9 +336,9 @@ fn each_that_is_silent_is_shown_so_in_its_time() {
 }
 
 /// The partition that decides on a role cannot be read, and every member writes to the others, too.
-/// One whose reading broke is tried again itself.
+/// A process whose reading broke also tries the first partition again.
 #[test]
-fn one_that_cannot_read_a_partition_reads_the_next() {
+fn unreadable_partition_is_replaced() {
     let config = |node| Config { partitions: 4, ..config(node, Mode::AtMostOne) };
     let mut stage = looked_at_with((0..3).map(config).collect());
     stage.nodes[2].own.no_end = vec![0, 1, 2];
@@ -352,7 +354,7 @@ fn one_that_cannot_read_a_partition_reads_the_next() {
     assert_eq!(reads(&stage), Some(3));
 }
 
-/// A broker that is busy answers each question about the end of the only partition too late once.
+/// A busy broker answers each question about the end of the only partition too late once.
 #[test]
 fn slow_answers_hide_no_vacancy() {
     let config = Config { partitions: 1, ..config(0, Mode::AtMostOne) };
@@ -368,9 +370,9 @@ fn slow_answers_hide_no_vacancy() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// It need not be silent first, for as long as one that is stopped may lead.
+/// Observers do not wait until a leader that left has been silent for long.
 #[test]
-fn one_that_leaves_is_shown_no_more() {
+fn departed_leader_is_not_shown() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(7_000));
@@ -380,9 +382,9 @@ fn one_that_leaves_is_shown_no_more() {
     assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// Who looks again is shown who was heard lately, and no longer than that one may lead.
+/// A new observer sees the leaders that were heard lately, for as long as they may lead.
 #[test]
-fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {
+fn new_observer_sees_recent_leaders() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -395,9 +397,9 @@ fn one_that_looks_again_is_not_shown_for_longer_who_was_heard_before() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// It leads for as long as it says, and may be silent meanwhile.
+/// The leader leads for as long as its terms say, and may be silent.
 #[test]
-fn one_with_a_longer_t_is_shown_for_as_long_as_it_may_lead() {
+fn longer_takeover_is_shown_longer() {
     let with = |node, takeover| Config { takeover, ..config(node, Mode::AtMostOne) };
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
     configs[0] = with(0, ms(20_000));
@@ -418,9 +420,9 @@ fn one_with_a_longer_t_is_shown_for_as_long_as_it_may_lead() {
     assert!(!stage.leads(0, X) && vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A leader's time is over just when it is asked for once more: it is not shown on.
+/// A leader's time is over at the instant of another question: the leader is shown no more.
 #[test]
-fn one_that_asks_again_is_told_that_nothing_is_known() {
+fn second_observe_reports_unknown() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -436,9 +438,9 @@ fn one_that_asks_again_is_told_that_nothing_is_known() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// Who looks again, and hears nothing at all, is not shown for longer who was heard before.
+/// A new observer that hears nothing sees no leader for longer than it may lead.
 #[test]
-fn one_that_looks_again_and_hears_nothing_knows_nothing() {
+fn new_observer_of_silence_reports_unknown() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -451,9 +453,9 @@ fn one_that_looks_again_and_hears_nothing_knows_nothing() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// Whichever partition one reads: all write to all.
+/// Every process writes to every partition, so that each partition shows all leaders.
 #[test]
-fn members_see_the_leaders_of_partitions_that_they_do_not_read() {
+fn members_see_leaders_of_all_partitions() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.campaign(1, "x/1");
     stage.assign(1, &[1]);
@@ -465,9 +467,9 @@ fn members_see_the_leaders_of_partitions_that_they_do_not_read() {
     assert!(leader(&stage, 0).until.is_some());
 }
 
-/// The leader is stopped when somebody begins to look: nothing is heard of it, and it leads.
+/// The leader is stopped when the first observer begins: no record of it is read, and it leads.
 #[test]
-fn vacant_is_said_when_nobody_can_lead_who_was_not_heard() {
+fn vacancy_waits_for_unheard_leaders() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.nodes[0].stopped = true;
     stage.observe(2, X);
@@ -481,7 +483,7 @@ fn vacant_is_said_when_nobody_can_lead_who_was_not_heard() {
 }
 
 #[test]
-fn one_that_is_heard_no_more_is_shown_no_more() {
+fn silent_leader_is_dropped_in_time() {
     let mut stage = looked_at(Mode::AtMostOne);
     stage.observe(2, X);
     stage.pass(ms(7_000));
@@ -492,13 +494,13 @@ fn one_that_is_heard_no_more_is_shown_no_more() {
     stage.pass(ms(4_000));
     assert!(vacant(&stage, 2));
     assert_eq!(stage.nodes[2].core.seen().count(), 0);
-    // Its successor is.
+    // The successor is shown.
     stage.assign(1, &[0]);
     stage.pass(ms(6_000));
     assert_eq!(&*leader(&stage, 2).id, "n1");
 }
 
-/// The old leader's word is as good as that of the new one, until it is silent.
+/// The entry of the old leader counts as much as that of the new one, until it is silent.
 #[test]
 fn two_leaders_are_shown_as_two() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -513,9 +515,9 @@ fn two_leaders_are_shown_as_two() {
     assert_eq!(&*leader(&stage, 2).id, "n1");
 }
 
-/// A group of other processes, with other roles, on the same topic.
+/// A group of other processes, with other roles, shares the topic.
 #[test]
-fn of_groups_that_share_only_the_topic_nothing_is_shown() {
+fn unrelated_group_is_not_shown() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
     stage.pass(ms(1_000));
@@ -536,7 +538,7 @@ fn of_groups_that_share_only_the_topic_nothing_is_shown() {
 }
 
 #[test]
-fn one_that_hears_nothing_knows_nothing() {
+fn silent_ledger_reports_unknown() {
     let mut stage = looked_at(Mode::AtLeastOne);
     stage.observe(2, X);
     stage.pass(ms(10_000));
@@ -544,16 +546,16 @@ fn one_that_hears_nothing_knows_nothing() {
     stage.cut_off(2, true);
     stage.pass(ms(6_000));
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
-    // And is asked for meanwhile, now here, now there.
+    // The process asks each partition in turn.
     assert!(stage.asked(2, |asked| matches!(asked, Request::Read { .. })) > 2);
     stage.cut_off(2, false);
     stage.pass(ms(40_000));
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// Nobody is there at all, and the ledger answers.
+/// The ledger answers, and no process writes.
 #[test]
-fn a_ledger_that_answers_and_on_which_nobody_writes_is_vacant() {
+fn unwritten_ledger_reports_vacancy() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.observe(0, X);
     stage.pass(ms(2_000));
@@ -583,7 +585,7 @@ fn two_groups_on_one_host_are_told() {
     assert_eq!(stage.told_own(0, &OwnEvent::SameHost { role, who, group }), 1);
 }
 
-/// One that was started again is none.
+/// A process that was started again is no second process.
 #[test]
 fn another_process_of_the_same_name_is_told() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);

@@ -1,5 +1,5 @@
-//! In `at_least_one` whoever reads leads: what refreshes V, and what does not (rulings 1 to 4, 8
-//! and 9).
+//! In `at_least_one` the reader leads: records that refresh V, and records that do not (rulings 1
+//! to 4, 8 and 9).
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn takeover() -> Duration {
     config(0, Mode::AtLeastOne).takeover
 }
 
-/// However long the group takes, up to the sum.
+/// The group may take as long as the sum.
 #[test]
 fn a_partition_that_changes_hands_is_led_throughout() {
     for takes in [0, 6_000, 20_000] {
@@ -36,9 +36,9 @@ fn a_partition_that_changes_hands_is_led_throughout() {
     }
 }
 
-/// Whoever writes, and whatever its client still hands on.
+/// No record of another process refreshes it, even if the client still hands records on.
 #[test]
-fn what_is_not_assigned_is_not_refreshed() {
+fn unassigned_partition_is_not_refreshed() {
     let mut stage = led(2);
     let (reading, mut next) = stage.reading(0, 0);
     let partition = Partition(0);
@@ -65,17 +65,17 @@ fn a_record_of_any_group_refreshes() {
         stage.pass(ms(500));
     }
     assert_eq!((stage.gap(), stage.leaders(X)), (NOTHING, vec![0]));
-    // When nobody writes any more it ends.
+    // The leadership ends when all processes are silent.
     stage.pass(takeover());
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
-/// It is won with what is left of T, which may be too little to begin anything.
+/// The role is won with the rest of T, which may be too short for any work.
 #[test]
-fn a_role_that_comes_back_is_settled_once_something_is_read() {
+fn returning_role_settles_after_a_record() {
     let mut stage = led(1);
     let settled = |stage: &Stage| stage.told(0, |event| matches!(event, Event::Settled));
-    // Its partition stays with it for the sake of the other one.
+    // The process keeps the partition for another role.
     stage.campaign(0, "x/1");
     stage.nodes[0].own.holds_back = true;
     stage.pass(takeover() - ms(500));
@@ -89,7 +89,7 @@ fn a_role_that_comes_back_is_settled_once_something_is_read() {
 }
 
 #[test]
-fn what_was_written_before_the_end_refreshes_nothing() {
+fn records_before_end_refresh_nothing() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     for _ in 0..10 {
         stage.append(0, Said::Nothing);
@@ -110,7 +110,7 @@ fn what_was_written_before_the_end_refreshes_nothing() {
 }
 
 #[test]
-fn what_was_read_under_an_earlier_assignment_is_dropped() {
+fn records_of_earlier_assignment_are_dropped() {
     let mut stage = Stage::new(1, Mode::AtLeastOne);
     stage.campaign(0, X);
     stage.nodes[0].own.holds_back = true;
@@ -138,8 +138,8 @@ fn a_reading_that_is_broken_begins_anew() {
     assert!(stage.reading(0, 0).0 > reading);
 }
 
-/// A record that its client cannot unpack stands where it would read next.
-/// It has read its claim back, and then nothing more: it leads in the end.
+/// The reader stands before a record that its client cannot unpack. The process has read its claim
+/// back, and then no more records: it leads in the end.
 #[test]
 fn a_claimant_that_is_told_nothing_reads_anew() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -154,7 +154,8 @@ fn a_claimant_that_is_told_nothing_reads_anew() {
     assert_eq!(waits(&stage), 1);
     stage.stick(0);
     let config = config(0, Mode::AtMostOne);
-    // Its grace period, a claim that is not read back, the next one, and its grace period.
+    // The wait is a grace period, a claim that is not read back, the next claim, and its grace
+    // period.
     let soon = 2 * config.grace_period() + config.takeover + 6 * config.publish_interval;
     let took = stage.until(3 * soon, |stage| stage.leaders(X) == [0]);
     assert!(took <= soon, "{took:?}");
@@ -169,16 +170,16 @@ fn a_reader_that_is_told_nothing_begins_anew() {
         let takeover = config(0, mode).takeover;
         stage.pass(takeover + ms(1));
         assert_eq!(stage.leaders(X), [0_usize; 0], "{mode}");
-        // A claim that is written and not read back, the next one, and its grace period.
+        // The wait is a claim that is not read back, the next claim, and its grace period.
         let again = if mode == Mode::AtMostOne { 2 * takeover + ms(4_000) } else { ms(2_000) };
         stage.pass(again);
         assert_eq!((stage.leaders(X), stage.overlap()), (vec![0], NOTHING), "{mode}");
     }
 }
 
-/// A member that stands for no role of the partition that it was given.
+/// A member owns a partition, and stands for none of its roles.
 #[test]
-fn what_brings_nothing_is_read_anew_where_nobody_stands() {
+fn silent_partition_is_read_anew() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::new(1, mode);
         stage.campaign(0, X);
@@ -191,9 +192,9 @@ fn what_brings_nothing_is_read_anew_where_nobody_stands() {
     }
 }
 
-/// What is revoked is given back, in the same step; what is lost is nobody's to give.
+/// Revoked partitions are given back in the same step; lost partitions are not.
 #[test]
-fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
+fn only_revoked_partitions_are_given_back() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         stage.nodes[0].again = true;
@@ -206,14 +207,15 @@ fn what_is_revoked_is_given_back_and_what_is_lost_is_not() {
         stage.lose(0, &[0]);
         assert_eq!(gives(&stage), 1);
         assert_eq!(stage.told_own(0, &OwnEvent::Unassigned { partition, lost: true }), 1);
-        // What it does not have is given back as well: somebody waits for that.
+        // Partitions that the process does not have are given back as well, as the client waits for
+        // that.
         stage.revoke(0, &[1]);
         assert_eq!(gives(&stage), 2);
     }
 }
 
 #[test]
-fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
+fn exclusive_partition_given_back_after_end() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     stage.revoke(0, &[0]);
     let effects = &stage.nodes[0].own.effects;
@@ -225,9 +227,9 @@ fn in_at_most_one_it_is_given_back_when_it_is_led_no_more() {
     assert!(lowered.is_some() && lowered < given, "{effects:?}");
 }
 
-/// A process that is stopped answers nothing; its handle asks the clock.
+/// A stopped process answers no input; its handle asks the clock.
 #[test]
-fn whether_it_leads_is_a_question_to_the_clock() {
+fn clock_decides_whether_process_leads() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let stage = Stage::led(1, mode);
         let Standing::Leading { until, .. } = stage.standing(0, X) else { panic!("it leads") };
@@ -239,9 +241,9 @@ fn whether_it_leads_is_a_question_to_the_clock() {
     }
 }
 
-/// Another process joins, and is given what nobody had.
+/// Another process joins, and gets a partition without an owner.
 #[test]
-fn who_keeps_a_partition_is_not_disturbed() {
+fn rebalance_leaves_kept_partitions_alone() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         let (reading, _) = stage.reading(0, 0);
@@ -273,15 +275,15 @@ fn a_rebalance_that_was_heard_before_changes_nothing() {
     stage.report(0, Report::Rebalance(again));
     assert_eq!(stage.ignored(0, Ignored::OldRebalance), 1);
     assert_eq!(stage.nodes[0].core.partitions().count(), 0);
-    // Partitions that do not exist are nobody's.
+    // Partitions that do not exist have no owner.
     stage.assign(0, &[2, 3]);
     assert_eq!(stage.ignored(0, Ignored::NoPartition), 2);
     assert_eq!(stage.nodes[0].core.partitions().count(), 0);
 }
 
-/// It comes back before T is over: the leadership was never lost.
+/// The partition comes back before T is over: the leadership was never lost.
 #[test]
-fn a_partition_that_comes_back_in_time_is_led_on() {
+fn returning_partition_keeps_its_leader() {
     let mut stage = led(1);
     stage.lose(0, &[0]);
     stage.pass(ms(15_000));
@@ -301,9 +303,9 @@ fn a_second_campaign_and_a_transfer_are_ignored() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// And one beyond the limit; the others are not disturbed.
+/// A campaign beyond the limit is refused, too; the others go on.
 #[test]
-fn a_campaign_for_what_is_no_role_is_refused() {
+fn campaign_without_role_is_refused() {
     let mut stage = led(1);
     for election in ["x", "x/01", "y/0", "x/4294967296"] {
         stage.campaign(0, election);

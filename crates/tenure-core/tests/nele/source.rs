@@ -1,4 +1,4 @@
-//! One test for each sentence of the text, by its number in the module's document.
+//! A test for each sentence of the text, by its number in the module's document.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::stage::{self, Stage, X, config, ms};
 
 const NOTHING: Duration = Duration::ZERO;
 
-/// A group whose coordinator deals out partitions in turn.
+/// A group whose coordinator assigns partitions in turn.
 fn dealt(processes: usize, partitions: u32, roles: u32, mode: Mode) -> Stage {
     let of = |node| Config { partitions, ..config(node, mode) };
     let mut stage = Stage::with((0..processes).map(of).collect());
@@ -28,10 +28,10 @@ fn led_roles(stage: &Stage, node: usize, roles: u32) -> Vec<u32> {
 }
 
 #[test]
-fn s1_each_role_has_at_least_one_leader_also_after_a_crash() {
+fn s1_each_role_has_a_leader() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
     stage.kill(0);
-    // The session ends, and the coordinator gives its partition to the other.
+    // The session ends, and the coordinator gives the partition to the other process.
     stage.pass(ms(12_000));
     stage.assign(1, &[0]);
     stage.pass(ms(1_000));
@@ -40,7 +40,7 @@ fn s1_each_role_has_at_least_one_leader_also_after_a_crash() {
 }
 
 #[test]
-fn s2_processes_share_the_roles_and_do_not_overlap() {
+fn s2_processes_share_roles_without_overlap() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = dealt(3, 6, 6, mode);
         stage.pass(ms(60_000));
@@ -52,7 +52,7 @@ fn s2_processes_share_the_roles_and_do_not_overlap() {
     }
 }
 
-/// No other process is told of it, and nothing is configured.
+/// No other process hears of it, and no setting changes.
 #[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);
@@ -67,7 +67,7 @@ fn s3_roles_and_processes_come_and_go() {
 }
 
 #[test]
-fn s4_each_process_writes_to_all_partitions_again_and_again() {
+fn s4_processes_write_to_all_partitions() {
     let mut stage = dealt(2, 3, 1, Mode::AtLeastOne);
     let begin = stage.now;
     stage.pass(ms(10_000));
@@ -77,7 +77,7 @@ fn s4_each_process_writes_to_all_partitions_again_and_again() {
         assert!(published.iter().all(|(to, _)| *to == Target::Every));
     }
     let before: Vec<_> = stage.own.logs.iter().map(|log| log.records.len()).collect();
-    // However few are left.
+    // The processes that are left write to all partitions.
     stage.kill(0);
     stage.pass(ms(10_000));
     for (log, before) in stage.own.logs.iter().zip(before) {
@@ -85,9 +85,9 @@ fn s4_each_process_writes_to_all_partitions_again_and_again() {
     }
 }
 
-/// Whatever the coordinator does: two are assigned one partition, for good, and none is told.
+/// The coordinator assigns one partition to two processes for good, and reports that to neither.
 #[test]
-fn s5_two_owners_of_a_partition_are_no_two_leaders() {
+fn s5_two_owners_make_one_leader() {
     let mut stage = Stage::led(3, Mode::AtMostOne);
     for node in 0..3 {
         stage.nodes[node].again = true;
@@ -98,7 +98,7 @@ fn s5_two_owners_of_a_partition_are_no_two_leaders() {
 }
 
 #[test]
-fn s6_a_record_sets_v_to_the_time_now() {
+fn s6_record_sets_v_to_now() {
     let mut stage = Stage::new(2, Mode::AtLeastOne);
     stage.campaign(0, X);
     stage.pass(ms(5_000));
@@ -113,7 +113,7 @@ fn s6_a_record_sets_v_to_the_time_now() {
 }
 
 #[test]
-fn s7_and_s8_a_process_leads_as_long_as_v_is_younger_than_t() {
+fn s7_and_s8_process_leads_for_t() {
     let mut stage = Stage::led(1, Mode::AtLeastOne);
     let takeover = config(0, Mode::AtLeastOne).takeover;
     stage.pass(ms(60_000));
@@ -125,7 +125,7 @@ fn s7_and_s8_a_process_leads_as_long_as_v_is_younger_than_t() {
 }
 
 #[test]
-fn s9_role_j_is_led_through_partition_j_mod_m() {
+fn s9_partition_of_role_is_modulo() {
     let stage = dealt(3, 3, 8, Mode::AtMostOne);
     assert_eq!(led_roles(&stage, 0, 8), [0, 3, 6]);
     assert_eq!(led_roles(&stage, 1, 8), [1, 4, 7]);
@@ -133,15 +133,15 @@ fn s9_role_j_is_led_through_partition_j_mod_m() {
 }
 
 #[test]
-fn s10_with_more_partitions_than_roles_some_lead_nothing() {
+fn s10_excess_partitions_lead_nothing() {
     let stage = dealt(3, 3, 2, Mode::AtLeastOne);
     let led: Vec<_> = (0..3).map(|node| led_roles(&stage, node, 2).len()).collect();
     assert_eq!(led, [1, 1, 0]);
 }
 
-/// Who is told of another M ends what it leads, for good.
+/// A process that hears of another M ends all leaderships for good.
 #[test]
-fn s11_m_does_not_change_while_a_group_is_in_operation() {
+fn s11_other_m_ends_all_leaderships() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::led(1, mode);
         let topic = Report::Topic { id: stage::topic(), partitions: 3 };
@@ -153,9 +153,9 @@ fn s11_m_does_not_change_while_a_group_is_in_operation() {
     }
 }
 
-/// And by how much it has to be greater is told.
+/// The error says by how much T must be greater.
 #[test]
-fn s12_t_is_greater_than_the_session_timeout_for_at_least_one() {
+fn s12_t_exceeds_session_timeout() {
     let least = config(0, Mode::AtLeastOne);
     let handover = least.handover();
     assert!(handover > least.session_timeout, "the session timeout alone is too short");
@@ -164,10 +164,10 @@ fn s12_t_is_greater_than_the_session_timeout_for_at_least_one() {
     assert!(said.contains("session timeout"), "{said}");
 }
 
-/// A smaller T is not what makes one leader at most: its owner is stopped beyond the session and
-/// T, another one leads, and the first reads on when it resumes, with records of just now.
+/// A smaller T does not make at most one leader: the owner is stopped for longer than the session
+/// and T, another one leads, and the owner reads recent records when it resumes.
 #[test]
-fn s13_with_a_smaller_t_one_that_resumes_does_not_lead_beside_the_next() {
+fn s13_resumed_owner_does_not_lead() {
     let mut stage = Stage::led(2, Mode::AtMostOne);
     assert!(config(0, Mode::AtMostOne).takeover < config(0, Mode::AtMostOne).session_timeout);
     stage.nodes[0].stopped = true;
@@ -180,9 +180,9 @@ fn s13_with_a_smaller_t_one_that_resumes_does_not_lead_beside_the_next() {
     assert_eq!((stage.leaders(X), stage.overlap()), (vec![1], NOTHING));
 }
 
-/// Two groups with the same processes' roles: one whole group is taken down, and comes back.
+/// Two groups fill the same roles: a whole group is taken down, and comes back.
 #[test]
-fn s14_and_s15_two_groups_are_led_each_by_itself() {
+fn s14_and_s15_groups_have_own_leaders() {
     let of = |node: usize| {
         let group = ["g", "g", "h", "h"][node].parse().unwrap();
         Config { group, ..config(node, Mode::AtMostOne) }
@@ -206,7 +206,7 @@ fn s14_and_s15_two_groups_are_led_each_by_itself() {
     assert_eq!((stage.leaders(X), stage.overlap(), stage.gap()), (vec![0, 2], NOTHING, NOTHING));
 }
 
-/// One has heard of what another one has not; in the end all show the same.
+/// A process has heard of a leader, and another has not; in the end both show the same.
 #[test]
 fn s16_views_may_differ_and_converge() {
     let mut stage = Stage::led(4, Mode::AtLeastOne);

@@ -22,7 +22,6 @@ pub(crate) const X: &str = "x/0";
 /// The clients of one process.
 #[derive(Default)]
 pub(crate) struct Clients {
-    /// Whether the producer holds entries back.
     pub(crate) holds_back: bool,
     held_back: Vec<(Target, Entry)>,
     /// Whether the ledger refuses the producer's entries.
@@ -43,17 +42,16 @@ pub(crate) struct Clients {
     plain: Option<(u32, Reading, u64)>,
     /// All requests to the ledger, with their true times.
     pub(crate) asked: Vec<(Time, Request)>,
-    /// Effects of the last input.
     pub(crate) effects: Vec<Effect>,
 }
 
-/// One partition's log.
+/// The log of one partition.
 pub(crate) struct Log {
     pub(crate) records: Vec<Record>,
     pub(crate) epoch: Option<u32>,
 }
 
-/// Something under way between a process and the ledger.
+/// A request, a report or a record under way.
 pub(crate) enum Transit {
     Append(usize, u32, Entry),
     Report(usize, Report),
@@ -274,7 +272,7 @@ fn fetch(stage: &mut common::Stage<Processes>, node: usize) {
         if stage.own.lag.is_zero() {
             report(stage, node, batch);
         } else {
-            // In order, whatever the lag was before.
+            // Records arrive in order, even if the lag was longer before.
             let at = stage.nodes[node].own.arrives.max(stage.now.after(stage.own.lag));
             stage.nodes[node].own.arrives = at;
             stage.later(at.since(stage.now), Transit::Report(node, batch));

@@ -1,4 +1,5 @@
-//! The topic stays what it was, and all count its partitions in the same way (rulings 5 and 10).
+//! The topic does not change, and all processes count its partitions in the same way (rulings 5 and
+//! 10).
 
 use tenure_core::nele::{
     Event, Kind, Lead, Mode, OwnEvent, Partition, Record, Report, Role, Said, TopicId,
@@ -7,7 +8,7 @@ use tenure_core::{End, Fence, Loss, View};
 
 use crate::stage::{Stage, X, ms, topic};
 
-/// Nothing is led, nor will be, and it is said why.
+/// The process leads no role any more, and reports the reason.
 fn is_over(stage: &mut Stage, why: &str) {
     assert_eq!(stage.leaders(X), [0_usize; 0]);
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reset)));
@@ -44,9 +45,9 @@ fn another_number_of_partitions_ends_everything() {
     }
 }
 
-/// A client that begins to read before the end that it found hands on what was written then.
+/// A client that begins to read before the end that it found hands on records from before.
 #[test]
-fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
+fn records_of_old_reading_end_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
     let (reading, next) = stage.reading(0, 0);
     let partition = Partition(0);
@@ -58,8 +59,8 @@ fn what_was_read_under_a_reading_that_is_over_ends_nothing() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Own(OwnEvent::Halted { .. }))), 0);
 }
 
-/// A process that has seen the new number is in another group by the coordinator, and in the same
-/// one by its name: both may own what decides on a role.
+/// A process that has seen the new number is in another group for the coordinator, and in the same
+/// group by its name: both may own the partition that decides on a role.
 #[test]
 fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {
@@ -88,9 +89,9 @@ fn another_topic_of_the_same_name_ends_everything() {
     }
 }
 
-/// Fences must not go back there.
+/// Fences must not go back on the next topic.
 #[test]
-fn with_which_fence_base_to_begin_on_another_topic_is_said() {
+fn next_fence_base_is_reported() {
     let led = || {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         stage.own.logs[0].epoch = Some(6);
@@ -117,12 +118,12 @@ fn with_which_fence_base_to_begin_on_another_topic_is_said() {
     let fence = Some(Fence::new(9 << 40 | 3));
     entry.leads = vec![Lead { role: Role(1), fence, value: Default::default() }];
     stage.append(0, Said::Entry(entry));
-    // Whoever wrote that is forgotten when the topic is another one.
+    // The writer of that record is forgotten when the topic is another one.
     stage.pass(ms(30_000));
     breaks(&mut stage);
     another(&mut stage);
     is_over(&mut stage, "a fence base of 10 or more");
-    // Whoever took office by the epoch of this record has not said so yet.
+    // A leader by the epoch of this record has not written yet.
     let mut stage = led();
     stage.own.logs[0].epoch = Some(12);
     let beat = stage.stranger(Kind::Beat);

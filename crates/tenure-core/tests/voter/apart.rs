@@ -1,4 +1,4 @@
-//! Foundings that do not come about, and what is said of them (V2).
+//! Foundings that fail, and the reports about them (V2).
 
 use tenure_core::Input;
 use tenure_core::voter::{
@@ -8,14 +8,14 @@ use tenure_core::voter::{
 use crate::condition::{founding, list, waits};
 use crate::stage::{Stage, X, config, id, ms, url};
 
-/// All look at all.
+/// Each voter asks every other voter for its status.
 fn find(stage: &mut Stage, node: usize) {
     let urls = (0..stage.nodes.len()).map(url).collect();
     let message = Message::Seeds(urls);
     stage.hand(node, Input::Message { from: Peer::At(url(node)), message });
 }
 
-/// Two lists of three agree, and the third one has accepted the two that it lists.
+/// Two lists of three agree, and the third voter has accepted the two voters of its own list.
 #[test]
 fn founders_that_have_accepted_other_sets_are_told() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1, 2]), list(&[0, 1, 2])]);
@@ -36,7 +36,7 @@ fn founders_that_have_accepted_other_sets_are_told() {
     assert!(waits(&stage, 0).contains(&format!("n1: {of_n1}")), "{}", waits(&stage, 0));
 }
 
-/// Of four pods that expect three each has found two others first.
+/// Four pods expect three voters each, and each has found two others first.
 #[test]
 fn more_voters_than_are_expected_are_told() {
     let expected = |node| Config { founding: Founding::Expected(3), ..config(node, 4) };
@@ -59,7 +59,7 @@ fn more_voters_than_are_expected_are_told() {
     assert!((0..2).all(|node| stage.memory(node).electorate.is_some()));
 }
 
-/// One of the first voters cannot write that it accepts the others.
+/// A first voter cannot write that it accepts the others.
 #[test]
 fn a_founder_that_cannot_write_is_told_of() {
     let mut stage = Stage::new(3);
@@ -77,7 +77,7 @@ fn a_founder_that_cannot_write_is_told_of() {
 
 /// A voter that is not on the list begins anew with another identity every three seconds.
 #[test]
-fn a_voter_outside_of_the_set_blocks_no_founding() {
+fn outsider_blocks_no_founding() {
     let outsider = Config { founding: Founding::Expected(9), ..config(3, 3) };
     let configs = (0..3).map(|node| config(node, 3)).chain([outsider]);
     let mut stage = Stage::with(configs.collect());
@@ -100,10 +100,10 @@ fn a_voter_outside_of_the_set_blocks_no_founding() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-/// Two begin without the third one, which has accepted all three by then: no other set can be
-/// founded any more, so it waits to be added, and is.
+/// Two voters begin without the third, which has accepted all three by then: no other set can be
+/// founded any more, so the third waits to be added, and is.
 #[test]
-fn one_that_two_have_begun_without_can_be_added() {
+fn left_out_founder_can_be_added() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1]), list(&[0, 1, 2])]);
     stage.until(ms(10_000), |stage| stage.leaders(X).len() == 1);
     stage.pass(ms(5_000));

@@ -1,4 +1,4 @@
-//! What one that only asks says of who leads.
+//! The views of an asker.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn dto(id: &str) -> VoterDto {
     VoterDto { voter_id, voter_url, role: Role::None, on_line: true }
 }
 
-/// What the voter of this id knows; of an electorate of a, b and c.
+/// The status of the voter of this id, with an electorate of a, b and c.
 fn status(id: &str) -> StatusDto {
     let member = |id: &str| Member { id: id.parse().unwrap(), identity: Identity(7) };
     StatusDto {
@@ -46,12 +46,12 @@ fn led_by(id: &str, counter: u64, remaining: Option<Duration>) -> LeaderDto {
     LeaderDto { leadership, url: url(id), value: "there".parse().unwrap(), remaining }
 }
 
-/// An asker that was told of `a` alone, and what it has asked and said.
+/// An asker that knows only `a`, its questions and its views.
 struct Scene {
     asker: Asker,
     mode: Mode,
     now: Time,
-    /// Its questions that are not answered.
+    /// Questions without an answer.
     asked: Vec<(VoterUrl, Call)>,
     said: Vec<View>,
 }
@@ -91,7 +91,7 @@ impl Scene {
         }
     }
 
-    /// This voter answers the oldest question that it was asked.
+    /// This voter answers the oldest question to it.
     fn answers(&mut self, id: &str, status: StatusDto) {
         let at = self.asked.iter().position(|(to, _)| *to == url(id)).unwrap();
         let (to, call) = self.asked.remove(at);
@@ -116,9 +116,9 @@ impl Scene {
     }
 }
 
-/// It counts from before the question was sent, less what clocks may differ by.
+/// The lease counts from before the question was sent, less the drift of clocks.
 #[test]
-fn a_leader_counts_as_long_as_its_lease_surely_runs() {
+fn leader_counts_while_lease_runs() {
     let mut scene = Scene::begin(Mode::Majority);
     let asked = scene.now;
     scene.pass(SECOND / 4);
@@ -128,16 +128,16 @@ fn a_leader_counts_as_long_as_its_lease_surely_runs() {
     assert_eq!((&*leader.id, leader.fence.map(|fence| fence.number())), ("b", Some(5)));
     let until = leader.until.unwrap();
     assert!(until < asked.after(3 * SECOND) && until > asked.after(29 * SECOND / 10));
-    // Nobody says anything any more.
+    // No voter answers any more.
     scene.asked.clear();
     scene.pass(5 * SECOND);
     assert!(matches!(scene.said[..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// A follower that does not know for how long does not make a leader, and one that is free does
-/// not make the seat vacant.
+/// A follower that does not know the rest of the lease makes no leader, and a single free voter no
+/// vacancy.
 #[test]
-fn it_is_vacant_when_a_majority_is_free() {
+fn free_majority_means_vacancy() {
     let mut scene = Scene::begin(Mode::Majority);
     let uncertain = Some(led_by("c", 5, None));
     scene.answers("a", StatusDto { free: Some(60 * SECOND), leader: uncertain, ..status("a") });
@@ -147,16 +147,16 @@ fn it_is_vacant_when_a_majority_is_free() {
     assert!(scene.said.is_empty());
     scene.pass(SECOND / 2);
     assert_eq!(scene.said, [View::Vacant]);
-    // Next time one of two is not.
+    // The next time only the other is free.
     scene.pass(SECOND / 2);
     scene.answers("a", StatusDto { free: Some(60 * SECOND), ..status("a") });
     scene.pass(SECOND / 2);
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// a was free when it was asked, and b is so since a little later: a may be bound by then.
+/// a was free when it was asked, and b is free only since a little later: a may be bound by then.
 #[test]
-fn it_is_not_vacant_when_they_were_free_one_after_the_other() {
+fn successive_freedom_makes_no_vacancy() {
     for (span, vacant) in [(SECOND / 100, false), (SECOND, true)] {
         let mut scene = Scene::begin(Mode::Majority);
         scene.answers("a", StatusDto { free: Some(60 * SECOND), ..status("a") });
@@ -167,9 +167,9 @@ fn it_is_not_vacant_when_they_were_free_one_after_the_other() {
     }
 }
 
-/// Of another electorate, or with another identity, nobody counts.
+/// Voters of another electorate, or with another identity, do not count.
 #[test]
-fn one_that_has_no_vote_makes_no_majority() {
+fn voter_without_vote_does_not_count() {
     let mut scene = Scene::begin(Mode::Majority);
     scene.answers("a", StatusDto { free: Some(60 * SECOND), ..status("a") });
     let (to, call) = scene.asked.remove(0);
@@ -190,7 +190,7 @@ fn one_that_has_no_vote_makes_no_majority() {
     assert!(matches!(scene.said[..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// There are as many as voters name, and none has an end or a fence.
+/// Voters may name several leaders, which have neither end nor fence.
 #[test]
 fn in_available_several_may_lead() {
     let mut scene = Scene::begin(Mode::Available);
@@ -201,7 +201,7 @@ fn in_available_several_may_lead() {
     let [View::Leaders { followed, others }] = &scene.said[..] else { panic!("{:?}", scene.said) };
     assert_eq!((&*followed.id, &*others[0].id, others.len()), ("b", "a", 1));
     assert_eq!((followed.fence, followed.until), (None, None));
-    // The one that others follow is gone.
+    // The leader that others follow is gone.
     scene.pass(SECOND);
     scene.answers("a", says("a", "a"));
     scene.answers("c", says("c", "a"));
@@ -210,7 +210,7 @@ fn in_available_several_may_lead() {
     assert_eq!(&*leader.id, "a");
 }
 
-/// One that answers knows of no leader; then nobody answers.
+/// A voter that answers knows of no leader; then no voter answers.
 #[test]
 fn in_available_one_answer_shows_vacancy() {
     let mut scene = Scene::begin(Mode::Available);
@@ -221,9 +221,10 @@ fn in_available_one_answer_shows_vacancy() {
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// However many a stranger names, what is asked is bounded, and an answer to nothing is none.
+/// A stranger may name any number of voters: the asker asks only so many, and ignores an answer
+/// without a question.
 #[test]
-fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
+fn stranger_cannot_flood_the_asker() {
     let mut scene = Scene::begin(Mode::Majority);
     for round in 0..3 {
         let known = (0..256).map(|nth| dto(&format!("x{round}-{nth}"))).collect();
@@ -238,9 +239,9 @@ fn a_stranger_makes_it_ask_no_more_than_there_may_be() {
     assert_eq!(scene.said.len(), said);
 }
 
-/// As many as there is room for have moved away.
+/// As many voters as there is room for have moved away.
 #[test]
-fn where_nobody_answers_is_forgotten_and_others_are_asked() {
+fn silent_addresses_are_forgotten() {
     let mut scene = Scene::begin(Mode::Majority);
     let gone = (0..1_000).map(|n| dto(&format!("x{n}"))).collect();
     scene.answers("a", StatusDto { known_voters: gone, ..status("a") });

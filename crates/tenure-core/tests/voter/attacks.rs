@@ -1,4 +1,4 @@
-//! Attacks: what a hostile reader found, each as a story.
+//! Attacks that a hostile reader found, each as a story.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ fn observe(stage: &mut Stage, node: usize) {
 
 /// n4 has promised for long, loses its directory, and is taken out and in again.
 #[test]
-fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
+fn promise_of_lost_directory_is_void() {
     let settings = |node: usize| {
         let short = (1..4).contains(&node).then_some(ms(2_000));
         Config { tolerance: 9, lease_max: short, ..config(node, 5) }
@@ -54,7 +54,7 @@ fn what_a_lost_directory_promised_is_not_counted_for_the_next_one() {
 
 /// Both have restarted, and a request of n1's earlier run arrives late.
 #[test]
-fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
+fn late_request_shuts_no_voter_out() {
     let mut stage = Stage::led(3);
     let late = stage.voter(1);
     for node in [1, 0] {
@@ -68,7 +68,7 @@ fn a_late_request_of_an_earlier_run_shuts_nobody_out() {
     stage.until(ms(30_000), |stage| stage.leaders(X).len() == 1);
 }
 
-/// n0 has not reached n1 for a while, and takes it for over when a request of its earlier run
+/// n0 has not reached n1 for a while, and takes its run for over when a request of its earlier run
 /// arrives late. Then n1 answers.
 #[test]
 fn a_run_that_answers_is_not_dropped() {
@@ -77,7 +77,7 @@ fn a_run_that_answers_is_not_dropped() {
     stage.kill(0);
     stage.kill(1);
     stage.start(1);
-    // Neither asks when the other does.
+    // Neither voter asks when the other does.
     stage.pass(ms(2_500));
     stage.start(0);
     stage.cut = vec![(0, 1)];
@@ -91,9 +91,9 @@ fn a_run_that_answers_is_not_dropped() {
     assert_eq!(stage.told_own(0, dropped), 0);
 }
 
-/// n0 casts, is killed before anybody has endorsed, and starts again.
+/// n0 casts, is killed before any voter has endorsed, and starts again.
 #[test]
-fn a_number_stays_as_it_was_cast_over_a_restart() {
+fn restart_keeps_the_cast_number() {
     let mut stage = Stage::founded(3);
     stage.campaign(0, X);
     let is_cast = |ask: &Ask| matches!(ask, Ask::Cast(_));
@@ -112,7 +112,7 @@ fn a_number_stays_as_it_was_cast_over_a_restart() {
 
 /// n2 observes; its write fails when it first hears of the leader.
 #[test]
-fn an_observer_is_told_what_a_failed_write_withheld() {
+fn failed_write_withholds_no_view() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(20);
     observe(&mut stage, 2);
@@ -128,7 +128,7 @@ fn an_observer_is_told_what_a_failed_write_withheld() {
 
 /// n0 resigns at the instant of a heartbeat that changes the electorate, and cannot write.
 #[test]
-fn an_end_is_told_although_a_write_before_it_failed() {
+fn failed_write_withholds_no_end() {
     let mut stage = with_two_more(Admission::Auto);
     let members = |stage: &Stage| stage.electorate(0).members.len();
     stage.until(ms(3_000), |stage| members(stage) == 4);
@@ -167,9 +167,9 @@ fn with_two_more(admission: Admission) -> Stage {
     stage
 }
 
-/// One candidate of three, which hears nobody for a minute.
+/// The only candidate of three hears no voter for a minute.
 #[test]
-fn after_a_long_cut_a_leader_comes_within_the_bound() {
+fn long_cut_heals_within_bound() {
     let mut longest = ms(0);
     for more in 0..120 {
         let mut stage = Stage::founded(3);
@@ -179,14 +179,14 @@ fn after_a_long_cut_a_leader_comes_within_the_bound() {
         stage.cut.clear();
         longest = longest.max(stage.until(ms(60_000), |stage| stage.leaders(X) == [0]));
     }
-    // Nobody has promised anything.
+    // The voters have promised nothing.
     let bound = config(0, 3).failover() - config(0, 3).lease();
     assert!(longest <= bound, "{longest:?} is more than {bound:?}");
 }
 
 /// n2 is cut off; then the others elect.
 #[test]
-fn what_was_heard_a_while_ago_is_no_vacancy() {
+fn old_statements_make_no_vacancy() {
     let mut stage = Stage::founded(3);
     observe(&mut stage, 2);
     stage.pass(ms(2_000));
@@ -204,7 +204,7 @@ fn what_was_heard_a_while_ago_is_no_vacancy() {
 #[test]
 fn after_a_flood_of_lists_somebody_is_elected() {
     let mut stage = Stage::founded(3);
-    // What is sent back to it is not answered.
+    // The answers to the flood are lost.
     stage.cut = vec![(0, 1)];
     stage.campaign(0, X);
     let mut seq = 10_000;
@@ -225,9 +225,9 @@ fn after_a_flood_of_lists_somebody_is_elected() {
     stage.until(config(0, 3).failover() * 4, |stage| stage.leaders(X) == [0]);
 }
 
-/// One of three is dead; a newcomer registers, gets a vote, and is dead as well.
+/// A voter of three is dead; a newcomer registers, gets a vote, and dies as well.
 #[test]
-fn a_newcomer_that_is_gone_takes_no_quorum_away() {
+fn dead_newcomer_takes_no_quorum() {
     let mut stage = with_two_more(Admission::Auto);
     [2, 3, 4].into_iter().for_each(|node| stage.kill(node));
     (0..2).for_each(|node| stage.nodes[node].again = true);
@@ -235,7 +235,7 @@ fn a_newcomer_that_is_gone_takes_no_quorum_away() {
     assert_eq!(stage.leaders(X).len(), 1, "two of the three founders are there");
 }
 
-/// A voter without a vote names the highest counter that there is.
+/// A voter without a vote names the highest possible counter.
 #[test]
 fn a_stranger_uses_up_no_counters() {
     let mut stage = Stage::founded(3);
@@ -266,10 +266,10 @@ fn a_winner_that_has_not_counted_counts_itself() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
 }
 
-/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over it
-/// endorses itself, and cannot write: it claims no more than what others promise.
+/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over n1
+/// endorses itself, and cannot write: it claims no more than the promises of others.
 #[test]
-fn a_claim_does_not_grow_by_what_is_not_written() {
+fn claim_needs_written_endorsement() {
     let mut stage = Stage::founded(5);
     stage.campaign(0, X);
     stage.until(ms(4_000), |stage| stage.leaders(X) == [0]);
@@ -292,9 +292,9 @@ fn a_claim_does_not_grow_by_what_is_not_written() {
     }
 }
 
-/// A voter is added, and hears of it from nobody; then the leader dies.
+/// A voter is added, and no other says so; then the leader dies.
 #[test]
-fn one_that_was_added_and_not_told_takes_part() {
+fn uninformed_new_member_takes_part() {
     let settings = |node: usize| {
         let founding = match node < 2 {
             true => config(node, 2).founding,
@@ -321,11 +321,11 @@ fn one_that_was_added_and_not_told_takes_part() {
 
 /// An operator takes out a voter that is there, where the leader gives votes by itself.
 #[test]
-fn what_an_operator_takes_out_stays_out() {
+fn removed_member_stays_out() {
     let mut stage = with_two_more(Admission::Auto);
     stage.pass(ms(10_000));
     assert_eq!(stage.electorate(0).members.len(), 5);
-    // It would be given its vote back at once.
+    // The leader would give the voter its vote back at once.
     let answer = change(&mut stage, Change::Remove(id(4)));
     assert_eq!(answer, Some(Answer::Refused(Refusal::NoChange(Unchanged::Returns))));
     stage.kill(4);
@@ -335,10 +335,10 @@ fn what_an_operator_takes_out_stays_out() {
     assert!(stage.electorate(0).member(&id(4)).is_none());
 }
 
-/// It is taken out before its next run is heard: it is not added with the directory that it lost.
-/// The same, where all that happens between two heartbeats of the leader.
+/// The voter is taken out before its next run is heard: the leader does not add it with the lost
+/// directory. The same, where all that happens between two heartbeats of the leader.
 #[test]
-fn one_whose_directory_was_lost_is_added_when_it_answers() {
+fn lost_directory_is_added_on_answer() {
     for (silent, out) in [(1_500, 1_500), (0, 50)] {
         let mut stage = Stage::led(3);
         stage.kill(2);
@@ -358,7 +358,7 @@ fn one_whose_directory_was_lost_is_added_when_it_answers() {
 
 /// Voters come with a new id each time, and go.
 #[test]
-fn those_that_are_gone_leave_room_for_others() {
+fn dead_voters_leave_room() {
     let settings = |node: usize| {
         let founding = match node < 3 {
             true => config(node, 3).founding,
@@ -383,9 +383,9 @@ fn those_that_are_gone_leave_room_for_others() {
     assert!(stage.told_own(0, dropped) > 0);
 }
 
-/// A number of a voter that has a lower electorate comes in a ballot of the same name.
+/// A voter with a lower electorate casts its number in a ballot of the same name.
 #[test]
-fn a_number_counts_under_the_electorate_of_its_ballot() {
+fn number_counts_for_ballots_electorate() {
     let mut stage = Stage::led(3);
     let low = ElectorateId { counter: 0, change: 0 };
     [0, 2].into_iter().for_each(|node| stage.kill(node));
@@ -402,9 +402,9 @@ fn a_number_counts_under_the_electorate_of_its_ballot() {
     assert!(matches!(answer, Some(Answer::Refused(_))), "{answer:?}");
 }
 
-/// n0 resigns, n2 does not hear of it; n0 contends again and thinks better of it.
+/// n0 resigns, and n2 does not hear of it; n0 campaigns again and withdraws.
 #[test]
-fn a_withdrawal_does_not_say_that_the_leadership_before_is_released() {
+fn withdrawal_releases_no_earlier_leadership() {
     let mut stage = Stage::founded(3);
     stage.campaign(0, X);
     stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
@@ -422,7 +422,7 @@ fn a_withdrawal_does_not_say_that_the_leadership_before_is_released() {
 
 /// n3 has registered, and n0 has restarted when a request of n3's earlier run arrives late.
 #[test]
-fn one_whose_later_run_was_heard_has_not_lost_its_directory() {
+fn later_run_is_no_lost_directory() {
     let mut stage = with_two_more(Admission::Operator);
     stage.pass(ms(1_000));
     let late = stage.voter(3);
@@ -432,7 +432,7 @@ fn one_whose_later_run_was_heard_has_not_lost_its_directory() {
     }
     stage.ask(0, stage.voter(3), Ask::Register(dto(3, Role::None))).unwrap();
     stage.ask(0, late.clone(), Ask::Status { suspect: None }).unwrap();
-    // It hears that another run of it was heard after it.
+    // n3 hears that another run of it was heard later.
     stage.pass(ms(3_000));
     let lost = |event: &OwnEvent| *event == OwnEvent::Breach(Breach::LostDirectory);
     assert_eq!(stage.told_own(3, lost), 0);
@@ -440,14 +440,14 @@ fn one_whose_later_run_was_heard_has_not_lost_its_directory() {
     assert_eq!(refused, Refusal::EarlierRun { who: id(3) });
 }
 
-/// The last request of n0 to another one of this kind, which is not answered yet.
+/// The last request of n0 to another voter that matches, and has no answer yet.
 fn open(stage: &Stage, to: usize, like: impl Fn(&Ask) -> bool) -> (usize, Call) {
     let (at, _, call, _) = stage.asked(0, like).into_iter().rfind(|(_, of, ..)| *of == to).unwrap();
     assert!(stage.now.since(at) < 2 * stage.delay, "it is answered");
     (to, call)
 }
 
-/// Some voter answers a heartbeat of n0 with the highest counter that there is.
+/// A voter answers a heartbeat of n0 with the highest possible counter.
 fn hears_the_last_counter(by: usize) -> Stage {
     let mut stage = with_two_more(Admission::Operator);
     stage.delay = ms(30);
@@ -465,13 +465,13 @@ fn hears_the_last_counter(by: usize) -> Stage {
 }
 
 #[test]
-fn one_without_a_vote_uses_up_no_counters_by_its_answers() {
+fn answers_without_vote_use_no_counters() {
     let stage = hears_the_last_counter(3);
     assert_eq!(stage.leaders(X), [0]);
 }
 
 #[test]
-fn that_no_counter_is_left_is_told_once() {
+fn exhausted_counter_is_reported_once() {
     let stage = hears_the_last_counter(1);
     let over = Breach::NoCounterLeft { highest: Ballot::COUNTER_MAX };
     assert_eq!(stage.told_own(0, |event| *event == OwnEvent::Breach(over.clone())), 1);
@@ -479,7 +479,7 @@ fn that_no_counter_is_left_is_told_once() {
 
 /// n0 asks whether the others are free, and hears that it was taken out.
 #[test]
-fn one_that_was_taken_out_while_it_asks_starts_no_ballot() {
+fn removed_voter_starts_no_ballot() {
     let mut stage = Stage::founded(4);
     stage.delay = ms(30);
     let is_poll = |ask: &Ask| matches!(ask, Ask::Status { .. });

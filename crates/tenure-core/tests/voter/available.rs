@@ -27,7 +27,7 @@ fn regions_with(nodes: usize, change: impl Fn(Config) -> Config) -> Stage {
     stage
 }
 
-/// A leader in the one region that there is.
+/// A leader in the only region.
 fn led(nodes: usize) -> (Stage, usize) {
     let mut stage = regions(nodes);
     stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
@@ -49,7 +49,7 @@ fn a_leader_has_neither_end_nor_fence() {
 }
 
 #[test]
-fn one_that_is_alone_leads_its_region() {
+fn lonely_voter_leads_its_region() {
     let mut stage = regions(2);
     stage.partition(&[0]);
     stage.until(ms(10_000), |stage| stage.leaders(X) == [0, 1]);
@@ -64,9 +64,9 @@ fn a_leader_that_is_gone_is_followed() {
     assert!(!stage.own.two_led);
 }
 
-/// It says so, and lets others lead that only it kept waiting, though it goes on as a voter.
+/// The leader says so, and lets others lead that waited only for it, though it goes on as a voter.
 #[test]
-fn a_leader_that_gives_up_is_followed_at_once() {
+fn resigned_leader_is_replaced_at_once() {
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
     stage.command(leader, X, Command::Resign);
@@ -74,7 +74,7 @@ fn a_leader_that_gives_up_is_followed_at_once() {
     let took = stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
     assert_ne!(stage.leaders(X), [leader]);
     assert!(took < ms(2_000), "{took:?}");
-    // When nobody hears it: after as long as one that is gone, though it answers.
+    // Without a heartbeat the others wait as long as for a dead leader, though this one answers.
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
     stage.partition(&[leader]);
@@ -86,7 +86,7 @@ fn a_leader_that_gives_up_is_followed_at_once() {
     assert!(!stage.own.two_led);
 }
 
-/// Neither does one that alone misses its heartbeats replace it.
+/// A voter that alone misses the heartbeats of the leader does not replace it.
 #[test]
 fn a_leader_that_others_reach_is_not_replaced() {
     let (mut stage, leader) = led(3);
@@ -104,7 +104,7 @@ fn two_leaders_become_one_after_a_heal() {
         stage.partition(&[0, 1]);
         stage.until(ms(10_000), |stage| stage.leaders(X).len() == 2);
         stage.cut.clear();
-        // One draw, and the lesser has stopped before it.
+        // The voters draw once, and the lesser leader has stopped before.
         let most = stage.nodes[0].config.failover();
         stage.pass(most);
         assert_eq!(stage.leaders(X).len(), 1, "{seed}");
@@ -114,7 +114,7 @@ fn two_leaders_become_one_after_a_heal() {
 }
 
 #[test]
-fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
+fn lesser_leader_stops_on_heartbeat() {
     let mut stage = regions(2);
     stage.partition(&[0]);
     stage.until(ms(10_000), |stage| stage.leaders(X) == [0, 1]);
@@ -125,9 +125,9 @@ fn the_lesser_of_two_leaders_stops_when_it_hears_the_greater() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
-/// The greater one cannot call it, and the lesser one is told of it when it calls.
+/// The greater leader cannot call the lesser, which hears of the greater when it calls.
 #[test]
-fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
+fn lesser_leader_stops_on_answer() {
     let mut stage = regions(2);
     stage.partition(&[0]);
     stage.until(ms(10_000), |stage| stage.leaders(X) == [0, 1]);
@@ -137,7 +137,8 @@ fn the_lesser_of_two_leaders_stops_when_it_is_told_of_the_greater() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
-/// n0 has cast its number, and is cut off. What it has asked of n1 and n2, and under what.
+/// n0 has cast its number, and is cut off. Returns its requests to n1 and n2, with their
+/// electorate.
 fn drawing() -> (Stage, VoteDto) {
     let mut stage = regions(3);
     stage.delay = ms(100);
@@ -148,10 +149,10 @@ fn drawing() -> (Stage, VoteDto) {
     (stage, own)
 }
 
-/// n1 refuses the number of n0, as it takes part in a greater ballot of the same counter. It would
-/// win that alone, if n0 went on without it.
+/// n1 refuses the number of n0, as it takes part in a greater ballot of the same counter. n1 would
+/// win that ballot alone, if n0 went on without it.
 #[test]
-fn who_draws_in_another_ballot_is_not_taken_for_gone() {
+fn voter_in_another_ballot_is_awaited() {
     let (mut stage, own) = drawing();
     let counted = |stage: &Stage| stage.asked(0, |ask| matches!(ask, Ask::Result(_))).len();
     for (_, by, call, ask) in stage.asked(0, |ask| matches!(ask, Ask::Cast(_))) {
@@ -170,7 +171,7 @@ fn who_draws_in_another_ballot_is_not_taken_for_gone() {
 
 /// While n0 draws, n1 has won with a lower ballot of the same counter.
 #[test]
-fn who_hears_a_leader_leaves_its_ballot() {
+fn heard_leader_ends_the_ballot() {
     let (mut stage, own) = drawing();
     let won = ballot(own.ballot.counter, 1);
     let (caller, heartbeat) = (stage.voter(1), leads(&stage, 1, 9, &won, own.electorate));
@@ -180,9 +181,9 @@ fn who_hears_a_leader_leaves_its_ballot() {
     assert!(!stage.leaders(X).contains(&0));
 }
 
-/// Long heartbeats, and a cut after which each looks for the other only.
+/// Heartbeats are long, and after a cut each looks only for the other.
 #[test]
-fn two_leaders_that_had_dropped_each_other_become_one_within_the_bound() {
+fn mutually_dropped_leaders_become_one() {
     for phase in 0..10 {
         let mut stage = regions_with(4, |config| Config { heartbeat: ms(10_000), ..config });
         stage.pass(ms(60_000));

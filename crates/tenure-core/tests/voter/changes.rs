@@ -47,7 +47,7 @@ fn the_electorate_changes_by_one_voter() {
 }
 
 #[test]
-fn the_next_change_waits_until_a_quorum_has_stored_the_one_before() {
+fn next_change_waits_for_stored_quorum() {
     let mut stage = with_two_more();
     stage.cut = vec![(1, 0), (2, 0), (3, 0)];
     assert_eq!(change(&mut stage, Change::Add(id(3))), Some(Answer::Done));
@@ -76,7 +76,7 @@ fn changes_wait_for_promises() {
 }
 
 #[test]
-fn a_lower_electorate_than_the_own_one_is_refused() {
+fn lower_electorate_is_refused() {
     let mut stage = with_two_more();
     let founded = tenure_core::voter::Electorate {
         id: ElectorateId { counter: 0, change: 0 },
@@ -100,7 +100,7 @@ fn a_winner_writes_the_electorate_anew() {
 }
 
 #[test]
-fn only_a_leader_changes_it_and_never_takes_itself_out() {
+fn leader_alone_changes_the_electorate() {
     let mut stage = with_two_more();
     assert_eq!(
         refusal(change(&mut stage, Change::Remove(id(0)))),
@@ -120,7 +120,7 @@ fn only_a_leader_changes_it_and_never_takes_itself_out() {
     assert_eq!(refusal(stage.ask(0, Caller::Anybody, ask())), Refusal::NotAllowed);
 }
 
-/// Of three two are taken out, one after the other; the last one leads alone.
+/// Two of three voters are taken out, one after the other; the last one leads alone.
 #[test]
 fn voters_leave_one_by_one() {
     let mut stage = Stage::led(3);
@@ -133,9 +133,9 @@ fn voters_leave_one_by_one() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// One of three is down: without the healthy one the leader would be half.
+/// A voter of three is down: without the healthy one the leader would be half.
 #[test]
-fn a_healthy_voter_stays_while_another_one_is_down() {
+fn healthy_voter_stays_beside_dead_one() {
     let mut stage = Stage::led(3);
     stage.kill(1);
     stage.pass(ms(10_000));
@@ -152,8 +152,8 @@ fn full(stage: &mut Stage, node: usize) {
     stage.hand(node, Input::Failed(Some(Ticket::NONE)));
 }
 
-/// One of three is down, and the disk of `node` is full: n0 leads on, and refuses so to take out
-/// the one that is down until there is room.
+/// A voter of three is down, and the disk of `node` is full: n0 leads on, and refuses with
+/// `refused` to take the dead voter out until there is room.
 fn nothing_changes_while_it_is_full(node: usize, refused: &Refusal) {
     let mut stage = Stage::led(3);
     stage.kill(2);
@@ -168,21 +168,22 @@ fn nothing_changes_while_it_is_full(node: usize, refused: &Refusal) {
     assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
 }
 
-/// A write that fails would take the heartbeats of the leader along.
+/// A write that fails would stop the heartbeats of the leader.
 #[test]
 fn a_leader_that_cannot_write_changes_nothing() {
     nothing_changes_while_it_is_full(0, &Refusal::NotWritten);
 }
 
-/// One that follows acknowledges what it has stored, and could not store another document.
+/// A follower with a full disk acknowledges the document that it has stored, and could not store
+/// another.
 #[test]
-fn a_change_ends_no_leadership_that_one_that_fails_carries() {
+fn change_keeps_leadership_with_failing_follower() {
     nothing_changes_while_it_is_full(1, &Refusal::TooFewAble { able: 1, needed: 2 });
 }
 
-/// With one of three failing a newcomer that came and went would leave two of four.
+/// With a failing voter of three, a newcomer that came and went would leave two of four.
 #[test]
-fn nobody_is_admitted_that_takes_a_quorum_away() {
+fn admission_takes_no_quorum_away() {
     let mut stage = with_two_more();
     for node in 0..3 {
         stage.nodes[node].config.admission = Admission::Auto;
@@ -209,10 +210,10 @@ fn nobody_is_admitted_that_takes_a_quorum_away() {
     assert_eq!(stage.leaders(X), [leader]);
 }
 
-/// One that was taken out and knows it is given its vote again, does not hear of it, and the leader
-/// ends: neither is a quorum without the other.
+/// A voter that was taken out, and knows that, is given its vote again, does not hear of it, and
+/// the leader ends: neither is a quorum without the other.
 #[test]
-fn one_that_was_taken_out_and_added_again_takes_part() {
+fn readded_member_takes_part() {
     let mut stage = with_two_more();
     for node in [2, 1] {
         assert_eq!(change(&mut stage, Change::Remove(id(node))), Some(Answer::Done));
@@ -236,7 +237,7 @@ fn one_that_was_taken_out_and_added_again_takes_part() {
 }
 
 #[test]
-fn with_admission_auto_each_that_registers_gets_a_vote() {
+fn admission_auto_adds_registered_voters() {
     let mut stage = with_two_more();
     (0..3).for_each(|node| stage.nodes[node].config.admission = Admission::Auto);
     (0..3).for_each(|node| {

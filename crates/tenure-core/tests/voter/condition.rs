@@ -1,5 +1,5 @@
-//! What keeps a voter from voting, and what is said of it: a directory that cannot be written,
-//! another process of its id, other first voters, directories that are lost (V2, V10, V12).
+//! Obstacles to a vote, and the reports about them: a directory that cannot be written, another
+//! process of its id, other first voters, directories that are lost (V2, V10, V12).
 
 use tenure_core::voter::{
     Ask, Breach, Config, Effect, Event, FirstVoters, Founding, Identity, Listed, Memory, OwnEvent,
@@ -9,7 +9,7 @@ use tenure_core::{Input, Protocol, Ticket, Waiting};
 
 use crate::stage::{Stage, X, config, election, id, ms, url};
 
-/// The last thing that a candidate was told that it waits for.
+/// The wait of a candidate that was reported last.
 pub(crate) fn waits(stage: &Stage, node: usize) -> String {
     let waits = stage.nodes[node].told.iter().rev().find_map(|(_, event)| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
@@ -18,10 +18,10 @@ pub(crate) fn waits(stage: &Stage, node: usize) -> String {
     waits.unwrap_or_default()
 }
 
-/// One of three is gone, and the disk of another is full: the third one starts no ballots that come
-/// to nothing, says why it waits, and is elected once there is room.
+/// A voter of three is gone, and the disk of another is full: the third starts no ballots in vain,
+/// reports its wait, and is elected once there is room.
 #[test]
-fn one_that_cannot_write_is_not_free_and_says_so() {
+fn full_disk_makes_voter_unfree() {
     let mut stage = Stage::founded(3);
     stage.kill(2);
     stage.nodes[1].full = true;
@@ -42,9 +42,9 @@ fn one_that_cannot_write_is_not_free_and_says_so() {
     assert!(!stage.status(1).condition.failing);
 }
 
-/// It draws no number, as it could not begin to lead.
+/// The voter draws no number, as it could not begin to lead.
 #[test]
-fn one_that_cannot_write_does_not_win() {
+fn full_disk_wins_no_ballot() {
     let mut stage = Stage::founded(3);
     stage.nodes[0].full = true;
     stage.hand(0, Input::Failed(Some(Ticket::NONE)));
@@ -54,7 +54,7 @@ fn one_that_cannot_write_does_not_win() {
     assert!(casts.is_empty(), "{casts:?}");
 }
 
-/// What a voter of its own writes at an input.
+/// The writes of a single voter at an input.
 fn writes(
     core: &mut Voter,
     now: tenure_core::Time,
@@ -65,8 +65,8 @@ fn writes(
     effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
 }
 
-/// A directory that is lost is written again every second, and at once when it is back; all that
-/// was said of it before is done first.
+/// A voter tries every second to write a lost directory, and at once when it is back, after all
+/// earlier reports.
 #[test]
 fn a_lost_directory_is_tried_again() {
     let mut stage = Stage::founded(1);
@@ -88,7 +88,7 @@ fn a_lost_directory_is_tried_again() {
     stage.pass(ms(10));
 }
 
-/// A leader whose directory is lost goes on: it renews what is written.
+/// A leader that has lost its directory goes on, and renews the lease that is written.
 #[test]
 fn a_leader_that_cannot_write_stays() {
     let mut stage = Stage::led(3);
@@ -117,7 +117,7 @@ fn twice(same_directory: bool) -> Stage {
     stage
 }
 
-/// A copy of a directory that is used beside it is noticed by the others, and by both.
+/// A copy of a directory is used beside the original: the others notice, and so do both.
 #[test]
 fn a_copied_directory_is_noticed_by_all() {
     let stage = twice(true);
@@ -127,9 +127,9 @@ fn a_copied_directory_is_noticed_by_all() {
     }
 }
 
-/// A second process of an id is told where the first one is, and not to remove that.
+/// A second process of an id hears the address of the first, and no advice to remove it.
 #[test]
-fn a_second_process_of_an_id_is_told_of_the_first() {
+fn second_process_hears_of_first() {
     let mut stage = twice(false);
     stage.campaign(3, X);
     stage.pass(ms(3_000));
@@ -138,7 +138,7 @@ fn a_second_process_of_an_id_is_told_of_the_first() {
         "refused by n1: another process, at http://n1, has the id n1 and its vote: give this one \
          an id of its own, or end one of the two"
     );
-    // Once the first one is gone nothing tells a mistyped id from a lost directory.
+    // After the end of the first process a mistyped id looks like a lost directory.
     stage.kill(1);
     stage.pass(ms(10_000));
     assert!(waits(&stage, 3).contains("was lost, or another process has its id"));
@@ -146,10 +146,10 @@ fn a_second_process_of_an_id_is_told_of_the_first() {
     stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
 }
 
-/// Of four voters one has lost its directory, one is down, and a mistyped process has the id of a
-/// third one, which is well: nobody is told to begin the network anew.
+/// Four voters: n3 has lost its directory, n2 is down, and a mistyped process has the id of the
+/// healthy n1. No voter advises to begin the network anew.
 #[test]
-fn a_second_process_of_an_id_is_no_lost_directory() {
+fn second_process_is_no_lost_directory() {
     let twin = Config { url: url(4), ..config(1, 4) };
     let configs = (0..4).map(|node| config(node, 4)).chain([twin]);
     let mut stage = Stage::with(configs.collect());
@@ -166,15 +166,15 @@ fn a_second_process_of_an_id_is_no_lost_directory() {
         "refused by n3: it answers with another identity: its state directory was lost, or \
          another process has its id; nothing heard of n2"
     );
-    // Once the true one is gone nothing tells that from a lost directory.
+    // After the end of the true voter a mistyped id looks like a lost directory.
     stage.kill(1);
     stage.pass(ms(10_000));
     assert!(waits(&stage, 0).contains("2 of the 4 voters have lost"), "{}", waits(&stage, 0));
 }
 
-/// A leader whose id a mistyped process has goes on, and that is what the others wait for.
+/// A leader goes on whose id a mistyped process has, and the others wait for the leader.
 #[test]
-fn a_candidate_is_behind_a_leader_of_whose_id_there_are_two() {
+fn duplicated_leader_id_still_leads() {
     let twin = Config { url: url(2), ..config(1, 2) };
     let mut stage = Stage::with(vec![config(0, 2), config(1, 2), twin]);
     (0..2).for_each(|node| stage.start(node));
@@ -194,7 +194,7 @@ fn a_candidate_is_behind_a_leader_of_whose_id_there_are_two() {
     assert_eq!(waits(&stage, 0), "behind n1, which leads");
 }
 
-/// So many voters with these foundings, that have looked for each other.
+/// Voters with these foundings that have looked for each other.
 pub(crate) fn founding(foundings: Vec<Founding>) -> Stage {
     let of = foundings.len();
     let configs = foundings.into_iter().enumerate();
@@ -218,7 +218,7 @@ pub(crate) fn list(nodes: &[usize]) -> Founding {
 }
 
 #[test]
-fn voters_that_begin_with_others_say_whose_list_differs() {
+fn differing_founding_lists_are_named() {
     let mut stage = founding(vec![list(&[0, 1, 2]), list(&[0, 1, 2, 3]), list(&[0, 1, 2])]);
     assert!(stage.leaders(X).is_empty());
     let same = "give all the same list, or number, of first voters";
@@ -240,17 +240,17 @@ fn voters_that_begin_with_others_say_whose_list_differs() {
         waits(&stage, 0),
         format!("refused by n1: it begins with 4 voters, and n0 with 3 voters: {same}")
     );
-    // A list of so many, and their number, are the same.
+    // A list and its number agree.
     let mut stage = founding(vec![list(&[0, 1]), Founding::Expected(2)]);
     stage.until(ms(5_000), |stage| !stage.leaders(X).is_empty());
     assert_eq!(stage.status(0).condition.first, None);
 }
 
 #[test]
-fn one_that_begins_alone_is_told_of_by_those_without_a_vote() {
+fn lonely_founder_is_reported() {
     let stage = founding(vec![list(&[0]), list(&[0, 1])]);
     assert_eq!(stage.leaders(X), [0]);
-    // Behind a leader until that is gone.
+    // The voter waits for the leader, until it is gone.
     let mut stage = stage;
     stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(6_000));
@@ -262,7 +262,7 @@ fn one_that_begins_alone_is_told_of_by_those_without_a_vote() {
 }
 
 #[test]
-fn when_half_have_lost_their_directories_nobody_is_sent_in_a_circle() {
+fn lost_majority_gets_one_advice() {
     let mut stage = Stage::founded(4);
     for node in [2, 3] {
         stage.kill(node);
@@ -281,12 +281,12 @@ fn when_half_have_lost_their_directories_nobody_is_sent_in_a_circle() {
     }
 }
 
-/// The last word about a leader that has resigned is not that it leads.
+/// The last report about a leader that has resigned is not that it leads.
 #[test]
-fn a_candidate_is_not_behind_one_that_has_resigned() {
+fn resigned_leader_blocks_no_candidate() {
     let mut stage = Stage::led(3);
     assert_eq!(waits(&stage, 1), "behind n0, which leads");
-    // Nobody can be elected for a while.
+    // No voter can be elected for a while.
     stage.cut = vec![(1, 2), (2, 1)];
     stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(20));

@@ -44,7 +44,7 @@ fn config(node: usize, mode: Mode) -> Config {
     }
 }
 
-/// Makes a request one that exceeds the limits of every wire format.
+/// Turns a request into one that exceeds the limits of every wire format.
 fn exceed(ask: &mut Ask, rng: &mut Rng) {
     match ask {
         Ask::Cast(vote) => match rng.within(0..3) {

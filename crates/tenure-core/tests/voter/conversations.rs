@@ -1,5 +1,5 @@
-//! What voters say to each other, as golden texts: a story to each `conversations/*.txt`.
-//! `cargo xtask bless --only voter` writes what is below their lines `---` anew.
+//! Messages of voters as golden texts: a story to each `conversations/*.txt`. `cargo xtask bless
+//! --only voter` rewrites the part below the line `---` of each text.
 
 use tenure_core::voter::Command;
 use tenure_testkit::conversations::recorded;

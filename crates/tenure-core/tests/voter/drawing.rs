@@ -8,7 +8,7 @@ use crate::condition::waits;
 use crate::stage::{Stage, X, ballot, cast, ms, refusal, result};
 
 #[test]
-fn a_ballot_that_was_left_is_not_joined_again() {
+fn left_ballot_is_not_rejoined() {
     let mut stage = Stage::founded(3);
     let (lower, higher) = (ballot(9, 1), ballot(9, 2));
     let from = |stage: &Stage, by, ballot| (stage.voter(by), cast(stage, by, ballot, 5));
@@ -33,7 +33,7 @@ fn a_number_stays_as_it_was_cast() {
 }
 
 #[test]
-fn nobody_is_endorsed_while_a_promise_runs() {
+fn running_promise_forbids_endorsement() {
     let mut stage = Stage::led(3);
     let before = stage.memory(1).counter();
     let vote = cast(&stage, 2, &ballot(99, 2), i64::MAX);
@@ -47,16 +47,16 @@ fn nobody_is_endorsed_while_a_promise_runs() {
     assert!(!stage.own.two_led);
 }
 
-/// (9, n1) and (9, n2), of one counter.
+/// (9, n1) and (9, n2) have one counter.
 #[test]
-fn one_counter_is_endorsed_once() {
+fn each_counter_is_endorsed_once() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
     let (caller, vote) = (stage.voter(2), cast(&stage, 2, &ballot(9, 2), 8));
     assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::Endorsed { counter: 9 });
 }
 
-/// n0 endorses n1 in the ballot that this one starts.
+/// n0 endorses n1 in a ballot that n1 starts.
 fn endorse(stage: &mut Stage, counter: u64) {
     let ballot = ballot(counter, 1);
     for (by, number) in [(1, Some(5)), (2, None)] {
@@ -67,7 +67,7 @@ fn endorse(stage: &mut Stage, counter: u64) {
 }
 
 #[test]
-fn what_is_endorsed_is_durable() {
+fn endorsement_is_durable() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
     assert_eq!(stage.nodes[0].disk.counter(), 9);
@@ -75,7 +75,7 @@ fn what_is_endorsed_is_durable() {
 }
 
 #[test]
-fn what_cannot_be_written_is_not_said() {
+fn unwritten_endorsement_is_not_sent() {
     let mut stage = Stage::founded(3);
     stage.nodes[0].full = true;
     let ballot = ballot(9, 1);
@@ -104,7 +104,7 @@ fn a_tie_is_drawn_again_and_endorses_nobody() {
 
 /// n0 hears of a later electorate while it draws, and then there is a tie.
 #[test]
-fn a_tie_does_not_bring_back_a_lower_electorate() {
+fn tie_keeps_the_later_electorate() {
     let mut stage = Stage::founded(5);
     let ballot = ballot(9, 1);
     for by in [1, 2] {
@@ -128,7 +128,7 @@ fn a_tie_does_not_bring_back_a_lower_electorate() {
 }
 
 #[test]
-fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
+fn higher_ballot_voids_late_results() {
     let mut stage = Stage::founded(3);
     stage.partition(&[0]);
     stage.campaign(0, X);
@@ -144,7 +144,7 @@ fn a_winner_that_has_joined_a_higher_ballot_takes_no_late_results() {
     assert!(stage.leaders(X).is_empty());
 }
 
-/// The lowest number wins against none, and one above it wins.
+/// The lowest number wins against none, and a higher one wins.
 #[test]
 fn numbers_are_signed() {
     let mut stage = Stage::founded(3);
@@ -159,7 +159,7 @@ fn numbers_are_signed() {
     assert_eq!(result.votes.len(), 3);
 }
 
-/// One crashed voter does not block a certificate, and a second one does.
+/// A crashed voter does not block a certificate, and a second one does.
 #[test]
 fn a_quorum_that_agrees_is_enough() {
     let mut stage = Stage::founded(5);
@@ -173,18 +173,18 @@ fn a_quorum_that_agrees_is_enough() {
     assert!(stage.leaders(X).is_empty());
 }
 
-/// A ballot that comes to nothing does not cost a lease: its winner says that it has given up.
+/// A failed ballot does not cost a lease: its winner says that it has given up.
 #[test]
-fn one_that_is_endorsed_in_vain_says_so() {
+fn vain_endorsement_is_released() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
     assert!(stage.status(0).free.is_none());
-    // n1 wants nothing, and its ballot is over after casts and results.
+    // n1 does not campaign, and its ballot is over after casts and results.
     stage.pass(ms(1_250));
     assert!(stage.status(0).free.is_some());
 }
 
-/// Of five voters, with four degrees of freedom: a fair draw exceeds 18.47 once in a thousand.
+/// Five voters draw, with four degrees of freedom: a fair draw exceeds 18.47 once in a thousand.
 #[test]
 fn the_draw_is_fair() {
     let long = std::env::var_os("TESTS_LONG").is_some();
@@ -209,14 +209,14 @@ fn the_draw_is_fair() {
     assert!(!stage.own.two_led);
 }
 
-/// n0 answers, and calls nobody: whoever wins there would lead for one lease without an
+/// n0 answers, and calls no voter: as a winner it would lead for one lease without an
 /// acknowledgement. The other two lead in turn.
 #[test]
-fn who_calls_nobody_draws_no_number() {
+fn deaf_voter_draws_no_number() {
     let mut stage = Stage::founded(3);
     stage.own.uncalled = vec![(0, 1), (0, 2)];
     (0..3).for_each(|node| stage.campaign(node, X));
-    // What it heard before is over then.
+    // The statements that it heard before are outdated then.
     stage.pass(ms(10_000));
     stage.nodes[0].own.raises.clear();
     for _ in 0..12 {
@@ -231,9 +231,9 @@ fn who_calls_nobody_draws_no_number() {
     stage.until(ms(10_000), |stage| !stage.leaders(X).is_empty());
 }
 
-/// n1 and n2 cannot call the only one that campaigns: it says what to look at.
+/// n1 and n2 cannot call the only candidate, which reports that.
 #[test]
-fn who_is_called_by_nobody_says_so() {
+fn uncalled_candidate_reports_it() {
     let mut stage = Stage::founded(3);
     stage.own.uncalled = vec![(1, 0), (2, 0)];
     stage.pass(ms(10_000));

@@ -1,4 +1,4 @@
-//! The founding, and those that do not belong to it (V2, V10).
+//! The founding, and processes outside of it (V2, V10).
 
 use tenure_core::Input;
 use tenure_core::voter::{
@@ -9,7 +9,7 @@ use tenure_core::voter::{
 use crate::condition::waits;
 use crate::stage::{Stage, X, ballot, cast, config, id, ms, refusal, url};
 
-/// Voters that expect so many, and look for each other at seeds.
+/// Voters that expect this number, and look for each other at seeds.
 fn expecting(nodes: usize, expected: u16) -> Stage {
     let config = |node| Config { founding: Founding::Expected(expected), ..config(node, nodes) };
     Stage::with((0..nodes).map(config).collect())
@@ -38,7 +38,7 @@ fn all_accept_one_set_before_anyone_casts() {
 fn seeds_that_overlap_are_enough() {
     let mut stage = expecting(4, 4);
     (0..4).for_each(|node| stage.start(node));
-    // Everybody knows the next one, and one knows only itself.
+    // Each voter knows the next one, and the last one only itself.
     for (node, at) in [(0, &[0, 1][..]), (1, &[2]), (2, &[3]), (3, &[3])] {
         seeds(&mut stage, node, at);
     }
@@ -47,9 +47,9 @@ fn seeds_that_overlap_are_enough() {
 }
 
 #[test]
-fn one_set_is_accepted_ever() {
+fn single_set_is_accepted_ever() {
     let mut stage = expecting(3, 2);
-    // The others accept nothing.
+    // The other voters accept nothing.
     stage.nodes[1].config.founding = Founding::Expected(64);
     stage.nodes[2].config.founding = Founding::Expected(64);
     [0, 1].into_iter().for_each(|node| stage.start(node));
@@ -71,7 +71,7 @@ fn one_set_is_accepted_ever() {
 }
 
 #[test]
-fn two_networks_that_meet_never_mix_and_say_so() {
+fn two_networks_never_mix() {
     let mut stage = expecting(4, 2);
     (0..4).for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
@@ -98,7 +98,7 @@ fn pod(stage: &Stage) -> Caller {
 }
 
 #[test]
-fn another_identity_of_a_members_id_has_no_vote() {
+fn other_identity_has_no_vote() {
     let mut stage = Stage::founded(3);
     let (caller, vote) = (pod(&stage), cast(&stage, 1, &ballot(9, 1), 5));
     assert_eq!(refusal(stage.ask(0, caller, vote)), Refusal::NotAMember { who: id(1) });
@@ -119,9 +119,9 @@ fn a_run_that_was_over_does_not_count() {
     assert_eq!(refusal(stage.ask(0, old, status())), Refusal::EarlierRun { who: id(1) });
 }
 
-/// It says so, and does not vote; an operator takes it out, and in again.
+/// The voter says so, and does not vote; an operator takes it out, and in again.
 #[test]
-fn one_that_lost_its_directory_returns_by_remove_and_add() {
+fn lost_directory_returns_by_readmission() {
     use tenure_core::voter::Change;
     let mut stage = Stage::led(3);
     stage.kill(2);
@@ -160,7 +160,7 @@ fn another_election_or_mode_is_refused() {
 }
 
 #[test]
-fn one_network_elects_one_leader() {
+fn network_elects_a_single_leader() {
     use tenure_core::voter::Command;
     let mut stage = Stage::founded(1);
     let election = "y".parse().unwrap();
@@ -172,7 +172,7 @@ fn one_network_elects_one_leader() {
 }
 
 #[test]
-fn a_candidate_is_told_who_is_missing_at_the_founding() {
+fn missing_founders_are_named() {
     let mut stage = Stage::new(4);
     [0, 1].into_iter().for_each(|node| stage.start(node));
     stage.campaign(0, X);
@@ -189,7 +189,7 @@ fn a_candidate_is_told_who_is_missing_at_the_founding() {
 
 /// For a while another pod has n1's id, and starts again and again; n0 hears both.
 #[test]
-fn no_set_is_accepted_while_an_id_has_two_identities() {
+fn two_identities_block_acceptance() {
     let mut stage = Stage::new(3);
     (0..3).for_each(|node| stage.start(node));
     let pod = |stage: &Stage, run: u128| {
@@ -208,10 +208,10 @@ fn no_set_is_accepted_while_an_id_has_two_identities() {
     assert!(stage.electorate(0).has(&stage.who(1)));
 }
 
-/// n2 is accepted, and loses its directory before it has accepted the others: nobody can lead and
+/// n2 is accepted, and loses its directory before it has accepted the others: no voter can lead and
 /// take it out.
 #[test]
-fn a_directory_that_is_lost_before_the_founding_is_told_with_what_helps() {
+fn directory_lost_before_founding_is_reported() {
     let mut stage = Stage::new(3);
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(500));

@@ -1,4 +1,4 @@
-//! Leases out of promises (V6, V7).
+//! Leases from promises (V6, V7).
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn an_endorsement_counts_from_the_winners_own_cast() {
     let (raised, until) = stage.nodes[0].own.raises[0];
     let spent = stage.nodes[0].own.raises[0].0.since(Time::ZERO);
     assert!(spent > Duration::ZERO);
-    // All of it in true time: this clock runs as it should.
+    // The clock of n0 shows true time.
     let since = stage.clock(0).since(raised);
     let won = stage.now.before(since);
     assert_eq!(until.since(raised), counted(&stage) - won.since(sent));
@@ -46,7 +46,7 @@ fn an_acknowledgement_counts_from_its_request() {
 }
 
 #[test]
-fn a_promise_is_worth_less_by_what_clocks_may_drift() {
+fn drift_shortens_a_promise() {
     let mut stage = far();
     stage.pass(ms(5_000));
     let lease = stage.nodes[0].config.lease();
@@ -75,7 +75,7 @@ fn an_answer_carries_what_is_held() {
 }
 
 #[test]
-fn a_leadership_that_has_lapsed_is_over_for_ever() {
+fn lapsed_leadership_stays_over() {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
     stage.pass(ms(5_000));
@@ -85,7 +85,7 @@ fn a_leadership_that_has_lapsed_is_over_for_ever() {
     assert!(!stage.own.two_led && stage.leaders(X).len() == 1 && stage.leaders(X) != [0]);
 }
 
-/// An endorsement that is given 900 ms after a heartbeat holds for its whole length.
+/// An endorsement that comes 900 ms after a heartbeat holds for its whole length.
 #[test]
 fn a_promise_counts_from_when_its_request_arrived() {
     let mut stage = Stage::founded(3);
@@ -102,7 +102,7 @@ fn a_promise_counts_from_when_its_request_arrived() {
     assert!(stage.status(0).free.is_some());
 }
 
-/// The leader, cut off, and a heartbeat of it that waits for its answer.
+/// The leader, cut off, and a heartbeat of it without an answer.
 fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
@@ -117,7 +117,7 @@ fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
 }
 
 #[test]
-fn an_answer_counts_for_the_leadership_that_it_names() {
+fn answer_counts_for_named_leadership() {
     let (mut stage, call, seq, leadership) = cut_off();
     let raises = stage.nodes[0].own.raises.len();
     let mut other = leadership.clone();
@@ -125,7 +125,7 @@ fn an_answer_counts_for_the_leadership_that_it_names() {
     let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &other));
     stage.reply(0, (1, call), header, ack);
     assert_eq!(stage.nodes[0].own.raises.len(), raises);
-    // And one of this one counts.
+    // An answer for the present leadership counts.
     let (mut stage, call, seq, leadership) = cut_off();
     let (header, ack) = (stage.header(1), acknowledged(&stage, 1, seq, &leadership));
     stage.reply(0, (1, call), header, ack);
@@ -133,7 +133,7 @@ fn an_answer_counts_for_the_leadership_that_it_names() {
 }
 
 #[test]
-fn an_answer_counts_for_the_voter_that_was_asked() {
+fn answer_counts_for_asked_voter() {
     let (mut stage, call, seq, leadership) = cut_off();
     let raises = stage.nodes[0].own.raises.len();
     let (header, ack) = (stage.header(2), acknowledged(&stage, 2, seq, &leadership));
@@ -171,7 +171,7 @@ fn another_leader_is_acknowledged_when_no_promise_runs() {
 }
 
 #[test]
-fn what_is_acknowledged_is_durable() {
+fn acknowledgement_is_durable() {
     let mut stage = Stage::founded(3);
     let (caller, beat) =
         (stage.voter(2), leads(&stage, 2, 9_000, &ballot(9, 2), stage.electorate(2)));
@@ -179,7 +179,7 @@ fn what_is_acknowledged_is_durable() {
     assert_eq!(stage.nodes[1].disk.counter(), 9);
 }
 
-/// The original counts without itself: then both halves of four have a quorum.
+/// The original counts the other voters only: then both halves of four have a quorum.
 #[test]
 fn neither_half_of_four_leads() {
     let mut stage = Stage::led(4);
@@ -192,7 +192,7 @@ fn neither_half_of_four_leads() {
     stage.until(most, |stage| stage.leaders(X).len() == 1);
 }
 
-/// One that has restarted, and knows nobody, is no quorum of those that it knows.
+/// A restarted voter that knows no other is no quorum of its known voters.
 #[test]
 fn a_quorum_is_one_of_the_electorate() {
     let mut stage = Stage::led(3);
@@ -215,7 +215,7 @@ fn a_heartbeat_that_is_not_later_is_ignored() {
 }
 
 #[test]
-fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
+fn quorum_of_acknowledgements_settles_leader() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(50);
     stage.campaign(0, X);
@@ -235,7 +235,7 @@ fn a_leader_settles_when_a_quorum_has_acknowledged_it() {
 /// The only candidate has promised nothing, and asks the others from time to time whether they are
 /// free.
 #[test]
-fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
+fn long_heartbeats_keep_the_bound() {
     let (h, t) = (10_000, 300);
     let slow = |node| Config {
         heartbeat: ms(h),
@@ -255,7 +255,7 @@ fn long_heartbeats_keep_nobody_from_leading_within_the_bound() {
         stage.pass(ms(6 * h + phase * h / 12));
         stage.campaign(2, X);
         stage.pass(ms(6 * h));
-        // n1 promises once more, and that is all that n2 waits for.
+        // n1 promises once more, and n2 waits only for that.
         let before = beats(&stage);
         stage.until(ms(2 * h), |stage| beats(stage) > before);
         stage.kill(0);

@@ -1,5 +1,5 @@
-//! Stories about regional voters, told by hand: a few cores, and a network of HTTP exchanges,
-//! clocks and directories that do what the story wants.
+//! Stories about regional voters: a few cores, with a network of HTTP exchanges, clocks and
+//! directories that do what the story wants.
 
 #![allow(clippy::unwrap_used, reason = "a stage is test code, inside its functions too")]
 

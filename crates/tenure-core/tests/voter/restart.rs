@@ -6,7 +6,7 @@ use tenure_core::{End, Loss};
 use crate::stage::{Stage, X, ballot, cast, leads, ms, refusal};
 
 #[test]
-fn one_that_restarts_keeps_silent_for_its_longest_promise() {
+fn restart_is_silent_for_longest_promise() {
     let mut stage = Stage::led(3);
     [0, 2].into_iter().for_each(|node| stage.kill(node));
     let promised = stage.clock(1);
@@ -25,7 +25,8 @@ fn one_that_restarts_keeps_silent_for_its_longest_promise() {
     assert!(stage.clock(1) > promised && stage.status(1).free.is_some());
 }
 
-/// Not even the sitting leader is acknowledged; then it is, because it is the one that was.
+/// A restarted voter does not acknowledge even the sitting leader; after the silence it does,
+/// because the leader is still the same.
 #[test]
 fn the_sitting_leader_is_acknowledged_after_the_silence() {
     let mut stage = Stage::led(3);
@@ -45,7 +46,7 @@ fn the_sitting_leader_is_acknowledged_after_the_silence() {
 }
 
 #[test]
-fn a_leader_that_gives_way_releases_after_its_end() {
+fn giving_way_releases_after_end() {
     let mut stage = Stage::led(3);
     stage.own.log.clear();
     assert_eq!(stage.ask(0, Caller::Operator, Ask::Start), Some(Answer::Started(None)));
@@ -83,7 +84,7 @@ fn a_release_frees_from_its_leadership_alone() {
 }
 
 #[test]
-fn nobody_releases_for_another_one() {
+fn voters_release_only_their_own() {
     let mut stage = Stage::led(3);
     let leadership = stage.memory(1).endorsed.clone().unwrap();
     let caller = stage.voter(2);
@@ -98,7 +99,7 @@ fn a_leader_takes_part_in_no_other_ballot() {
     assert!(matches!(refusal(stage.ask(0, caller, vote)), Refusal::Leads(_)));
 }
 
-/// n2 hears nobody: what it asks arrives, and the answers do not.
+/// n2 hears no voter: its requests arrive, and the answers do not.
 #[test]
 fn a_deaf_voter_raises_no_counter() {
     let mut stage = Stage::led(3);
@@ -110,7 +111,7 @@ fn a_deaf_voter_raises_no_counter() {
 }
 
 #[test]
-fn a_resignation_is_followed_by_a_draw_at_once() {
+fn draw_follows_resignation_at_once() {
     let mut stage = Stage::led(3);
     stage.command(0, X, Command::Resign);
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Resigned)));

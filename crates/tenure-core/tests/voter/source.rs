@@ -10,11 +10,11 @@ use tenure_core::{End, Input, Loss};
 
 use crate::stage::{Stage, X, ballot, cast, config, dto, election, id, ms, refusal, url};
 
-/// H, and t.
+/// The defaults of H and t.
 const H: Duration = Duration::from_secs(1);
 const T: Duration = Duration::from_millis(300);
 
-/// Voters that are to find each other at seeds.
+/// Voters that find each other at seeds.
 fn strangers(nodes: usize) -> Stage {
     let expected = |node| Config { founding: Founding::Expected(nodes as u16), ..config(node, 1) };
     Stage::with((0..nodes).map(expected).collect())
@@ -58,7 +58,7 @@ fn s2_seeds_are_where_others_may_be() {
 
 /// "Try to invoke the `register` API of each of the seed URLs until a valid response is received."
 #[test]
-fn s3_it_registers_with_each_seed_until_one_answers() {
+fn s3_voter_registers_until_answered() {
     let mut stage = strangers(2);
     (0..2).for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
@@ -72,7 +72,7 @@ fn s3_it_registers_with_each_seed_until_one_answers() {
 
 /// "If the response if from the sender, then then try the other seed addresses."
 #[test]
-fn s4_its_own_answer_is_none() {
+fn s4_own_answer_does_not_count() {
     let mut stage = strangers(2);
     stage.start(0);
     seeds(&mut stage, 0, &[0]);
@@ -88,7 +88,7 @@ fn s4_its_own_answer_is_none() {
 
 /// "The voter enters a lazy loop trying to register with another voter."
 #[test]
-fn s5_it_tries_once_a_heartbeat_until_it_registers_or_is_registered_with() {
+fn s5_voter_retries_each_heartbeat() {
     let mut stage = strangers(2);
     stage.start(0);
     seeds(&mut stage, 0, &[1]);
@@ -97,7 +97,7 @@ fn s5_it_tries_once_a_heartbeat_until_it_registers_or_is_registered_with() {
     stage.start(1);
     stage.pass(2 * H);
     assert_eq!(stage.status(0).known_voters.len(), 2);
-    // Or another one registers with it.
+    // The other voter registers with it.
     let mut stage = strangers(2);
     stage.start(0);
     stage.pass(2 * H);
@@ -110,7 +110,7 @@ fn s5_it_tries_once_a_heartbeat_until_it_registers_or_is_registered_with() {
 
 /// "Because the current leader has stopped sending heartbeats and the followers decide".
 #[test]
-fn s6_a_silent_leader_is_followed_after_its_promise() {
+fn s6_silent_leader_is_replaced_after_promise() {
     let mut stage = Stage::led(3);
     stage.kill(0);
     let lease = stage.nodes[1].config.lease();
@@ -122,7 +122,7 @@ fn s6_a_silent_leader_is_followed_after_its_promise() {
 
 /// "Or through an external call to start an election."
 #[test]
-fn s7_anybody_who_may_starts_an_election() {
+fn s7_permitted_caller_starts_an_election() {
     let mut stage = Stage::founded(3);
     assert_eq!(stage.ask(1, Caller::Operator, Ask::Start), Some(Answer::Started(None)));
     stage.pass(ms(50));
@@ -153,9 +153,9 @@ fn s8_the_others_are_asked_about_the_suspect() {
 /// "If the other voters agree that the leader has failed its health check, then the leader is
 /// removed from the voter pool."
 #[test]
-fn s9_a_suspect_that_nobody_reaches_is_dropped() {
+fn s9_unreached_suspect_is_dropped() {
     let mut stage = Stage::led(3);
-    // It is off line before its promise is over, and a second draw follows the first.
+    // The leader is off line before its promise is over, and a second draw follows the first.
     stage.kill(0);
     stage.pass(ms(60_000));
     let dropped = |event: &OwnEvent| *event == OwnEvent::Dropped { id: id(0) };
@@ -165,7 +165,7 @@ fn s9_a_suspect_that_nobody_reaches_is_dropped() {
 /// "Each voter casts a vote by creating a random Long Integer and sending it to each of the
 /// voters. The voter with the highest number wins the election."
 #[test]
-fn s10_each_sends_a_number_to_each_and_the_highest_wins() {
+fn s10_highest_number_wins() {
     let mut stage = Stage::founded(5);
     (0..5).for_each(|node| stage.campaign(node, X));
     stage.until(ms(4_000), |stage| stage.leaders(X).len() == 1);
@@ -196,7 +196,7 @@ fn s11_ties_are_recast_until_somebody_wins() {
     assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 3);
 }
 
-/// The same, where all numbers come from one source: the second ones differ by their voters' names.
+/// All numbers come from one source here: the second ones differ by the names of the voters.
 #[test]
 fn s11_ties_end_where_all_draw_alike() {
     let mut stage = Stage::new(3);
@@ -219,7 +219,7 @@ fn s11_ties_end_where_all_draw_alike() {
 /// "Each voter sends their version of the results to each other voter. If they all agree, then the
 /// election is certified."
 #[test]
-fn s12_results_go_to_all_and_make_a_certificate() {
+fn s12_results_make_a_certificate() {
     let mut stage = Stage::led(3);
     for node in 0..3 {
         assert_eq!(stage.asked(node, |ask| matches!(ask, Ask::Result(_))).len(), 2);
@@ -262,7 +262,7 @@ fn s14_each_calls_each_once_a_heartbeat() {
 
 /// "Update VoterState.knownVoters.[voterId].Voter.lastHeartBeat with the system time."
 #[test]
-fn s15_a_leader_that_is_heard_is_not_suspected() {
+fn s15_heard_leader_is_not_suspected() {
     let mut stage = Stage::led(3);
     stage.own.log.clear();
     stage.pass(60 * H);
@@ -271,7 +271,7 @@ fn s15_a_leader_that_is_heard_is_not_suspected() {
     );
 }
 
-/// Three that know each other but for one, which the first knows alone.
+/// Three voters know each other, except one that only the first knows.
 fn unknown() -> Stage {
     let mut stage = strangers(3);
     stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(64));
@@ -306,10 +306,9 @@ fn s17_an_unknown_voter_that_answers_is_known() {
     assert_eq!(stage.status(1).known_voters.len(), 3);
 }
 
-/// The same of those that a seed names when one registers with it, which may be the last that it
-/// says.
+/// The same for voters that a seed names at a registration, perhaps in its last message.
 #[test]
-fn s17_so_is_one_that_a_seed_knows() {
+fn s17_seeds_voters_are_known() {
     let mut stage = strangers(3);
     (0..3).for_each(|node| stage.start(node));
     seeds(&mut stage, 1, &[2]);
@@ -326,7 +325,7 @@ fn s17_so_is_one_that_a_seed_knows() {
 /// "If it does not receive a response, then it invokes the `remove` endpoint of the sending
 /// voter."
 #[test]
-fn s18_one_that_does_not_answer_is_told_to_the_one_that_named_it() {
+fn s18_silent_voter_is_reported_to_sender() {
     let mut stage = unknown();
     stage.cut = vec![(1, 2), (2, 1)];
     seeds(&mut stage, 0, &[1, 2]);
@@ -338,7 +337,7 @@ fn s18_one_that_does_not_answer_is_told_to_the_one_that_named_it() {
 
 /// "Get the current leader, and the list of voters."
 #[test]
-fn s19_a_status_has_the_leader_and_the_voters() {
+fn s19_status_names_leader_and_voters() {
     let mut stage = Stage::led(3);
     for node in 0..3 {
         let status = stage.status(node);
@@ -353,7 +352,7 @@ fn s19_a_status_has_the_leader_and_the_voters() {
 
 /// "The number of missed heartbeats allowed before marking a Voter as offline."
 #[test]
-fn s20_a_voter_that_misses_more_heartbeats_than_tolerated_is_off_line() {
+fn s20_untolerated_misses_mean_off_line() {
     let mut stage = Stage::led(3);
     stage.pass(ms(500));
     stage.kill(2);

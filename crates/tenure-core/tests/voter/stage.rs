@@ -82,7 +82,6 @@ pub(crate) struct Voters {
     /// Whether two voters led, or two claims held, at one time.
     pub(crate) two_led: bool,
     fences: Vec<u64>,
-    /// Whether leaderships may overlap.
     pub(crate) may_overlap: bool,
     /// Vote of each run in each ballot.
     votes: BTreeMap<(Participant, Ballot), Option<i64>>,
@@ -293,7 +292,7 @@ impl Stage {
     /// Kills a voter; its directory stays.
     pub(crate) fn kill(&mut self, node: usize) {
         self.0.kill(node);
-        // Work without an end dies with it.
+        // Work without an end dies with its voter.
         self.nodes[node].own.claims.retain(|(_, until)| *until < Time::MAX);
     }
 
@@ -397,7 +396,6 @@ pub(crate) fn cast(stage: &Stage, by: usize, ballot: &Ballot, vote: impl Into<Op
     })
 }
 
-/// A voter's result of a ballot: its winner.
 pub(crate) fn result(stage: &Stage, by: usize, ballot: &Ballot, winner: usize) -> Ask {
     let config = &stage.nodes[by].config;
     Ask::Result(ElectionDto {
@@ -436,7 +434,6 @@ pub(crate) fn dto(node: usize, role: Role) -> VoterDto {
     VoterDto { voter_id: id(node), voter_url: url(node), role, on_line: true }
 }
 
-/// The acknowledgement of one voter.
 pub(crate) fn acknowledged(stage: &Stage, by: usize, seq: u64, of: &Leadership) -> Answer {
     let config = &stage.nodes[by].config;
     Answer::Heartbeat(BeatenDto {
@@ -450,7 +447,6 @@ pub(crate) fn acknowledged(stage: &Stage, by: usize, seq: u64, of: &Leadership) 
     })
 }
 
-/// The refusal in an answer.
 pub(crate) fn refusal(answer: Option<Answer>) -> Refusal {
     match answer {
         Some(Answer::Refused(refusal)) => refusal,

@@ -1,4 +1,4 @@
-//! Discovery, and what strangers may ask (V1, V11, V12).
+//! Discovery, and requests of strangers (V1, V11, V12).
 
 use tenure_core::voter::{
     Answer, Ask, Caller, Change, Config, Founding, Mode, OwnEvent, Refusal, Role, VoteDto,
@@ -11,7 +11,7 @@ fn remove(node: usize) -> Ask {
 }
 
 #[test]
-fn nobody_is_dropped_by_hearsay() {
+fn hearsay_drops_no_voter() {
     let mut stage = Stage::led(3);
     let caller = stage.voter(2);
     assert_eq!(stage.ask(0, caller, remove(1)), Some(Answer::Done));
@@ -20,7 +20,7 @@ fn nobody_is_dropped_by_hearsay() {
 }
 
 #[test]
-fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
+fn unreached_voter_is_dropped_and_sought() {
     let mut stage = Stage::led(3);
     stage.cut = vec![(0, 1), (1, 0)];
     stage.pass(ms(6_000));
@@ -33,8 +33,8 @@ fn one_that_two_cannot_reach_is_dropped_and_looked_for() {
     assert_eq!(stage.status(0).known_voters.len(), 3);
 }
 
-/// A late request of an earlier run takes the place of the present one until that answers: what
-/// the present one said before is still old.
+/// A late request of an earlier run takes the place of the present run until that answers: earlier
+/// messages of the present run are still old.
 #[test]
 fn a_run_that_comes_back_says_nothing_twice() {
     let mut stage = Stage::led(3);
@@ -57,7 +57,7 @@ fn a_run_that_comes_back_says_nothing_twice() {
 }
 
 #[test]
-fn what_anybody_may_do_changes_nothing() {
+fn public_requests_change_nothing() {
     let mut stage = Stage::led(3);
     let before = (stage.memory(0).clone(), stage.standing(0, X), stage.own.log.len());
     let ballot = ballot(99, 2);
@@ -86,7 +86,7 @@ fn what_anybody_may_do_changes_nothing() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn senseless_requests_are_refused() {
     let mut stage = Stage::founded(3);
     let caller = stage.voter(1);
     let vote = |change: fn(&mut VoteDto)| {
@@ -111,7 +111,7 @@ fn what_cannot_be_meant_is_refused() {
     assert_eq!(refusal(stage.ask(0, caller, remove(7))), Refusal::UnknownVoter);
 }
 
-/// An operator registers a voter, which is called before it is believed.
+/// An operator registers a voter, which is called before it is known.
 #[test]
 fn an_operator_registers_a_voter() {
     let alone = |node| Config {

@@ -1,4 +1,4 @@
-//! What observers are told when it is not known who leads.
+//! Views of observers while no leader is known.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ fn change(stage: &mut Stage, change: Change) {
     stage.pass(ms(3_000));
 }
 
-/// n0 leads n3 by an electorate that n1 has not heard of, and by the one that n1 has n2, which was
-/// taken out, would be enough.
+/// n0 leads n3 by an electorate of which n1 has not heard; by n1's electorate n2, which was taken
+/// out, would be enough.
 #[test]
 fn an_earlier_electorate_makes_no_vacancy() {
     let newcomer = Config { founding: Founding::Expected(64), ..config(3, 3) };
@@ -72,9 +72,9 @@ fn free_one_after_the_other_makes_no_vacancy() {
     }
 }
 
-/// Two lead and follow; a third one starts, and observes before it has asked anybody.
+/// Two voters lead and follow; a third starts, and observes before it has asked any voter.
 #[test]
-fn a_newcomer_asks_before_it_says_that_nobody_leads() {
+fn newcomer_asks_before_reporting_vacancy() {
     let region = |node| Config { mode: Mode::Available, ..config(node, 3) };
     let mut stage = Stage::with((0..3).map(region).collect());
     stage.own.may_overlap = true;
@@ -93,7 +93,7 @@ fn a_newcomer_asks_before_it_says_that_nobody_leads() {
     assert!(matches!(stage.view(2, X), Some(View::Leader(_))));
     stage.command(0, X, Command::Resign);
     stage.until(ms(5_000), vacant);
-    // One that nobody answers knows that much when it would begin to draw itself.
+    // A voter without answers knows of the vacancy when it would begin to draw itself.
     let mut stage = Stage::with(vec![region(0)]);
     stage.start(0);
     observe(&mut stage, 0);
@@ -101,9 +101,9 @@ fn a_newcomer_asks_before_it_says_that_nobody_leads() {
     stage.until(region(0).silence() + ms(2_000), |stage| stage.view(0, X) == Some(&View::Vacant));
 }
 
-/// n2 has missed a change, and hears of it although nobody leads any more.
+/// n2 has missed a change, and hears of it although no voter leads any more.
 #[test]
-fn one_that_has_missed_a_change_sees_that_nobody_leads() {
+fn outdated_voter_sees_vacancy() {
     let mut stage = Stage::led(4);
     (0..4).for_each(|node| stage.command(node, X, Command::Resign));
     stage.pass(ms(8_000));

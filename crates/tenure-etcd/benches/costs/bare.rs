@@ -1,4 +1,4 @@
-//! The requests that an election cannot do without, one after the other.
+//! The necessary requests of an election, one after the other.
 
 use etcd_client::{
     Client, Compare, CompareOp, EventType, GetOptions, PutOptions, SortOrder, SortTarget, Txn,
@@ -12,14 +12,12 @@ pub(crate) async fn grant(client: &mut Client) -> Result<i64> {
     Ok(client.lease_grant(LONG.as_secs().cast_signed(), None).await?.id())
 }
 
-/// Puts a key on the lease; its revision.
 pub(crate) async fn put(client: &mut Client, key: &str, lease: i64) -> Result<i64> {
     let options = PutOptions::new().with_lease(lease);
     let put = client.put(key, "10.0.0.7:8080", Some(options)).await?;
     Ok(put.header().ok_or("no header")?.revision())
 }
 
-/// Reads who is first; the revision of the store.
 pub(crate) async fn first(client: &mut Client, prefix: &str) -> Result<i64> {
     let options = GetOptions::new().with_prefix();
     let options = options.with_sort(SortTarget::Create, SortOrder::Ascend).with_limit(1);
@@ -30,14 +28,14 @@ pub(crate) async fn first(client: &mut Client, prefix: &str) -> Result<i64> {
     Ok(found.header().ok_or("no header")?.revision())
 }
 
-/// Waits until so many keys are there.
+/// Waits until this number of keys is there.
 pub(crate) async fn count(client: &mut Client, prefix: &str, count: i64) -> Result<()> {
     let options = GetOptions::new().with_prefix().with_count_only();
     while client.get(prefix, Some(options.clone())).await?.count() != count {}
     Ok(())
 }
 
-/// A stream for watches, with one that never tells anything.
+/// A stream for watches, with a watch without events.
 pub(crate) async fn stream(client: &mut Client) -> Result<WatchStream> {
     let mut stream = client.watch("nothing", None).await?;
     stream.message().await?;
@@ -51,7 +49,7 @@ pub(crate) async fn watch(stream: &mut WatchStream, key: &str, from: i64) -> Res
     if opened.created() { Ok(()) } else { Err("the watch did not open".into()) }
 }
 
-/// Waits until what is watched is deleted, then makes sure of being the first.
+/// Waits until the watched key is deleted, then makes sure that the own key is the first.
 pub(crate) async fn follow(
     client: &mut Client,
     stream: &mut WatchStream,
@@ -67,7 +65,7 @@ pub(crate) async fn follow(
     if won.succeeded() { Ok(()) } else { Err("the own key is gone".into()) }
 }
 
-/// Whether the own key is there, who is first, and who is just before: in one transaction.
+/// A transaction that reads the own key, the first key, and the key just before.
 fn sure(key: &str, revision: i64, prefix: &str) -> Txn {
     let all = || GetOptions::new().with_prefix().with_limit(1);
     let first = all().with_sort(SortTarget::Create, SortOrder::Ascend);

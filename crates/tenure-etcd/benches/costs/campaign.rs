@@ -1,4 +1,4 @@
-//! Winning an election that nobody else wants.
+//! The time of winning an election without other candidates.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::sample::Samples;
 use crate::stage::{self, LONG, Party};
 use crate::{Result, bare};
 
-/// In between: whatever is done in the background is over then.
+/// A pause in which background work ends.
 const IDLE: Duration = Duration::from_millis(5);
 
-/// In turn: the bare requests, ours, etcd's own; with a new lease each time, then all on one.
+/// In turn: the bare requests, ours, etcd's own; with a new lease each time, then all on one lease.
 pub(crate) async fn measure(quick: bool) -> Result<()> {
     let rounds = if quick { 100 } else { 500 };
     let cluster = stage::start()?;
@@ -32,7 +32,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
         ],
     )
     .await?;
-    // A lease stays as long as something is held on it.
+    // A lease stays as long as an election needs it.
     let held = node.election("held")?.campaign("10.0.0.7:8080").await?;
     let lease = bare::grant(&mut party.client.clone()).await?;
     series(
@@ -61,7 +61,7 @@ async fn series(
     let mut all = [const { Samples::new() }; 3];
     for round in 0..=rounds {
         let took = [requests(party, lease).await?, ours(node).await?, theirs(party, lease).await?];
-        // The first one connects.
+        // The first round connects.
         if round > 0 {
             all.iter_mut().zip(took).for_each(|(samples, took)| samples.push_span(took));
         }

@@ -1,7 +1,8 @@
-//! Real candidates that wait in one election, as many as 5,000: what all of them cost etcd.
+//! The cost for etcd of real candidates that wait in one election, as many as 5,000.
 //!
-//! Each has a session of its own, as a key is named by its lease, so a thread and a connection.
-//! They are spread over processes: one may not have enough file descriptors for all.
+//! Each candidate has a session of its own, as a key is named by its lease, and so a thread and a
+//! connection. Several processes share the candidates, as a single process may not have enough file
+//! descriptors.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -17,19 +18,18 @@ use crate::stage::{self, Party};
 use crate::target::Targets;
 use crate::{Result, bare};
 
-/// How many wait.
+/// Numbers of waiting candidates.
 const CROWDS: [usize; 2] = [1_000, 5_000];
-/// How many of them in one process, with five file descriptors each.
+/// The most candidates of one process, with five file descriptors each.
 const TOGETHER: usize = 1_000;
-/// How many come at once in one process.
+/// The most candidates that start at once in one process.
 const AT_ONCE: usize = 10;
-/// With ours by default, of 10 s, the renewals of so many would take two cores of etcd.
+/// With our default of 10 s the renewals of all would take two cores of etcd.
 const LEASE: Duration = Duration::from_secs(60);
-/// The argument of a process of candidates; an endpoint and their number come after it.
+/// The argument of a process of candidates, before an endpoint and their number.
 pub(crate) const MEMBER: &str = "--crowd";
 
-/// Requests to etcd, and their cost.
-struct Taken {
+struct Cost {
     messages: f64,
     time: Duration,
 }
@@ -49,7 +49,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             members.ready()?;
         }
         let came = clock::now().since(began);
-        // All are there, and the renewals are those of those who wait.
+        // All candidates wait now, and the renewals are theirs.
         tokio::time::sleep(LEASE / 3).await;
         bare::count(&mut client, "queue/", i64::try_from(crowd)?).await?;
         let all = taken(&cluster, LEASE).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// A process of candidates. They end with it, and their keys with their leases.
+/// A process of candidates. They end with the process, and their keys with their leases.
 struct Members(Child);
 
 impl Members {
@@ -81,7 +81,6 @@ impl Members {
         Ok(Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?))
     }
 
-    /// Waits until all of them wait.
     fn ready(&mut self) -> Result<()> {
         let mut said = String::new();
         BufReader::new(self.0.stdout.as_mut().ok_or("no output")?).read_line(&mut said)?;
@@ -96,7 +95,7 @@ impl Drop for Members {
     }
 }
 
-/// A process of candidates: until its input ends.
+/// Runs a process of candidates until its input ends.
 pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
     let mut nodes = Vec::new();
     let mut campaigns = JoinSet::new();
@@ -116,32 +115,31 @@ pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
         }
     }
     println!("all wait");
-    // The first of all leads, and holds what it has won.
+    // The first candidate leads, and holds its leadership.
     let held = tokio::spawn(async move { campaigns.join_all().await });
     tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
     held.abort();
     Ok(())
 }
 
-/// Whether it watches something: the key before its own, or as the leader its own.
+/// Whether the candidate watches a key: the one before its own, or its own as the leader.
 async fn is_queued(node: &Node) -> Result<bool> {
     let counters = node.counters().await.ok_or("a node is closed")?;
     Ok(counters.requests.get("watch").is_some_and(|watches| *watches > 0))
 }
 
 /// Requests to etcd in a second, and their cost.
-async fn taken(cluster: &Cluster, window: Duration) -> Result<Taken> {
+async fn taken(cluster: &Cluster, window: Duration) -> Result<Cost> {
     let began = clock::now();
     let messages = messages(cluster)?;
     let time = used(cluster)?;
     tokio::time::sleep(window).await;
     let seconds = clock::now().since(began).as_secs_f64();
     let time = used(cluster)?.saturating_sub(time).div_f64(seconds);
-    Ok(Taken { messages: (self::messages(cluster)? - messages) / seconds, time })
+    Ok(Cost { messages: (self::messages(cluster)? - messages) / seconds, time })
 }
 
-/// How many messages of clients have come to etcd, by its own count: calls, and what came on
-/// streams.
+/// The messages of clients by etcd's own count: calls, and messages on streams.
 fn messages(cluster: &Cluster) -> Result<f64> {
     let mut messages = 0.0;
     for line in metrics(cluster)?.lines() {
@@ -153,7 +151,6 @@ fn messages(cluster: &Cluster) -> Result<f64> {
     Ok(messages)
 }
 
-/// Counters of etcd.
 pub(crate) fn metrics(cluster: &Cluster) -> Result<String> {
     let endpoint = cluster.member(0).endpoint().trim_start_matches("http://");
     let mut stream = TcpStream::connect(endpoint)?;

@@ -1,4 +1,4 @@
-//! Taking over from a leader who resigns, by one who has only just come.
+//! A hand-over from a leader that resigns to a candidate that has only just come.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::stage::{self, LONG, Party};
 use crate::target::Targets;
 use crate::{Result, bare};
 
-/// How long the key of the one who waits has been there, when the leader resigns.
+/// Ages of the waiting candidate's key when the leader resigns.
 const JUST: [Duration; 2] = [Duration::ZERO, Duration::from_millis(10)];
 
 /// In turn: the bare requests, ours, etcd's own. All leases are there before and after.
@@ -50,7 +50,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
 struct Bare {
     leader: Party,
     waiter: Party,
-    /// The waiter's; at its thread within a round.
+    /// The waiter's stream; at its thread within a round.
     stream: Option<WatchStream>,
     lease: i64,
     rounds: u32,
@@ -67,7 +67,7 @@ impl Bare {
 
     async fn round(&mut self, just: Duration) -> Result<Duration> {
         self.rounds += 1;
-        // Others each time: the stream keeps its old watches.
+        // Each round has other keys, as the stream keeps its old watches.
         let [first, second] = [1, 2].map(|place| format!("bare/{}-{place}", self.rounds));
         let Self { leader, waiter, stream, lease, .. } = self;
         let mut open = stream.take().ok_or("a round failed")?;
@@ -92,7 +92,7 @@ impl Bare {
     }
 }
 
-/// Resolves when a second candidate's key has been there for so long.
+/// Resolves when a second candidate's key has been there for `just`.
 async fn came(watcher: &mut Client, prefix: &str, just: Duration) -> Result<()> {
     bare::count(watcher, prefix, 2).await?;
     tokio::time::sleep(just).await;
@@ -101,11 +101,11 @@ async fn came(watcher: &mut Client, prefix: &str, just: Duration) -> Result<()> 
 
 struct Ours {
     watcher: Client,
-    /// The party whose turn it is next.
+    /// The party of the next turn.
     next: Election<AtMostOne>,
     after: Election<AtMostOne>,
     leadership: Leadership<AtMostOne>,
-    /// As long as something else is held, a node keeps its lease.
+    /// A node keeps its lease as long as it leads another election.
     _held: [Leadership<AtMostOne>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Many elections on one lease, held by a node that does nothing else.
+//! Many elections on one lease, held by an otherwise idle node.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use crate::target::Targets;
 const ELECTIONS: usize = 10_000;
 /// Campaigns under way at once.
 const AT_ONCE: usize = 250;
-/// etcd's default for sessions is longer; this is ours.
+/// Our default lease; etcd's default for sessions is longer.
 const LEASE: Duration = Duration::from_secs(10);
-/// The span of the measurement in thirds of the lease: not a whole number, so that the time of a
+/// The span of the measurement in thirds of the lease: not whole numbers, so that the moment of a
 /// renewal does not matter.
 const THIRDS: [f64; 2] = [3.5, 9.5];
 
@@ -44,7 +44,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let current = held.iter().filter(|leadership| leadership.is_current()).count();
     targets.all("elections held in the end", current, ELECTIONS);
     println!("  {renewals} keep-alives sent; {kept_alive} came to etcd");
-    // A window holds at most one more than it has whole thirds.
+    // A window holds at most one more than its whole thirds.
     let most = (span.as_secs_f64() / (LEASE / 3).as_secs_f64()).ceil();
     targets.at_most("keep-alives", kept_alive, most, "");
     targets.at_most("processor time of this process", percent, 1.0, " % of a core");
@@ -78,7 +78,7 @@ async fn renewals(node: &Node) -> Result<u64> {
     Ok(counters.requests.get("keep_alive").copied().unwrap_or_default())
 }
 
-/// How many keep-alives have come to etcd, by its own count.
+/// The keep-alives by etcd's own count.
 fn kept_alive(cluster: &Cluster) -> Result<f64> {
     let metrics = metrics(cluster)?;
     let ours = |line: &&str| {

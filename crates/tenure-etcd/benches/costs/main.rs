@@ -24,7 +24,6 @@ use parts::Part;
 use program::{Error, Result, block_on};
 use tenure_services::etcd::SERVICE;
 
-/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 5] = [
     ("campaign", |quick, _| block_on(campaign::measure(quick))),
     ("handover", |quick, targets| block_on(handover::measure(quick, targets))),

@@ -12,7 +12,7 @@ use crate::Result;
 
 pub(crate) const VERSION: Version = Version::Newest;
 
-/// So long that nothing is renewed within a measurement.
+/// A lease so long that no measurement has a renewal.
 pub(crate) const LONG: Duration = Duration::from_secs(3_600);
 
 pub(crate) fn start() -> Result<Cluster> {
@@ -24,14 +24,12 @@ pub(crate) fn node(cluster: &Cluster, lease: Duration) -> Result<Node> {
     node_at(cluster.member(0).endpoint(), lease)
 }
 
-/// The same, for a process that was told where etcd is.
 pub(crate) fn node_at(endpoint: &str, lease: Duration) -> Result<Node> {
     let config = Config { lease, ..Config::default() }.check()?;
     Ok(Node::builder(config, Options::new(vec![endpoint.parse()?]).check()?).start()?)
 }
 
-/// A client with a thread and a connection of its own, as our nodes have them. Clones are the
-/// same.
+/// A client with a thread and a connection of its own, like a node. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Party {
     thread: Handle,
@@ -48,7 +46,7 @@ impl Party {
         Ok(Self { thread, client })
     }
 
-    /// Does something on its thread, from now on.
+    /// Runs a future on the thread, from now on.
     pub(crate) fn run<T: Send + 'static, F, W>(
         &self,
         work: W,

@@ -1,4 +1,4 @@
-//! Many who wait in one election: how many of them does a departure wake up?
+//! Many candidates that wait in one election, and the number that a departure wakes up.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::stage::{self, LONG, Party};
 use crate::target::Targets;
 use crate::{Result, bare};
 
-/// How long those who are woken up get to show it.
+/// The time in which woken candidates show themselves.
 const STIR: Duration = Duration::from_millis(100);
 
 type Campaign = JoinHandle<std::result::Result<Leadership<AtMostOne>, tenure::CampaignError>>;
@@ -21,7 +21,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let (count, departures) = if quick { (200, 20) } else { (1_000, 100) };
     let cluster = stage::start()?;
     let mut client = Party::start(&cluster).await?.client;
-    // A key is named by its lease, so each of them has one, and a connection of its own.
+    // A key is named by its lease, so each candidate has one, and a connection of its own.
     let mut nodes = BTreeMap::from([(0, stage::node(&cluster, LONG)?)]);
     let mut leadership = nodes[&0].election("queue")?.campaign("10.0.0.7:8080").await?;
     let mut leader = 0;
@@ -31,7 +31,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let node = stage::node(&cluster, LONG)?;
         campaigns.insert(number, campaign(&node)?);
         nodes.insert(number, node);
-        // Start them in turn, so that they wait in the order of their numbers.
+        // The candidates start in turn, so that they wait in the order of their numbers.
         bare::count(&mut client, "queue/", i64::try_from(number + 1)?).await?;
     }
     // All watches are open.
@@ -43,7 +43,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let mut handovers = Samples::new();
     for departure in 0..departures {
         let before = heard(&nodes).await?;
-        // By turns the leader goes, and one from the middle of the queue.
+        // The leader leaves, and then a candidate from the middle of the queue, by turns.
         if departure % 2 == 0 {
             let (next, won) = campaigns.pop_first().ok_or("nobody waits")?;
             let began = clock::now();
@@ -83,7 +83,7 @@ fn campaign(node: &Node) -> Result<Campaign> {
     Ok(tokio::spawn(async move { election.campaign("10.0.0.7:8080").await }))
 }
 
-/// How often etcd has told each of them something.
+/// The number of events of etcd to each candidate.
 async fn heard(nodes: &BTreeMap<usize, Node>) -> Result<BTreeMap<usize, u64>> {
     let mut heard = BTreeMap::new();
     for (number, node) in nodes {

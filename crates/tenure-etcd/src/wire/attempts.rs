@@ -9,29 +9,26 @@ use tenure_core::etcd::{Refusal, Reply};
 use super::fault::Fault;
 use super::links::{Link, Links};
 
-/// Where a request stands, for the timeout that cancels it: on which link since when, if on any.
-pub(super) type Under = Option<(Arc<Link>, Time)>;
+/// The link of a request and its start there, for the timeout that cancels it.
+pub(super) type Placement = Option<(Arc<Link>, Time)>;
 
-/// The attempts of one request.
 pub(super) struct Attempts<'a> {
     links: &'a Links,
-    under: &'a mut Under,
+    under: &'a mut Placement,
     newer_than: u64,
     logged_in_again: bool,
 }
 
-/// The next step after an attempt that failed.
 pub(super) enum After {
-    /// This is the answer.
     Answer(Reply),
     /// Nothing was carried out: try again.
     Again,
-    /// The request may have been carried out, or not, for this reason.
+    /// The outcome of the request is unknown, for this reason.
     Unsure(Arc<str>),
 }
 
 impl<'a> Attempts<'a> {
-    pub(super) fn new(links: &'a Links, under: &'a mut Under) -> Self {
+    pub(super) fn new(links: &'a Links, under: &'a mut Placement) -> Self {
         Self { links, under, newer_than: 0, logged_in_again: false }
     }
 
@@ -44,7 +41,7 @@ impl<'a> Attempts<'a> {
         Ok(link)
     }
 
-    /// Handles the fault of an attempt on `link`. Gives up a link that is no good.
+    /// Handles the fault of an attempt on `link`. Gives up a broken link.
     pub(super) fn after(&mut self, link: &Link, fault: Fault) -> After {
         match fault {
             Fault::Answer(reply) => After::Answer(reply),

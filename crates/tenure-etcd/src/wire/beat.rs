@@ -1,4 +1,4 @@
-//! Renewals: one stream for each lease, one request on it at a time.
+//! Renewals: one stream for each lease, with one request at a time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Incoming;
-use super::attempts::{After, Attempts, Under};
+use super::attempts::{After, Attempts, Placement};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::links::{Link, Links};
 
-/// The library's words when the lease is gone as it opens a stream.
+/// The library's text for a lease that is gone when it opens a stream.
 const GONE: &str = "lease not found";
 
 /// The stream of one lease on one link, with no request under way.
@@ -26,18 +26,18 @@ struct Beats {
     answers: LeaseKeepAliveStream,
 }
 
-/// How many leases are renewed side by side: that of a session, the next one, and one that was
+/// The most leases that are renewed side by side: the session's, the next one, and one that was
 /// handed in.
 const LEASES: usize = 4;
 
-/// Answers each request, those of different leases side by side. A lease that was not renewed for
-/// the longest time makes room for another.
+/// Answers each request, those of different leases side by side. A new lease takes the room of the
+/// lease without a renewal for the longest time.
 pub(super) async fn run(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
     incoming: mpsc::Sender<Incoming>,
 ) {
-    // They end with this.
+    // The tasks end with this function.
     let mut tasks = JoinSet::new();
     let mut lanes: VecDeque<(LeaseId, mpsc::UnboundedSender<Request>)> = VecDeque::new();
     while let Some(request) = requests.recv().await {
@@ -58,9 +58,8 @@ pub(super) async fn run(
     }
 }
 
-/// Answers the requests of one lease. The core asks again only when it does not wait for the
-/// answer before: so a newer request ends an older one, and with it the stream on which that would
-/// be answered.
+/// Answers the requests of one lease. The core asks again only when it waits no longer for the
+/// former answer: so a newer request ends an older one, and the stream of its answer.
 async fn renew(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,
@@ -70,7 +69,7 @@ async fn renew(
     let mut beats = None;
     while let Some(Request { call, within, op }) = next.take() {
         let Op::KeepAlive { lease } = op else { continue };
-        let mut under: Under = None;
+        let mut under: Placement = None;
         let attempts = timeout(within, attempt(&links, lease, beats.take(), &mut under));
         let done = tokio::select! {
             done = attempts => Some(done),
@@ -104,12 +103,12 @@ async fn renew(
 
 type Exchange = (Option<Header>, Reply, Option<Beats>);
 
-/// Renewing twice does no harm, so it goes on while there is time.
+/// Repeats the renewal while there is time, which does no harm.
 async fn attempt(
     links: &Links,
     lease: LeaseId,
     mut beats: Option<Beats>,
-    under: &mut Under,
+    under: &mut Placement,
 ) -> Exchange {
     let mut attempts = Attempts::new(links, under);
     loop {
@@ -131,7 +130,8 @@ async fn beat(link: &Arc<Link>, lease: LeaseId, beats: Option<Beats>) -> Result<
     let usable = beats.filter(|beats| beats.lease == lease && beats.link == link.number);
     let mut beats = match usable {
         Some(beats) => beats,
-        // Opening it renews the lease, and swallows the answer: the one that counts comes next.
+        // Opening the stream renews the lease, and swallows the answer: the answer that counts
+        // comes next.
         None => match link.client.clone().lease_keep_alive(lease.0).await {
             Ok((keeper, answers)) => Beats { lease, link: link.number, keeper, answers },
             Err(Error::LeaseKeepAliveError(said)) if said == GONE => {

@@ -5,7 +5,7 @@ use tenure::clock;
 use tenure_core::etcd::{Act, Answer, Header, LeaseId, Op, Reply, Request};
 use tokio::time::timeout;
 
-use super::attempts::{After, Attempts, Under};
+use super::attempts::{After, Attempts, Placement};
 use super::convert;
 use super::fault::{Fault, shorten};
 use super::limits;
@@ -17,11 +17,11 @@ use super::turns::TimedRequest;
 /// confirmed with it. Only observers read values of others: they report a value that is too large.
 const OWN_MAX: usize = 64 << 20;
 
-/// Carries a request out as far as its time goes, counted from when it was handed over, and says
-/// what came of it.
+/// Carries a request out within its time, counted from when it was handed over, and returns the
+/// outcome.
 pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) -> Answer {
     let Request { call, within, op } = request;
-    let mut under: Under = None;
+    let mut under: Placement = None;
     let attempts = attempt(links, &op, &mut under);
     let left = within.saturating_sub(clock::now().since(handed));
     let (header, reply) = match timeout(left, attempts).await {
@@ -42,7 +42,7 @@ pub(super) async fn carry_out(links: &Links, (handed, request): TimedRequest) ->
     Answer { call, header, reply }
 }
 
-async fn attempt(links: &Links, op: &Op, under: &mut Under) -> (Option<Header>, Reply) {
+async fn attempt(links: &Links, op: &Op, under: &mut Placement) -> (Option<Header>, Reply) {
     let mut attempts = Attempts::new(links, under);
     loop {
         let link = match attempts.link().await {
@@ -98,13 +98,12 @@ async fn perform(mut client: Client, op: &Op) -> Result<(Option<Header>, Reply),
     }
 }
 
-/// Something that answers nothing that was asked.
 fn misfit(what: &str) -> Reply {
     Reply::Unknown { why: shorten(&format!("the answer does not fit the request: {what}")) }
 }
 
-/// Whether nothing changes when it is carried out twice. A repeated grant would be told that
-/// the lease exists, as if somebody else had it.
+/// Whether a repetition does no harm. A repeated grant would get the answer that the lease exists,
+/// as if it were foreign.
 fn is_repeatable(op: &Op) -> bool {
     let reads = |acts: &[Act]| acts.iter().all(|act| matches!(act, Act::Read(_)));
     match op {

@@ -1,4 +1,4 @@
-//! A connection to one endpoint: made, logged in, and asked who is there.
+//! A connection to one endpoint, with a login and a check of the member.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::endpoint::Endpoint;
 use crate::options::{Options, OptionsError, Tls};
 use crate::version::Version;
 
-/// A connection, and what the member behind it says of itself.
+/// A connection, and the status of its member.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) login: Login,
-    /// How long the login is good, if it says so.
+    /// The time for which the login is good, if it is known.
     pub(crate) left: Option<Duration>,
     pub(crate) status: Status,
 }
@@ -26,50 +26,40 @@ pub(crate) struct Connection {
 /// The status of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// The version of etcd.
     pub version: Version,
-    /// The cluster's id.
     pub cluster: u64,
-    /// The member's id.
     pub member: u64,
-    /// The id of etcd's own leader, which has nothing to do with elections.
+    /// The id of etcd's own leader, which is no leader of our elections.
     pub leader: Option<u64>,
-    /// The term of Raft that it is in.
+    /// The member's term of Raft.
     pub term: u64,
-    /// The revision of its store.
     pub revision: u64,
     /// Alarms in etcd's words, such as `NOSPACE`.
     pub alarms: Vec<String>,
 }
 
-/// Why an endpoint cannot be used.
+/// The reason for which an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
-    /// No server answers there, or the server does not speak etcd's protocol.
     #[error("{endpoint} cannot be reached: {why}")]
     NotReached { endpoint: Endpoint, why: Arc<str> },
-    /// A member is there, and says why it cannot be used at the moment.
+    /// A member is there, and gives the reason why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
     NotReady { endpoint: Endpoint, said: Arc<str> },
     #[error("{endpoint} closed the connection as soon as it was made ({why})")]
     Closed { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut { endpoint: Endpoint, within: Duration },
-    /// The server speaks TLS, and the endpoint says it does not.
     #[error("{endpoint}: the server speaks TLS")]
     SpeaksTls { endpoint: Endpoint },
-    /// The server does not speak TLS, and the endpoint says it does.
     #[error("{endpoint}: the server does not speak TLS")]
     SpeaksNoTls { endpoint: Endpoint },
     #[error("{endpoint}: a certificate has expired ({why})")]
     Expired { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint}: no trust: {why}")]
     NoTrust { endpoint: Endpoint, why: Arc<str> },
-    /// The server does not believe our certificate, or wants one and we show none.
     #[error("{endpoint} wants a client certificate that it trusts: {why}")]
     NotTrusted { endpoint: Endpoint, why: Arc<str> },
-    /// The server finds no way to speak TLS with us.
     #[error("{endpoint} ended the TLS handshake ({why}): {}", tenure_tls::HANDSHAKE_CAUSE)]
     Handshake { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} does not accept the login: {said}")]
@@ -78,13 +68,11 @@ pub enum ConnectError {
     Refused { endpoint: Endpoint, said: Arc<str> },
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
     TooOld { endpoint: Endpoint, version: Version },
-    /// The server is a proxy of etcd's that renews leases by itself.
     #[error(
         "{endpoint} is an etcd grpc-proxy, which renews leases by itself and answers with what it \
          asked for earlier, so that the end of a lease is not known"
     )]
     GrpcProxy { endpoint: Endpoint },
-    /// The certificates or the key cannot be used.
     #[error(transparent)]
     Options(#[from] OptionsError),
 }
@@ -170,7 +158,6 @@ impl ConnectError {
     }
 }
 
-/// Connects, within the time that the options give.
 pub(crate) async fn connect(
     options: &Options,
     endpoint: &Endpoint,
@@ -178,8 +165,8 @@ pub(crate) async fn connect(
     in_time(options, endpoint, attempt(options, endpoint)).await
 }
 
-/// Logs in anew on a connection that goes on, within the time that the options give. How long the
-/// login is good, if it says so.
+/// Logs in anew on an open connection, within the time of the options. Returns the time for which
+/// the login is good, if it is known.
 pub(super) async fn log_in_again(
     options: &Options,
     endpoint: &Endpoint,
@@ -198,13 +185,13 @@ async fn in_time<T>(
     done.unwrap_or_else(|_| Err(ConnectError::TimedOut { endpoint: endpoint.clone(), within }))
 }
 
-/// Whether an endpoint that hangs up would do so with the other scheme, too. Nothing secret is
-/// sent on the way.
+/// Whether an endpoint that hangs up would do so with the other scheme, too. The attempts send
+/// nothing secret.
 pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -> bool {
     let other = endpoint.other_scheme();
     let bare = Options { credentials: None, ..options.clone() };
     match connect(&bare, &other).await {
-        // Whatever is answered came through.
+        // Any answer shows that the connection works.
         Ok(_)
         | Err(
             ConnectError::GrpcProxy { .. }
@@ -213,7 +200,7 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
             | ConnectError::Login { .. }
             | ConnectError::Refused { .. },
         ) => true,
-        // A certificate is one, be it good or bad, and so is an alert of TLS.
+        // A certificate, good or bad, shows TLS, and so does an alert.
         Err(
             ConnectError::NoTrust { .. }
             | ConnectError::NotTrusted { .. }
@@ -224,9 +211,10 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     }
 }
 
-/// Finds out why a server that speaks TLS hangs up. The server says it in an alert, which is lost
-/// if this client is about to write and finds the connection closed: so the server is asked until
-/// an alert is in time. If either side stands still for a moment, the server is asked once more.
+/// Finds the reason for which a server that speaks TLS hangs up. The server sends an alert, which
+/// is lost if this client is about to write and finds the connection closed: so the client repeats
+/// until an alert comes in time. If either side stands still for a moment, the client tries once
+/// more.
 pub(crate) async fn why_closed(options: &Options, endpoint: &Endpoint) -> Option<ConnectError> {
     let mut late = 0;
     for _ in 0..ALERTS {
@@ -259,7 +247,7 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if version < Version::OLDEST {
         return Err(ConnectError::TooOld { endpoint: endpoint.clone(), version });
     }
-    // After a call of etcd's own, which says best what is wrong with a connection.
+    // A call of etcd's own comes first, as its error explains a broken connection best.
     let is_proxy = grpc_proxy::is_there(login.channel.clone()).await;
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
@@ -305,7 +293,6 @@ async fn log_in(
     }
 }
 
-/// Makes sense of an error on the way to an endpoint.
 fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
     let endpoint = endpoint.clone();
     match Fault::of(error) {
@@ -318,7 +305,7 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
             ConnectError::NotReady { endpoint, said }
         }
         Fault::Lost(why) => {
-            // The library below tells these apart in words only.
+            // The library below distinguishes these only in words.
             let is = |sign: &&str| why.to_lowercase().contains(*sign);
             if endpoint.is_secure() && SIGNS_OF_NO_TLS.iter().any(is) {
                 ConnectError::SpeaksNoTls { endpoint }
@@ -341,10 +328,10 @@ fn explain(error: &Error, endpoint: &Endpoint) -> ConnectError {
     }
 }
 
-/// How often an alert is asked for, and the pause in between.
+/// The number of attempts to get an alert, and the pause between them.
 const ALERTS: u32 = 40;
 const ALERT_PAUSE: Duration = Duration::from_millis(10);
-/// How many of these may take longer than an attempt to connect may.
+/// The most of these attempts that may take longer than a connection may.
 const LATE: u32 = 2;
 
 /// Bytes that are no record of TLS.
@@ -357,7 +344,7 @@ const SIGNS_OF_CLOSING: [&str; 5] = [
     "connection reset",
     "operation was canceled",
 ];
-/// Ours, or theirs.
+/// An expired certificate of ours, or of the server.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
 /// A server sends this alert if it has no certificate of a kind that the client can check.

@@ -2,9 +2,9 @@
 //!
 //! The connector replaces a login with a known end when between half and three quarters of its time
 //! are over, at a random point: clients that logged in together, when a member had failed, do not
-//! come back together. The earlier login serves until then, and if the new one fails. The end of a
-//! login without a known end shows in the first request that fails, which waits for another login.
-//! In both cases no connection is closed.
+//! come back together. The earlier login serves until then, and if the new login fails. A login
+//! without a known end shows its end in the first request that fails, which waits for another
+//! login. In both cases no connection is closed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,53 +17,53 @@ use tokio::sync::{mpsc, watch};
 use super::Incoming;
 use super::connect::{ConnectError, Connection, Status, connect, log_in_again};
 use super::fault::shorten;
-use super::links::{Line, Link, Links, Sick, State, Waiters};
+use super::links::{BrokenLinks, Line, Link, Links, State, Waiters};
 use super::login::Login;
 use super::race::{RaceResult, race};
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
-/// A connection, or a login, that has lasted so long was a good one.
+/// A connection or login that lasts this long counts as good.
 const GOOD_AFTER: Duration = Duration::from_secs(5);
-/// How long to wait before yet another login. Short, because renewals wait for it.
+/// The pause before another login: short, because renewals wait for it.
 const LOGIN: Backoff =
     Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
-/// The connector does not log in ahead of the end of a shorter login: it would log in all the time,
-/// and etcd makes logins slow on purpose.
+/// The connector does not renew a shorter login ahead of its end: it would log in all the time, and
+/// etcd makes logins slow on purpose.
 const AHEAD_FROM: Duration = Duration::from_secs(2);
-/// However long a login is good.
+/// The longest time until the connector renews a login.
 const AHEAD_MAX: Duration = Duration::from_hours(24);
 
-/// Sees to it that there is a link when one is wanted.
+/// Makes a link when a task wants one.
 pub(super) struct Connector {
     options: CheckedOptions,
     incoming: mpsc::Sender<Incoming>,
     state: watch::Sender<State>,
-    sick: watch::Receiver<Sick>,
+    sick: watch::Receiver<BrokenLinks>,
     waiters: Arc<Waiters>,
     draw: Draw,
-    /// Index of the endpoint in use or to be tried.
+    /// Index of the endpoint in use, or of the next to try.
     index: usize,
     /// The last endpoint failed: from now on the others are asked side by side.
     has_failed: bool,
     round: Round,
     lines: u64,
     links: u64,
-    /// How often connecting has failed, or a connection soon afterwards, in a row.
+    /// Failures in a row to connect, or of a connection soon after its start.
     failures: u32,
-    /// How often a login has lasted no longer than [`GOOD_AFTER`], in a row.
+    /// Logins in a row that lasted no longer than [`GOOD_AFTER`].
     logins: u32,
     draws: u64,
 }
 
 pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> (Links, Connector) {
     let (state, receiver) = watch::channel(State::Away);
-    let (sick, sick_receiver) = watch::channel(Sick::default());
+    let (sick, sick_receiver) = watch::channel(BrokenLinks::default());
     let waiters = Arc::new(Waiters::default());
     let has_login = options.credentials.is_some();
     let links = Links::new(receiver, sick, waiters.clone(), has_login);
     let mut seed = [0; 8];
-    // Without it many processes may come back at the same time: no more than that.
+    // Without randomness many processes may come back at the same time, which only costs time.
     let _ = getrandom::fill(&mut seed);
     let connector = Connector {
         options,
@@ -84,8 +84,8 @@ pub(super) fn new(options: CheckedOptions, incoming: mpsc::Sender<Incoming>) -> 
     (links, connector)
 }
 
-/// Errors of the endpoints since one could be used. An endpoint that refuses the login may be of
-/// another cluster, so its refusal counts only when no other can be used.
+/// Errors of the endpoints since the last one that worked. An endpoint that refuses the login may
+/// be of another cluster, so its refusal counts only when no other can be used.
 #[derive(Default)]
 struct Round {
     tried: usize,
@@ -93,7 +93,7 @@ struct Round {
 }
 
 impl Round {
-    /// The refusal of the login, once all of so many endpoints were tried.
+    /// The refusal of the login, once all endpoints were tried.
     fn refused(&mut self, error: &ConnectError, endpoints: usize) -> Option<Refusal> {
         self.tried += 1;
         self.refusal = error.refusal().or(self.refusal.take());
@@ -124,7 +124,7 @@ impl Connector {
                 self.round = Round::default();
                 self.use_until_sick(connection).await;
             } else if let Some(refusal) = refused {
-                // Told to all who ask until the next attempt.
+                // All tasks that ask before the next attempt get the refusal.
                 self.state.send_replace(State::Refused(refusal));
                 pause = Some(BACKOFF.longest);
             }
@@ -135,7 +135,8 @@ impl Connector {
         }
     }
 
-    /// Notes that an endpoint could not be used. Returns the refusal if all refuse the login.
+    /// Notes that an endpoint could not be used. Returns the refusal if all endpoints refuse the
+    /// login.
     async fn on_error(&mut self, error: &ConnectError) -> Option<Refusal> {
         self.failures = self.failures.saturating_add(1);
         self.turn();
@@ -175,8 +176,8 @@ impl Connector {
         self.turn();
     }
 
-    /// Resolves when there is a newer login on the line of this link, with the end of that if it is
-    /// known; or with the reason why the line is to be given up.
+    /// Resolves when there is a newer login on the line of this link, with the end of that login if
+    /// it is known; or with the reason for which to give the line up.
     async fn until_login(
         &mut self,
         link: &Link,
@@ -222,7 +223,7 @@ impl Connector {
         }
     }
 
-    /// When to log in, if the login is good for so long.
+    /// The time at which to renew a login that is good for `left`.
     fn ahead(&mut self, left: Duration) -> Option<Duration> {
         if left < AHEAD_FROM {
             return None;
@@ -232,7 +233,7 @@ impl Connector {
         Some((left / 2 + later).min(AHEAD_MAX))
     }
 
-    /// Not to log in all the time.
+    /// A pause that keeps the connector from logging in all the time.
     fn pause_before_login(&mut self, since: Time) -> Option<Duration> {
         let good = clock::now().since(since) > GOOD_AFTER;
         self.logins = if good { 0 } else { self.logins.saturating_add(1) };
@@ -245,7 +246,7 @@ impl Connector {
         self.index = (self.index + 1) % self.options.endpoints.len();
     }
 
-    /// Every endpoint is tried before there is a pause: one of them may do.
+    /// The pause before the next endpoint: only after all were tried, as any of them may work.
     fn pause(&mut self) -> Option<Duration> {
         let endpoints = u32::try_from(self.options.endpoints.len()).unwrap_or(u32::MAX);
         let rounds = self.failures / endpoints;
@@ -266,13 +267,13 @@ impl Connector {
     }
 }
 
-/// Resolves with what etcd said of the login of this link, when that is not good any more; or with
-/// why its line is to be given up.
+/// Resolves with etcd's text when the login of this link is not good any more, or with the reason
+/// for which to give its line up.
 async fn stale_or_lost(
-    sick: &mut watch::Receiver<Sick>,
+    sick: &mut watch::Receiver<BrokenLinks>,
     link: &Link,
 ) -> Result<Arc<str>, Arc<str>> {
-    let is_it = |sick: &Sick| sick.line >= link.line.number || sick.link >= link.number;
+    let is_it = |sick: &BrokenLinks| sick.line >= link.line.number || sick.link >= link.number;
     match sick.wait_for(is_it).await {
         Ok(sick) if sick.line >= link.line.number => Err(sick.lost.clone()),
         Ok(sick) => Ok(sick.stale.clone()),
@@ -280,8 +281,8 @@ async fn stale_or_lost(
     }
 }
 
-/// Resolves when the line of this link is to be given up, with the reason.
-async fn lost(sick: &mut watch::Receiver<Sick>, link: &Link) -> Arc<str> {
+/// Resolves with the reason for which to give the line of this link up.
+async fn lost(sick: &mut watch::Receiver<BrokenLinks>, link: &Link) -> Arc<str> {
     match sick.wait_for(|sick| sick.line >= link.line.number).await {
         Ok(sick) => sick.lost.clone(),
         Err(_) => "nobody uses it any more".into(),

@@ -9,7 +9,6 @@ use tenure_core::etcd::{
     Act, Bytes, Change, Header, KeyValue, Keys, LeaseId, Pick, Read, Reply, Revision, Txn,
 };
 
-/// Keys and revisions of a watch.
 #[derive(Clone)]
 pub(super) struct WatchRange {
     pub(super) keys: Keys,
@@ -25,17 +24,17 @@ pub(super) fn header(header: &PbResponseHeader) -> Header {
     Header { cluster: cluster_id, member: member_id, revision: unsigned(revision), term: raft_term }
 }
 
-/// Nothing that etcd counts is below zero.
+/// A number of etcd, which counts nothing below zero.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Revisions stay far below 2⁶³.
+/// A revision for etcd, far below 2⁶³.
 pub(super) fn signed(revision: Revision) -> i64 {
     i64::try_from(revision).unwrap_or(i64::MAX)
 }
 
-/// Seconds; `None` for nothing. To count on less than there is does no harm.
+/// A TTL in seconds; `None` for none. Counting on less than there is does no harm.
 pub(super) fn ttl(ttl: i64) -> Option<u32> {
     (ttl > 0).then(|| u32::try_from(ttl).unwrap_or(u32::MAX))
 }
@@ -87,7 +86,7 @@ fn picked(pick: Pick, end: Vec<u8>) -> GetOptions {
     let options = GetOptions::new().with_range(end).with_limit(1);
     match pick {
         Pick::First => options.with_sort(SortTarget::Create, SortOrder::Ascend),
-        // Zero would mean "no bound" to etcd, and here it means that there is none.
+        // Zero would mean "no bound" to etcd, and here means that no key fits.
         Pick::LastUpTo(0) => options.with_min_create_revision(i64::MAX),
         Pick::LastUpTo(revision) => options
             .with_sort(SortTarget::Create, SortOrder::Descend)
@@ -95,7 +94,7 @@ fn picked(pick: Pick, end: Vec<u8>) -> GetOptions {
     }
 }
 
-/// Results of a transaction's reads, in their order; writes have none.
+/// Results of a transaction's reads, in order; writes have none.
 pub(super) fn carried_out(response: PbTxnResponse) -> Reply {
     let PbTxnResponse { succeeded, responses, .. } = response;
     let read = |response| match response {
@@ -118,10 +117,9 @@ fn key_value(stored: PbKeyValue) -> KeyValue {
     }
 }
 
-/// The largest value that a watch tells, in bytes: as large as that of a read may be.
+/// The largest value in an event of a watch, in bytes: as large as that of a read.
 const VALUE_MAX: usize = 4 << 20;
 
-/// An event of a watch, and its revision.
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
     let kind = event.r#type;
     let stored = event.kv?;
@@ -136,7 +134,7 @@ pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {
     Some((revision, change))
 }
 
-/// How much memory it takes, in bytes.
+/// The memory of an event, in bytes.
 pub(super) fn size(change: &Change) -> usize {
     match change {
         Change::Put(stored) => stored.key.as_slice().len() + stored.value.as_slice().len(),
@@ -144,7 +142,6 @@ pub(super) fn size(change: &Change) -> usize {
     }
 }
 
-/// The key of a watch, and its options.
 pub(super) fn watch(watched: &WatchRange, id: i64) -> (Vec<u8>, WatchOptions) {
     let WatchRange { keys, from, deletions } = watched;
     let (first, end) = keys.range();

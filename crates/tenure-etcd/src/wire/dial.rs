@@ -1,9 +1,9 @@
 //! The channel to one endpoint, which connects when it is used.
 //!
 //! The library below connects anew whenever a call finds the connection closed, to any server that
-//! is at the address by then. The driver must not follow once it has checked the server: a proxy
-//! that has taken a member's place would be used unasked. So a channel is sealed after the check,
-//! and ends with its connection.
+//! is at the address by then. The driver must not follow once it has checked the server: the driver
+//! would use a proxy that has taken a member's place. So a channel is sealed after the check, and
+//! ends with its connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,13 +16,13 @@ use tonic::transport::Channel;
 use tower::BoxError;
 use tower::util::{ServiceExt, service_fn};
 
-/// How long a connection may be silent before it is pinged; etcd closes connections on which
-/// pings come more often than every 5 s.
+/// The longest silence of a connection before a ping; etcd closes connections on which pings come
+/// more often than every 5 s.
 const PING_AFTER: Duration = Duration::from_secs(6);
-/// How long the answer to a ping may take.
+/// The longest wait for the answer to a ping.
 const PING_WITHIN: Duration = Duration::from_secs(3);
 
-/// Whether a channel connects no more. Clones are the same.
+/// Whether a channel must not connect any more. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Seal(Arc<AtomicBool>);
 
@@ -44,7 +44,7 @@ pub(super) fn channel(
     seal: Seal,
 ) -> Result<Channel, Error> {
     let mut tcp = HttpConnector::new();
-    // TLS comes on top.
+    // The TLS layer comes on top.
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(within));
@@ -61,7 +61,7 @@ pub(super) fn channel(
     let mut endpoint = Channel::builder(url.parse()?)
         .http2_keep_alive_interval(PING_AFTER)
         .keep_alive_timeout(PING_WITHIN)
-        // etcd does not permit pings on connections on which nothing is under way.
+        // etcd forbids pings on idle connections.
         .keep_alive_while_idle(false);
     if let Some(tls) = tls {
         endpoint = endpoint.tls_config(tls)?;

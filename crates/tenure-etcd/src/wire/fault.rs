@@ -7,29 +7,27 @@ use std::sync::Arc;
 use etcd_client::Error;
 use tenure_core::etcd::{Refusal, Reply};
 
-/// How much of what others say is passed on, in bytes.
+/// The most bytes of a foreign text that are passed on.
 const SAID_MAX: usize = 512;
 
-/// The client library's words about an answer that is larger than it takes, with both sizes: a
-/// value of another client, where the server allows larger ones than by default.
+/// The client library's text for an answer above its limit, with both sizes: a value of another
+/// client, where the server allows larger values than by default.
 const TOO_LARGE: &str = "decoded message length too large";
 
-/// Meanings of an error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// The answer of etcd itself, which is certain; or an answer too large to be taken, which says
-    /// nothing about the request and nothing against the link.
+    /// The answer of etcd itself, which is certain; or an answer above the limit, which shows
+    /// neither the outcome nor a broken link.
     Answer(Reply),
     /// etcd does not accept the login, or misses one; nothing was carried out.
     Login(Arc<str>),
-    /// Users or rights have changed since the login; nothing was carried out. A new login will do,
-    /// unless something changes again before it is used.
+    /// Users or rights have changed since the login; nothing was carried out. A new login works,
+    /// unless users or rights change again before it is used.
     Outdated(Arc<str>),
-    /// The fate of the request is unknown. Another endpoint may do better.
+    /// The outcome of the request is unknown. Another endpoint may do better.
     Lost(Arc<str>),
 }
 
-/// Codes of gRPC.
 mod code {
     pub(super) const UNKNOWN: i32 = 2;
     pub(super) const INVALID_ARGUMENT: i32 = 3;
@@ -60,8 +58,8 @@ impl Fault {
         }
     }
 
-    /// The meaning of the reason for which etcd ends a watch; the reason comes without a code, and
-    /// with words of gRPC's before it in some versions.
+    /// The meaning of the reason for which etcd ends a watch, which comes without a code, and with
+    /// words of gRPC before it in some versions.
     pub(super) fn of_cancelled(reason: &str) -> Self {
         let said = reason.find("etcdserver: ").map_or(reason, |at| &reason[at..]);
         let code = if said.contains("permission denied") {
@@ -74,7 +72,7 @@ impl Fault {
     }
 
     /// The meaning of errors after which etcd has certainly carried nothing out. The codes alone do
-    /// not say so: the layers below use them too, some of them for requests that *were* carried
+    /// not show that: the layers below use them, too, sometimes for requests that *were* carried
     /// out.
     fn known(code: i32, message: &str) -> Option<Self> {
         let what = message.strip_prefix("etcdserver: ")?;
@@ -109,7 +107,6 @@ impl Fault {
     }
 }
 
-/// The error, with all that lies below it.
 pub(crate) fn words(error: &Error) -> Arc<str> {
     let (mut said, mut below) = match error {
         Error::GRpcStatus(status) => (plain(status.message()), status.source()),
@@ -127,7 +124,7 @@ pub(crate) fn words(error: &Error) -> Arc<str> {
     shorten(&said)
 }
 
-/// The layers' words about a connection that ended, in plain words: a server was killed, say.
+/// The layers' text for a connection that ended, in plain words: perhaps a server was killed.
 fn plain(said: &str) -> String {
     match said.strip_prefix("h2 protocol error: ") {
         Some(rest) => format!("the connection was lost: {rest}"),
@@ -135,7 +132,7 @@ fn plain(said: &str) -> String {
     }
 }
 
-/// No more than a line or two.
+/// A text of at most a line or two.
 pub(crate) fn shorten(said: &(impl Display + ?Sized)) -> Arc<str> {
     let mut said = said.to_string();
     if said.len() > SAID_MAX {
@@ -158,7 +155,7 @@ mod tests {
     fn only_etcds_refusals_are_certain() {
         let denied = "etcdserver: permission denied";
         assert_eq!(Fault::known(7, denied), refused(|said| Refusal::Denied { said }, denied));
-        // HTTP/2's INADEQUATE_SECURITY and ENHANCE_YOUR_CALM, and an answer that was too long.
+        // HTTP/2's INADEQUATE_SECURITY and ENHANCE_YOUR_CALM, and an answer above the limit.
         assert_eq!(Fault::known(7, "permission denied"), None);
         assert_eq!(Fault::known(8, "too many pings"), None);
         assert_eq!(Fault::known(11, "Error, decoded message length too large"), None);

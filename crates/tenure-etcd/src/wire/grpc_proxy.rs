@@ -2,8 +2,8 @@
 //!
 //! Such a proxy renews a lease by itself, and answers a keep-alive with a renewal that the proxy
 //! may have asked for before the keep-alive was sent: our deadline would be too late (ruling 3).
-//! Members of etcd from 3.4 on serve gRPC's health checks, to everybody; the proxy does not up to
-//! 3.7.3, with any settings.
+//! Members of etcd from 3.4 on serve gRPC's health checks to all clients; the proxy up to 3.7.3
+//! never does.
 
 use etcd_client::{Channel, Error};
 use http::header::{CONTENT_TYPE, TE};
@@ -15,12 +15,12 @@ use tower::util::ServiceExt;
 const CHECK: &str = "/grpc.health.v1.Health/Check";
 /// An empty message, in gRPC's frame: not compressed, no bytes.
 const NOTHING: &str = "\0\0\0\0\0";
-/// The words of Go's gRPC, with which the proxy is built. A filter on the way that knows only
-/// etcd's own services uses other words.
+/// The text of Go's gRPC, with which the proxy is built. A filter on the way that knows only etcd's
+/// own services uses another text.
 const NOT_THERE: &str = "unknown service grpc.health.v1.Health";
 
-/// Asks. Any refusal but the proxy's is a member's. No answer is an error: a proxy that stands
-/// still gives none.
+/// Asks the server. Only the proxy's refusal counts; a missing answer is an error, as a proxy that
+/// stands still gives none.
 pub(super) async fn is_there(channel: Channel) -> Result<bool, Error> {
     let mut request = Request::new(Body::new(NOTHING.to_owned()));
     *request.method_mut() = Method::POST;
@@ -32,7 +32,6 @@ pub(super) async fn is_there(channel: Channel) -> Result<bool, Error> {
     Ok(lacks_health_checks(answer.headers()))
 }
 
-/// Whether these headers begin, and end, the answer of a server without health checks.
 fn lacks_health_checks(headers: &HeaderMap) -> bool {
     let said = Status::from_header_map(headers);
     said.is_some_and(|said| said.code() == Code::Unimplemented && said.message() == NOT_THERE)

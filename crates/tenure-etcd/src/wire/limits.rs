@@ -1,16 +1,16 @@
-//! How many unary calls are under way at once, and which of them wait for which.
+//! The most unary calls under way at once, by classes that do not wait for each other.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
-/// For the calls of candidates.
+/// Calls of candidates.
 const CANDIDATES: usize = 64;
-/// The most looks of observers under way, including looks that no caller waits for any more: others
-/// must not wait for them.
+/// Looks of observers under way, including looks whose callers are gone: others must not wait for
+/// them.
 const OBSERVERS: usize = 32;
-/// For the calls of the lease: the core has one of each kind, and few leases to revoke.
+/// Calls of the lease: the core has one of each kind, and few leases to revoke.
 const LEASE: usize = 8;
 
-/// Classes of calls. All elections stand on one lease, so its calls never wait behind theirs; nor
-/// do candidates wait behind observers.
+/// Classes of calls. All elections stand on one lease, so its calls never wait behind those of
+/// elections; nor do candidates wait behind observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Lease,
@@ -21,7 +21,6 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Lease, Self::Candidate, Self::Observer];
 
-    /// How many of its calls are under way at once.
     pub(super) const fn most(self) -> usize {
         match self {
             Self::Lease => LEASE,
@@ -31,7 +30,7 @@ impl Kind {
     }
 }
 
-/// Whether it is about keys of others, with their values.
+/// Whether the call reads keys of others, with their values.
 pub(super) fn is_of_observer(op: &Op) -> bool {
     kind(op) == Kind::Observer
 }
@@ -49,9 +48,9 @@ pub(super) fn kind(op: &Op) -> Kind {
     }
 }
 
-/// Whether it confirms a renewal, or looks which term etcd is in. Only the first deletes a key if
-/// there is none, and only the second reads nothing but a single key, without a condition.
-/// Candidates have a condition, and observers read all keys of an election.
+/// Whether the call confirms a renewal, or looks up the term of etcd. Only the first deletes a key
+/// that is not there, and only the second reads a single key, without a condition. Candidates have
+/// a condition, and observers read all keys of an election.
 fn is_confirmation(txn: &Txn) -> bool {
     let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
     let Txn { when, then, otherwise } = txn;
@@ -78,13 +77,13 @@ mod tests {
             Txn { when, then, otherwise: vec![one(), one()] }
         };
         assert_eq!(kind(&Op::Txn(confirms(0, "e/1"))), Kind::Lease);
-        // A candidate that leaves, and what nobody should repeat.
+        // A candidate that leaves, with a transaction that must not be repeated.
         assert_eq!(kind(&Op::Txn(confirms(7, "e/1"))), Kind::Candidate);
         assert!(!confirms(0, "e/2").deletes_nothing());
         let there = Compare::Created { key: "e/1".into(), revision: 0 };
         let moved = Act::Move { key: "e/1".into(), lease: LeaseId(1) };
         assert_eq!(kind(&txn(vec![there.clone()], vec![moved])), Kind::Lease);
-        // A candidate that looks for its key, one that makes it, and an observer.
+        // A candidate that looks for its key, one that makes its key, and an observer.
         assert_eq!(kind(&txn(vec![there.clone()], vec![one()])), Kind::Candidate);
         let put = Act::Put { key: "e/1".into(), value: "".into(), lease: LeaseId(1) };
         assert_eq!(kind(&txn(vec![], vec![one(), put])), Kind::Candidate);

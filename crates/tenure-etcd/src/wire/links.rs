@@ -1,4 +1,4 @@
-//! Which endpoint is in use, and with which login; `connector` sees to it that there is one.
+//! The endpoint in use, and its login; the `connector` makes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,18 +13,17 @@ use crate::endpoint::Endpoint;
 
 /// A login on a line. Calls under way on a link go on when there is a newer link on its line.
 pub(super) struct Link {
-    /// Grows from one link to the next.
+    /// The number grows from one link to the next.
     pub(super) number: u64,
     pub(super) client: Client,
     pub(super) line: Arc<Line>,
 }
 
-/// A connection to an endpoint.
 pub(super) struct Line {
-    /// Grows from one line to the next.
+    /// The number grows from one line to the next.
     pub(super) number: u64,
     pub(super) endpoint: Endpoint,
-    /// When the store answered last by it.
+    /// The last answer of the store on this line.
     answered: AtomicU64,
 }
 
@@ -33,14 +32,14 @@ impl Line {
         Self { number, endpoint, answered: AtomicU64::new(clock::now().as_nanos()) }
     }
 
-    /// Whether the store has answered nothing at all since then.
+    /// Whether the store has not answered since then.
     pub(super) fn is_silent_since(&self, sent: Time) -> bool {
         self.answered.load(Ordering::Relaxed) < sent.as_nanos()
     }
 }
 
 impl Link {
-    /// The store has answered by it.
+    /// Notes an answer of the store.
     pub(super) fn has_answered(&self) {
         self.line.answered.store(clock::now().as_nanos(), Ordering::Relaxed);
     }
@@ -50,20 +49,17 @@ impl Link {
 pub(super) enum State {
     Away,
     Up(Arc<Link>),
-    /// The last attempt was refused in a way that waiting does not mend.
+    /// The last attempt was refused for a reason that time does not mend.
     Refused(Refusal),
 }
 
-/// The line and the link that are not to be used any more.
+/// The line and the link that must not be used any more.
 #[derive(Clone, Default)]
-pub(super) struct Sick {
-    /// The number of the last line that does not work.
+pub(super) struct BrokenLinks {
     pub(super) line: u64,
-    /// Why it does not.
     pub(super) lost: Arc<str>,
-    /// The number of the last link of which the login is not good any more.
+    /// The number of the last link whose login is not good any more.
     pub(super) link: u64,
-    /// Etcd's words about the login.
     pub(super) stale: Arc<str>,
 }
 
@@ -75,7 +71,7 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Resolves when there is one.
+    /// Resolves when a task waits.
     pub(super) async fn any(&self) {
         while self.count.load(Ordering::Relaxed) == 0 {
             self.came.notified().await;
@@ -83,7 +79,6 @@ impl Waiters {
     }
 }
 
-/// Counted until it is dropped.
 struct Waiter<'a>(&'a Waiters);
 
 impl<'a> Waiter<'a> {
@@ -100,11 +95,11 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// The link in use, for every task that sends. Clones are the same.
+/// The link in use, for every task that sends. Clones share it.
 #[derive(Clone)]
 pub(super) struct Links {
     state: watch::Receiver<State>,
-    sick: Arc<watch::Sender<Sick>>,
+    sick: Arc<watch::Sender<BrokenLinks>>,
     waiters: Arc<Waiters>,
     pub(super) has_login: bool,
 }
@@ -112,7 +107,7 @@ pub(super) struct Links {
 impl Links {
     pub(super) fn new(
         state: watch::Receiver<State>,
-        sick: watch::Sender<Sick>,
+        sick: watch::Sender<BrokenLinks>,
         waiters: Arc<Waiters>,
         has_login: bool,
     ) -> Self {
@@ -120,7 +115,7 @@ impl Links {
     }
 
     /// The link in use if its number is above `newer_than`, else the next one, however long it
-    /// takes; or that etcd refuses the login.
+    /// takes; or etcd's refusal of the login.
     pub(super) async fn get(&self, newer_than: u64) -> Result<Arc<Link>, Refusal> {
         let mut state = self.state.clone();
         let is_usable = |state: &State| match state {
@@ -155,14 +150,14 @@ impl Links {
         let _ = state.wait_for(is_other).await;
     }
 
-    /// The line in use is not to be used any more: the next endpoint is.
+    /// Leaves the line in use, for the next endpoint.
     pub(super) fn leave(&self, why: &Arc<str>) {
         if let State::Up(link) = &*self.state.borrow() {
             self.lost(link, why);
         }
     }
 
-    /// The line of this link does not work: the next endpoint is to be used.
+    /// Leaves the broken line of this link, for the next endpoint.
     pub(super) fn lost(&self, link: &Link, why: &Arc<str>) {
         self.sick.send_if_modified(|sick| {
             let newer = sick.line < link.line.number;
@@ -174,7 +169,7 @@ impl Links {
         });
     }
 
-    /// The login of this link is not good any more: a new one is to be made on its line.
+    /// The login of this link is not good any more: the connector makes a new one on its line.
     pub(super) fn stale(&self, link: &Link, said: &Arc<str>) {
         self.sick.send_if_modified(|sick| {
             let newer = sick.link < link.number;

@@ -1,9 +1,9 @@
-//! The login on a connection, which can be made anew without closing anything.
+//! The login on a connection, which can be made anew without closing the connection.
 //!
-//! etcd looks at the token of a call, of each renewal of a lease (from 3.4.42, 3.5.28, 3.6.9 and
-//! 3.7), and of a watch only as it is opened. So a new token goes with whatever is sent from then
-//! on, and watches that are open go on. A simple token lasts for a time, which nobody is told,
-//! since it was used last; a signed one (JWT) says until when it is good.
+//! etcd checks the token of each call, of each renewal of a lease (from 3.4.42, 3.5.28, 3.6.9 and
+//! 3.7), and of a watch only when it is opened. So later requests carry the new token, and open
+//! watches go on. A simple token lasts for an unknown time since its last use; a signed token (JWT)
+//! names its end.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,14 +16,13 @@ use tower::util::{BoxCloneSyncService, ServiceExt};
 
 use crate::options::Credentials;
 
-/// Etcd's words to a login while it asks for none.
+/// etcd's text for a login when authentication is off.
 const NO_LOGINS: &str = "authentication is not enabled";
 /// The one call that needs no token.
 const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
-/// The header that etcd looks for.
+/// The header that etcd reads.
 const HEADER: &str = "token";
 
-/// A connection's client and its token.
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,
@@ -32,7 +31,7 @@ pub(crate) struct Login {
     token: Token,
 }
 
-/// Clones are the same.
+/// The token of a connection. Clones share it.
 #[derive(Clone, Default)]
 struct Token(Arc<RwLock<Option<HeaderValue>>>);
 
@@ -51,15 +50,15 @@ impl Login {
     pub(super) async fn new(channel: Plain) -> Result<Self, Error> {
         let token = Token::default();
         let channel = bearing(channel, token.clone());
-        // Calls and streams that need a leader fail at once on a member that sees none: another
-        // member may see one.
+        // Calls and streams that need a leader fail at once on a member without one: another member
+        // may have a leader.
         let settings = ConnectOptions::new().with_require_leader(true);
         let client = Client::from_channel(channel.clone(), Some(settings)).await?;
         Ok(Self { client, channel, token })
     }
 
-    /// Logs in, and sends the new token with whatever is sent from then on. How long it is good, if
-    /// it says so. Without authentication there is none.
+    /// Logs in, and sends the new token with all later requests. Returns the time for which it is
+    /// good, if that is known. Without authentication there is no token.
     pub(super) async fn renew(&self, of: &Credentials) -> Result<Option<Duration>, Error> {
         let mut client = self.client.auth_client();
         let answer = match client.authenticate(of.user.clone(), of.password.clone()).await {
@@ -73,7 +72,7 @@ impl Login {
         let token = answer.token();
         let mut header = HeaderValue::from_str(token)
             .map_err(|_| Error::InvalidArgs("the token is no text of one line".to_owned()))?;
-        // Kept out of logs.
+        // Logs leave the header out.
         header.set_sensitive(true);
         self.token.set(Some(header));
         Ok(left(token, wall_time()))
@@ -97,12 +96,12 @@ fn bearing(plain: Plain, token: Token) -> Channel {
 
 #[expect(clippy::disallowed_methods, reason = "etcd says in wall time when a token ends")]
 fn wall_time() -> SystemTime {
-    // Where clocks differ, the login is made anew too early, or when etcd refuses the token.
+    // With different clocks the login is made anew too early, or when etcd refuses the token.
     SystemTime::now()
 }
 
-/// How long a signed token is good after `now`, by this machine's clock. `None` for other tokens,
-/// and when that is over.
+/// The time for which a signed token is good after `now`, by this machine's clock. `None` for other
+/// tokens, and when that time is over.
 fn left(token: &str, now: SystemTime) -> Option<Duration> {
     let mut parts = token.split('.');
     let claims = parts.nth(1)?;
@@ -119,7 +118,7 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     until.duration_since(now).ok().filter(|left| !left.is_zero())
 }
 
-/// Base64 as in addresses, without padding.
+/// Decodes base64 as in addresses, without padding.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut bits = 0_u32;
     let mut count = 0;
@@ -147,7 +146,7 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// As 3.7.3 made it: `{"exp":1790000000,"revision":9,"username":"poor"}`, signed with HS256.
+    /// A token of 3.7.3: `{"exp":1790000000,"revision":9,"username":"poor"}`, signed with HS256.
     const SIGNED: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\
                           eyJleHAiOjE3OTAwMDAwMDAsInJldmlzaW9uIjo5LCJ1c2VybmFtZSI6InBvb3IifQ.\
                           c2lnbmF0dXJl";
@@ -156,7 +155,7 @@ mod tests {
     fn signed_token_names_its_end() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert_eq!(left(SIGNED, at(1_789_999_700)), Some(Duration::from_secs(300)));
-        // By a clock that is far ahead of etcd's, too.
+        // The same by a clock that is far ahead of etcd's.
         assert_eq!(left(SIGNED, at(1_790_000_000)), None);
         assert_eq!(left(SIGNED, at(1_790_000_001)), None);
         for other in ["", "FXvpVZaKTzGGfFsA.12", "a.b.c", "..", "a.!.c", "eyJh.eyJh.", "a.e30.c.d"]

@@ -1,28 +1,27 @@
 //! Carries the core's requests to etcd, and the answers back.
 //!
 //! [`Wire::send`] takes each [`Request`] and never waits; [`Wire::next`] gives the answers. Every
-//! request but a watch is answered exactly once, at the latest when its time is over; a watch is
-//! answered until it has ended, an `Unwatch` not at all.
+//! request but a watch has exactly one answer, at the latest when its time is over; a watch has
+//! answers until it has ended, an `Unwatch` has none.
 //!
 //! - *One endpoint at a time* (`links`). When a connection fails, or an answer does not come in
-//!   time, all endpoints are asked side by side (`race`), the next one a little ahead: the first
-//!   whose store answers is used, and the streams are opened there. Requests that can be
-//!   repeated without harm (reads, renewals, revocations, watches that are not open yet) go to the
-//!   next endpoint while there is time left; for all others a lost connection means
-//!   [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
-//! - *Refused* is only what etcd itself refused (`fault`), or what was not sent: then nothing was
-//!   carried out.
-//! - *A login that is not good any more* gives a new one on the same connection, and one more
-//!   attempt for the request that found out; as many as its time allows when users or rights have
-//!   changed again since. A login that says when it ends is made anew before (`connector`). Watches
-//!   that are open go on, and others are opened on another stream (`streams`).
-//! - *Bounds*: a number of unary calls of each kind at once (`limits`), the others wait in their
-//!   order (`turns`), for half of their time at most; then they are refused, because they were not
-//!   sent. The calls of the lease (grants, renewals, what confirms them, revocations) never wait
-//!   behind those of elections, nor do their answers. Messages are received only as fast as
-//!   [`Wire::next`] is called.
+//!   time, the wire asks all endpoints side by side (`race`), the next one a little ahead, and uses
+//!   the first whose store answers. Requests that can be repeated without harm (reads, renewals,
+//!   revocations, watches that are not open yet) go to the next endpoint while there is time left;
+//!   for all others a lost connection means [`Reply::Unknown`](tenure_core::etcd::Reply::Unknown).
+//! - *Refused* means that etcd itself has refused (`fault`), or that the request was not sent: then
+//!   nothing was carried out.
+//! - *A login that is not good any more* is replaced on the same connection, and the request that
+//!   failed by it is tried once more; as often as its time allows when users or rights have changed
+//!   again since. A login with a known end is replaced before (`connector`). Open watches go on,
+//!   and new watches are opened on another stream (`streams`).
+//! - *Bounds*: a number of unary calls of each kind at once (`limits`), the others wait in order
+//!   (`turns`), for half of their time at most; then they are refused, because they were not sent.
+//!   The calls of the lease (grants, renewals, confirmations, revocations) never wait behind those
+//!   of elections, nor do their answers. Messages are received only as fast as [`Wire::next`] is
+//!   called.
 //!
-//! Deadlines are the core's affair; times here only say when to give something up.
+//! The core keeps deadlines; times here only end the wait for a request.
 
 mod attempts;
 mod beat;
@@ -55,33 +54,30 @@ use self::turns::TimedRequest;
 use crate::notice::Notice;
 use crate::options::CheckedOptions;
 
-/// How many answers may wait to be taken; then nothing more is received.
+/// The most answers that wait to be taken; then the wire receives no more.
 const ANSWERS: usize = 64;
 
 /// Answers of etcd, and changes of the connection to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Incoming {
-    /// For the core.
     Answer(Answer),
-    /// For an operator: which endpoint is in use, and which not.
+    /// For an operator: the endpoint in use has changed.
     Link(Notice),
 }
 
-/// The way to etcd and back.
+/// The connection of the core to etcd.
 pub struct Wire {
     links: Links,
     /// Unary calls, a channel for each kind.
     calls: [mpsc::UnboundedSender<TimedRequest>; 3],
     beats: mpsc::UnboundedSender<Request>,
     watches: mpsc::UnboundedSender<Request>,
-    /// Calls of the lease, and rare ones.
+    /// Answers to calls of the lease, and rare ones.
     first: Lane,
-    /// Calls of elections.
     then: Lane,
     tasks: [AbortHandle; 3],
 }
 
-/// A way back.
 struct Lane {
     incoming: mpsc::Sender<Incoming>,
     came: mpsc::Receiver<Incoming>,
@@ -95,7 +91,7 @@ impl Lane {
 }
 
 impl Wire {
-    /// Sets it up, without connecting yet: the first request does. Must be called in a tokio
+    /// Makes a wire without connecting: the first request connects. Must be called in a tokio
     /// runtime with I/O and time, in which its tasks run until it is dropped.
     #[must_use]
     pub fn new(options: CheckedOptions) -> Self {
@@ -121,10 +117,10 @@ impl Wire {
         Self { links, calls, beats, watches, first, then, tasks }
     }
 
-    /// Sends a request on its way.
+    /// Sends a request without waiting.
     pub fn send(&self, request: Request) {
         match &request.op {
-            // The tasks live as long as this does, so somebody receives it.
+            // The tasks live as long as this value, so the send succeeds.
             Op::KeepAlive { .. } => drop(self.beats.send(request)),
             Op::Watch { .. } | Op::Unwatch { .. } => drop(self.watches.send(request)),
             Op::Grant { .. } | Op::Revoke { .. } | Op::Txn(_) => {
@@ -156,7 +152,7 @@ impl Wire {
             biased;
             Some(incoming) = self.first.came.recv() => incoming,
             Some(incoming) = self.then.came.recv() => incoming,
-            // Cannot be: the senders are held here.
+            // This branch never runs, as the senders are held here.
             else => std::future::pending().await,
         }
     }

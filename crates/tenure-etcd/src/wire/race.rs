@@ -1,8 +1,8 @@
-//! Several endpoints asked side by side, when the one in use has failed.
+//! Several endpoints are asked side by side, when the endpoint in use has failed.
 //!
-//! Asked one after the other, a member that stands still, or one that has not noticed yet that
-//! etcd's leader does, costs a good part of the lease each, and an office although two members of
-//! three would serve.
+//! In a series of questions, each member that stands still, or that has not noticed yet that etcd's
+//! leader does, costs a good part of the lease, and so a leadership although two members of three
+//! would serve.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,16 +15,14 @@ use super::connect::{ConnectError, Connection, connect};
 use super::fault::Fault;
 use crate::options::CheckedOptions;
 
-/// How long an endpoint has before the next one is asked, too.
+/// The time of an endpoint before the next one is asked, too.
 const AHEAD: Duration = Duration::from_millis(200);
-/// How long to wait before the store is asked once more, where it has no leader.
+/// The pause before another question to a store without a leader.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The result of a race.
 pub(super) struct RaceResult {
-    /// The endpoint to be used, if one can be.
+    /// The endpoint to use, if one works.
     pub(super) used: Option<(usize, Connection)>,
-    /// Errors of the other endpoints.
     pub(super) errors: Vec<ConnectError>,
 }
 
@@ -39,7 +37,7 @@ impl RaceResult {
 }
 
 /// Connects to all endpoints, beginning with this one, a little later to each after it. The first
-/// whose store answers is used; if none does in time, the first that could be reached.
+/// whose store answers wins; if none does in time, the first that could be reached.
 pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     let all = options.endpoints.len();
     let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
@@ -48,14 +46,14 @@ pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     loop {
         if let Some(index) = waiting.pop_front() {
             let options = options.clone();
-            // A single one need not be asked whether it is better than the others.
+            // A single endpoint has no rival, so its store is not asked.
             asked.spawn(async move { (index, ask(&options, index, all > 1).await) });
         } else if asked.is_empty() {
             return found;
         }
         tokio::select! {
             Some(told) = asked.join_next() => match told {
-                // Endpoints that are still asked end with this.
+                // The remaining attempts end with this return.
                 Ok((index, Ok((connection, true)))) => {
                     found.used = Some((index, connection));
                     return found;
@@ -71,7 +69,7 @@ pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     }
 }
 
-/// A connection, and whether the store answers by it.
+/// A connection, and whether the store answers on it.
 async fn ask(
     options: &CheckedOptions,
     index: usize,
@@ -83,7 +81,7 @@ async fn ask(
     Ok((connection, serves))
 }
 
-/// Resolves when a linearizable read is answered. A refused read is as good: etcd checks the user
+/// Resolves when a linearizable read is answered. A refused read counts, too: etcd checks the user
 /// after it has found its leader.
 async fn serves(mut client: Client) {
     let options = || Some(GetOptions::new().with_count_only());

@@ -1,8 +1,8 @@
 //! The streams of watches on one connection.
 //!
 //! etcd looks at a stream's token when a watch is opened on it, and not later. So watches are
-//! opened on the stream of the newest login, and those on older streams go on there until they
-//! end. When there are too many streams, the watches of the oldest are moved.
+//! opened on the stream of the newest login, and watches on older streams go on there until they
+//! end. When there are too many streams, the watches of the oldest move.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::pin::{Pin, pin};
@@ -18,28 +18,24 @@ use tokio::sync::mpsc;
 use super::convert::{self, WatchRange};
 use super::links::{Link, Links};
 
-/// How many streams there are besides the one on which watches are opened. A stream costs etcd some
-/// ten kilobytes, and a signed token may last for minutes only.
+/// The most streams besides that of new watches. A stream costs etcd some ten kilobytes, and a
+/// signed token may last only for minutes.
 const OLDER: usize = 3;
 
 pub(super) type Pending<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// All of them.
 pub(super) struct Streams {
     pub(super) newest: Stage,
-    /// On which nothing is opened any more, the oldest first.
+    /// Streams without new watches, the oldest first.
     older: VecDeque<Live>,
-    /// Which stream was heard first the last time.
+    /// The stream that was read first the last time.
     turn: usize,
 }
 
-/// Where the stream is on which watches are opened.
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub(super) enum Stage {
-    /// No watch needs a stream.
     Idle,
     Linking(Pending<Result<Arc<Link>, Refusal>>),
-    /// The first watch opens it.
     Opening {
         link: Arc<Link>,
         first: CallId,
@@ -49,38 +45,36 @@ pub(super) enum Stage {
     Live(Live),
 }
 
-/// A stream.
 pub(super) struct Live {
     pub(super) link: Arc<Link>,
     orders: mpsc::UnboundedSender<Order>,
     answers: WatchResponseStream,
-    /// Since when something was asked for without a word on it.
+    /// The first request since the last answer on it.
     silent: Option<Time>,
-    /// Watches that were asked for and are not answered, in the order of the requests: etcd answers
-    /// in that order, and not every refusal names its watch.
+    /// Watches without an answer, in the order of the requests: etcd answers in that order, and not
+    /// every refusal names its watch.
     pub(super) creating: VecDeque<CallId>,
-    /// All watches that were asked for on it and are wanted still.
+    /// All watches of this stream that are still wanted.
     watches: BTreeSet<CallId>,
 }
 
-/// For the task that writes.
+/// Orders to the task that writes.
 enum Order {
     Watch { id: i64, watched: WatchRange },
     Cancel { id: i64 },
 }
 
-/// Steps of a stream.
 pub(super) enum Step {
     Linked(Result<Arc<Link>, Refusal>),
     Opened(Result<WatchStream, Error>),
-    /// On the stream of the link with this number.
+    /// A message on the stream of the link with this number.
     Said(u64, Result<Option<WatchResponse>, Error>),
     /// The connection of all streams was given up.
     Gone,
 }
 
 impl Live {
-    /// On which this watch was asked for.
+    /// A stream on which this watch was asked for.
     pub(super) fn new(link: Arc<Link>, stream: WatchStream, first: CallId) -> Self {
         let (sender, answers) = stream.split();
         let (orders, taken) = mpsc::unbounded_channel();
@@ -103,13 +97,11 @@ impl Live {
         let _ = self.orders.send(Order::Watch { id: id(call), watched });
     }
 
-    /// etcd need not tell of it any more.
     pub(super) fn cancel(&mut self, call: CallId) {
         self.watches.remove(&call);
         let _ = self.orders.send(Order::Cancel { id: id(call) });
     }
 
-    /// Notes that a watch has ended.
     pub(super) fn ended(&mut self, call: CallId) {
         self.watches.remove(&call);
     }
@@ -120,18 +112,16 @@ impl Streams {
         Self { newest: Stage::Idle, older: VecDeque::new(), turn: 0 }
     }
 
-    /// The one of the link with this number.
     pub(super) fn of(&mut self, link: u64) -> Option<&mut Live> {
         self.live().find(|live| live.link.number == link)
     }
 
-    /// The line of all of them, which is one.
+    /// The line that all streams share.
     pub(super) fn line(&self) -> Option<u64> {
         self.links().next().map(|link| link.line.number)
     }
 
-    /// The link on which a watch was asked for, or is to be, and since when nothing has come of
-    /// that on its stream.
+    /// The link on which a watch was asked for, or is to be, and the start of its stream's silence.
     pub(super) fn silent(&mut self, asked_on: Option<u64>) -> Option<(Arc<Link>, Time)> {
         match (&self.newest, asked_on) {
             (Stage::Opening { link, since, .. }, on) if on.is_none_or(|on| on == link.number) => {
@@ -144,7 +134,7 @@ impl Streams {
         }
     }
 
-    /// Nothing is opened on the newest any more.
+    /// Opens no more watches on the newest stream.
     pub(super) fn retire(&mut self) {
         match std::mem::replace(&mut self.newest, Stage::Idle) {
             Stage::Live(live) => self.older.push_back(live),
@@ -159,12 +149,11 @@ impl Streams {
         oldest.map(|oldest| oldest.watches).unwrap_or_default()
     }
 
-    /// Old ones that nobody needs any more end.
+    /// Ends old streams without watches.
     pub(super) fn drop_empty(&mut self) {
         self.older.retain(|live| !live.watches.is_empty());
     }
 
-    /// The stream of that link is over.
     pub(super) fn end(&mut self, link: u64) {
         self.older.retain(|live| live.link.number != link);
         let is_it = |newest: &Stage| match newest {
@@ -178,7 +167,7 @@ impl Streams {
         }
     }
 
-    /// Links of all streams that are open or are to be.
+    /// Links of all streams that are open or about to be.
     pub(super) fn links(&self) -> impl Iterator<Item = &Arc<Link>> {
         let newest = match &self.newest {
             Stage::Live(Live { link, .. }) | Stage::Opening { link, .. } => Some(link),
@@ -187,7 +176,7 @@ impl Streams {
         self.older.iter().map(|live| &live.link).chain(newest)
     }
 
-    /// Cancel safe: what is pending stays here.
+    /// The next step. Cancel safe: pending messages stay here.
     pub(super) async fn next(&mut self, links: &Links) -> Step {
         let line = self.line();
         let Self { newest, older, turn } = self;
@@ -220,7 +209,7 @@ impl Streams {
     }
 }
 
-/// The next step of a stage that is not open yet.
+/// The next step of a stage without an open stream.
 async fn coming(stage: Option<&mut Stage>) -> Step {
     match stage {
         Some(Stage::Linking(linked)) => Step::Linked(linked.await),
@@ -246,7 +235,7 @@ async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
     .await
 }
 
-/// Writes in the order of the orders, at the pace at which etcd reads.
+/// Writes orders one after the other, as fast as etcd reads.
 async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiver<Order>) {
     while let Some(order) = orders.recv().await {
         let written = match order {
@@ -257,13 +246,14 @@ async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiv
             Order::Cancel { id } => sender.cancel(id).await,
         };
         if written.is_err() {
-            // The reader is told, too.
+            // The reader sees the failure, too.
             return;
         }
     }
 }
 
-/// A watch has the number of its call. Calls are counted from one, so they do not reach 2⁶³.
+/// The id of a watch is the number of its call. Calls are counted from one, so they do not reach
+/// 2⁶³.
 pub(super) fn id(call: CallId) -> i64 {
     convert::signed(call.0)
 }

@@ -1,5 +1,5 @@
-//! Unary calls take turns: so many of a kind are under way, and the others wait in their order. A
-//! waiting call is no task, so that thousands of them take nothing from the calls under way.
+//! Unary calls take turns: a bounded number of a kind is under way, and the others wait in order. A
+//! waiting call is no task, so that thousands of them cost the calls under way nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ pub(super) async fn run(
     }
 }
 
-/// A call that gets no turn is refused before the core stops waiting for it: the call certainly did
+/// Refuses a call without a turn before the core stops waiting for it: the call certainly did
 /// nothing, so the core need not look for its effects.
 fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     let waited = clock::now().since(handed).as_secs_f32();
@@ -65,12 +65,11 @@ fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     Answer { call: request.call, header: None, reply }
 }
 
-/// Requests in their order.
 #[derive(Debug, Default)]
 struct Queue {
     requests: BTreeMap<u64, TimedRequest>,
-    /// The time at which each call is given up: when half of its time is over, so that a call that
-    /// gets its turn has as much left.
+    /// The time at which each call is given up: after half of its time, so that a call with a turn
+    /// has the other half.
     dues: BTreeSet<(Time, u64)>,
     last: u64,
 }
@@ -82,7 +81,6 @@ impl Queue {
         self.requests.insert(self.last, (handed, request));
     }
 
-    /// The one whose turn it is.
     fn first(&mut self) -> Option<TimedRequest> {
         let (number, (handed, request)) = self.requests.pop_first()?;
         self.dues.remove(&(given_up(handed, &request), number));
@@ -93,7 +91,7 @@ impl Queue {
         self.dues.first().map(|(due, _)| *due)
     }
 
-    /// A call that is given up by now.
+    /// Takes a call that is given up by now.
     fn take_due(&mut self, now: Time) -> Option<TimedRequest> {
         let (_, number) = self.dues.first().copied().filter(|(due, _)| *due <= now)?;
         self.dues.pop_first();

@@ -1,8 +1,8 @@
 //! All watches of the process, on the streams of one connection (`streams`).
 //!
-//! A watch that is not open yet may be asked for again on another link while its time lasts; one
-//! that was open ends with its connection, and the core asks for what it may have missed. On the
-//! same connection it goes on after what was told last, should its stream make room.
+//! A watch that is not open yet may be asked for again on another link while its time lasts; an
+//! open watch ends with its connection, and the core reads the changes that it may have missed. On
+//! the same connection a watch goes on after its last event if its stream must make room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use super::fault::{Fault, shorten, words};
 use super::links::{Link, Links};
 use super::streams::{Live, Stage, Step, Streams, id};
 
-/// How large an answer may be, in bytes: an event of another program's value that is larger ends
-/// all watches. etcd warns of servers that take values above 10 MB.
+/// The largest answer, in bytes: an event with a larger value of another program ends all watches.
+/// etcd warns of servers that take values above 10 MB.
 const EVENT_MAX: usize = 64 << 20;
 
-/// Which part of a watch's time is left when it is given up: the core gives it up at the end of
-/// that, in the same words as a watch that is not wanted any more.
+/// The part of a watch's time that is left when it is given up: the core gives it up at the end of
+/// that, in the same words as an unwanted watch.
 const EARLIER: u32 = 8;
 
-/// Why a watch that went on after what was told last does not any more.
+/// The reason for which a watch cannot go on after its last event.
 const OTHER_LINE: &str = "the connection was given up";
 
-/// How much of one revision is kept until all of it has come, in bytes.
+/// The most bytes of one revision that are kept until all of it has come.
 const REVISION_MAX: usize = 16 << 20;
 
 pub(super) async fn run(
@@ -59,27 +59,27 @@ struct Watches {
     requests: mpsc::UnboundedReceiver<Request>,
     incoming: mpsc::Sender<Incoming>,
     watches: BTreeMap<CallId, Watch>,
-    /// To be asked for, in this order; some of them may be given up already.
+    /// Watches to ask for, in this order; some may be given up already.
     waiting: VecDeque<CallId>,
-    /// When a watch that is not open is given up.
+    /// The time at which a watch that is not open is given up.
     dues: BTreeSet<(Time, CallId)>,
     streams: Streams,
-    /// The number of the last link that did not do.
+    /// The number of the last link that failed.
     newer_than: u64,
 }
 
 struct Watch {
     watched: WatchRange,
     phase: Phase,
-    /// The link on whose stream it is or was asked for last.
+    /// The link on whose stream the watch is or was asked for last.
     stream: u64,
-    /// The watch was open on this line, and goes on behind the last event.
+    /// The watch was open on this line, and goes on after its last event.
     resumes: Option<u64>,
     due: Time,
     within: Duration,
-    /// A new login was made for it already.
+    /// A new login was made for the watch already.
     logged_in_again: bool,
-    /// Events of one revision of which there may be more to come.
+    /// Events of one revision, of which more may come.
     joined: Vec<Change>,
     joined_at: Revision,
     joined_size: usize,
@@ -92,7 +92,6 @@ enum Phase {
     Open,
 }
 
-/// Reasons for which the task wakes up.
 enum Wake {
     Request(Option<Request>),
     Due,
@@ -161,7 +160,7 @@ impl Watches {
         }
     }
 
-    /// Asks for whatever waits, or sees to it that there is a stream.
+    /// Asks for all waiting watches, or opens a stream.
     async fn ask_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -186,7 +185,7 @@ impl Watches {
         }
     }
 
-    /// The next watch that is to be asked for on that link.
+    /// The next watch to ask for on that link.
     async fn next_waiting(&mut self, link: &Link) -> Option<(CallId, WatchRange)> {
         while let Some(call) = self.waiting.pop_front() {
             let Some(watch) = self.watches.get_mut(&call) else { continue };
@@ -201,7 +200,7 @@ impl Watches {
         None
     }
 
-    /// The watches of a stream that has to end go on after what was told last.
+    /// Moves the watches of a stream that has to end: they go on after their last events.
     fn make_room(&mut self) {
         let line = self.streams.line();
         for call in self.streams.crowded_out() {
@@ -212,7 +211,7 @@ impl Watches {
                 self.dues.insert((watch.due, call));
             }
             watch.phase = Phase::Waiting;
-            // All of a revision is told again, or nothing.
+            // A revision is reported again as a whole, or not at all.
             watch.joined = Vec::new();
             watch.joined_size = 0;
             self.waiting.push_back(call);
@@ -244,8 +243,8 @@ impl Watches {
         Some(watch)
     }
 
-    /// The stream on which a watch does not open is given up with its line, as for any other
-    /// request; if only the stream is silent, later: it may be slow.
+    /// Gives up the line of a stream on which a watch does not open, as for any other request;
+    /// later if only the stream is silent, as it may be slow.
     async fn on_due(&mut self) {
         let now = clock::now();
         while let Some((_, call)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
@@ -257,7 +256,7 @@ impl Watches {
             let asked_on = (watch.phase != Phase::Waiting).then_some(watch.stream);
             if let Some((link, since)) = self.streams.silent(asked_on) {
                 let patience = if link.line.is_silent_since(since) {
-                    // Some of its time went by before it could be asked for.
+                    // A part of its time went by before the watch could be asked for.
                     watch.within - watch.within / 4
                 } else {
                     2 * watch.within
@@ -313,7 +312,7 @@ impl Watches {
         self.on_fault(&link, fault).await;
     }
 
-    /// All streams of the connection are over, and the one that is to be opened there.
+    /// All streams of the connection are over, and so is the one that was about to open.
     async fn on_gone(&mut self) {
         for link in self.streams.links().cloned().collect::<Vec<_>>() {
             self.on_fault(&link, Fault::Lost("the connection was given up".into())).await;
@@ -329,7 +328,7 @@ impl Watches {
             Fault::Lost(why) => why.clone(),
         };
         match &fault {
-            // The link is good: it is about the watch that was to open the stream.
+            // The link is good: the fault concerns the watch that was to open the stream.
             Fault::Answer(_) => link.has_answered(),
             Fault::Login(said) | Fault::Outdated(said) if self.links.has_login => {
                 self.links.stale(link, said);
@@ -471,7 +470,6 @@ impl Watches {
         has_login && !std::mem::replace(&mut watch.logged_in_again, true)
     }
 
-    /// Asks for the watch on the next link.
     fn wait(&mut self, call: CallId) {
         if let Some(watch) = self.watches.get_mut(&call) {
             watch.phase = Phase::Waiting;
@@ -479,8 +477,7 @@ impl Watches {
         }
     }
 
-    /// The watches on the stream of that link. A watch that was open before stays open as long as
-    /// the line lasts.
+    /// The watches on the stream of that link. An open watch stays open as long as the line lasts.
     fn of(&self, link: &Link, phase: Phase) -> Vec<CallId> {
         let is_it = |watch: &Watch| watch.phase == phase && watch.stream == link.number;
         let watches = self.watches.iter().filter(|(_, watch)| is_it(watch));
@@ -505,12 +502,11 @@ impl Watches {
     }
 }
 
-/// The meaning of the end of a stream.
 fn of_stream(error: &Error) -> Fault {
     match Fault::of(error) {
-        // An event that is too large ends the stream; the link is good.
+        // An event above the limit ends the stream; the link is good.
         large @ Fault::Answer(Reply::Unknown { .. }) => large,
-        // The error concerns the stream, and not a watch of it.
+        // The error concerns the stream, and no watch of it.
         Fault::Answer(_) => Fault::Lost(words(error)),
         fault => fault,
     }

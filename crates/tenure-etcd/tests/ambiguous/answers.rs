@@ -1,5 +1,5 @@
-//! The answer is lost, at each of the requests, on both versions; or the request itself is, which
-//! looks the same.
+//! An answer is lost, at each of the requests, on both versions; or the request itself, which looks
+//! the same.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use tenure_services::etcd::{Cluster, Version};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use crate::common::proxy::{Caught, Proxy, What};
+use crate::common::proxy::{CallPart, Catch, Proxy};
 use crate::common::{all, node, run, soon};
 use crate::connected;
 use crate::store::Store;
 
-/// In seconds: nothing is renewed while a case runs, so calls can be counted.
+/// In seconds: no renewal comes while a case runs, so calls can be counted.
 const LEASE: u64 = 60;
 
 const LOOK: Duration = Duration::from_millis(10);
@@ -26,34 +26,32 @@ type Campaign = JoinHandle<Result<Leadership<AtMostOne>, CampaignError>>;
 
 /// The request whose answer is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum At {
-    /// The read that shows which term etcd is in.
+enum Target {
+    /// The read that shows the term of etcd.
     Term,
     Grant,
     Create,
-    /// The transaction that confirms the win.
     Win,
     Leave,
     Revoke,
 }
 
-/// How the driver comes to miss it.
+/// The way in which the driver misses the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum How {
-    /// The connection is closed.
+enum Miss {
     Cut,
-    /// Nothing comes any more, neither on this call nor on another one of the connection.
+    /// No message comes any more, neither on this call nor on another one of the connection.
     Silence,
     /// The connection is closed before the request has arrived: it was not carried out.
     Lost,
 }
 
-impl At {
+impl Target {
     const ALL: [Self; 6] =
         [Self::Term, Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
 
-    /// Which call it is of a campaign, or else of a resignation. The observer was told the term
-    /// before, so that one read establishes it.
+    /// The number of the call in a campaign, or else in a resignation. The observer has shown the
+    /// term before, so that one read establishes it.
     const fn call(self) -> (Option<u32>, Option<u32>) {
         match self {
             Self::Term => (Some(1), None),
@@ -65,17 +63,16 @@ impl At {
         }
     }
 
-    /// Notices of the node. A request that can be repeated without harm is repeated, as long as
-    /// there is time.
-    const fn unsure(self, how: How) -> Option<&'static str> {
+    /// Notices of the node. A harmless request is repeated as long as there is time.
+    const fn unsure(self, how: Miss) -> Option<&'static str> {
         match (self, how) {
             (Self::Grant, _) => Some("asking for a lease"),
             (Self::Create, _) => Some("making the key"),
             (Self::Leave, _) => Some("deleting the key"),
-            (Self::Term, How::Silence) => Some("looking which term etcd is in"),
-            (Self::Win, How::Silence) => Some("looking who is first"),
-            (Self::Revoke, How::Silence) => Some("revoking a lease"),
-            (Self::Term | Self::Win | Self::Revoke, How::Cut | How::Lost) => None,
+            (Self::Term, Miss::Silence) => Some("looking which term etcd is in"),
+            (Self::Win, Miss::Silence) => Some("looking who is first"),
+            (Self::Revoke, Miss::Silence) => Some("revoking a lease"),
+            (Self::Term | Self::Win | Self::Revoke, Miss::Cut | Miss::Lost) => None,
         }
     }
 }
@@ -83,33 +80,32 @@ impl At {
 tenure_services::on_each_version!(cut, silence, lost);
 
 fn cut(version: Version) {
-    each_request(version, How::Cut);
+    each_request(version, Miss::Cut);
 }
 
 fn silence(version: Version) {
-    each_request(version, How::Silence);
+    each_request(version, Miss::Silence);
 }
 
 fn lost(version: Version) {
-    each_request(version, How::Lost);
+    each_request(version, Miss::Lost);
 }
 
-fn each_request(version: Version, how: How) {
+fn each_request(version: Version, how: Miss) {
     let cluster = Cluster::start(version, 1).unwrap();
     let case = |at| Case { cluster: &cluster, at, how, fence: None, before: Counters::default() };
-    for at in At::ALL {
-        while let Err(Late) = run(case(at).play()) {}
+    for at in Target::ALL {
+        while let Err(Delay) = run(case(at).play()) {}
     }
 }
 
 /// A busy etcd has not answered another call in time, so that other calls were sent.
-struct Late;
+struct Delay;
 
 struct Case<'a> {
     cluster: &'a Cluster,
-    at: At,
-    how: How,
-    /// The highest so far.
+    at: Target,
+    how: Miss,
     fence: Option<Fence>,
     /// Requests of our node before it campaigned.
     before: Counters,
@@ -122,7 +118,7 @@ impl fmt::Debug for Case<'_> {
 }
 
 impl Case<'_> {
-    async fn play(mut self) -> Result<(), Late> {
+    async fn play(mut self) -> Result<(), Delay> {
         let proxy = Proxy::start(self.cluster).await;
         let mut store = Store::open(self.cluster).await;
         let ours = node(&proxy.options(), LEASE);
@@ -155,10 +151,10 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn trap(&self, proxy: &Proxy, nth: u32) -> impl Future<Output = Caught> + use<> {
+    fn trap(&self, proxy: &Proxy, nth: u32) -> impl Future<Output = Catch> + use<> {
         match self.how {
-            How::Cut | How::Silence => proxy.trap(What::Answer, nth),
-            How::Lost => proxy.trap(What::Request, nth),
+            Miss::Cut | Miss::Silence => proxy.trap(CallPart::Answer, nth),
+            Miss::Lost => proxy.trap(CallPart::Request, nth),
         }
     }
 
@@ -166,9 +162,9 @@ impl Case<'_> {
         &mut self,
         ours: &Node,
         notices: &mut Notices,
-        trap: Option<impl Future<Output = Caught>>,
+        trap: Option<impl Future<Output = Catch>>,
         store: &mut Store,
-    ) -> Result<Leadership<AtMostOne>, Late> {
+    ) -> Result<Leadership<AtMostOne>, Delay> {
         let campaign = campaigning(&self.election(ours), "ours");
         let mut open = None;
         if let Some(caught) = trap {
@@ -192,9 +188,9 @@ impl Case<'_> {
         ours: &Node,
         notices: &mut Notices,
         leader: Leadership<AtMostOne>,
-        trap: Option<impl Future<Output = Caught>>,
+        trap: Option<impl Future<Output = Catch>>,
         store: &mut Store,
-    ) -> Result<(), Late> {
+    ) -> Result<(), Delay> {
         let resigning = tokio::spawn(async move {
             leader.resign().await;
             assert!(!leader.is_current());
@@ -211,35 +207,35 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Asserts the caught request and its effect on etcd; none, if the request was lost.
+    /// Asserts the caught request and its effect on etcd: none if the request was lost.
     async fn was_caught(
         &self,
         ours: &Node,
         notices: &mut Notices,
         store: &mut Store,
-    ) -> Result<(), Late> {
+    ) -> Result<(), Delay> {
         let counters = soon(ours.counters()).await.unwrap();
         let count = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let sent = |kind| count(&counters, kind) - count(&self.before, kind);
         let keys = store.values(&self.name()).await;
         let leases = store.leases().await;
         let seen = ((sent("grant"), sent("txn"), sent("revoke")), (keys.join(" "), leases));
-        let arrived = self.how != How::Lost;
+        let arrived = self.how != Miss::Lost;
         let sent = match self.at {
-            At::Term => (0, 1, 0),
-            At::Grant => (1, 1, 0),
-            At::Create => (1, 2, 0),
-            At::Win => (1, 3, 0),
-            At::Leave => (1, 4, 0),
-            At::Revoke => (1, 4, 1),
+            Target::Term => (0, 1, 0),
+            Target::Grant => (1, 1, 0),
+            Target::Create => (1, 2, 0),
+            Target::Win => (1, 3, 0),
+            Target::Leave => (1, 4, 0),
+            Target::Revoke => (1, 4, 1),
         };
         let stored = match (self.at, arrived) {
-            (At::Term, _) | (At::Grant, false) => ("", 0),
-            (At::Grant, true) | (At::Create, false) => ("", 1),
-            (At::Create, true) | (At::Win, _) => ("ours", 1),
-            (At::Leave, false) => ("ours rival", 2),
-            (At::Leave, true) | (At::Revoke, false) => ("rival", 2),
-            (At::Revoke, true) => ("rival", 1),
+            (Target::Term, _) | (Target::Grant, false) => ("", 0),
+            (Target::Grant, true) | (Target::Create, false) => ("", 1),
+            (Target::Create, true) | (Target::Win, _) => ("ours", 1),
+            (Target::Leave, false) => ("ours rival", 2),
+            (Target::Leave, true) | (Target::Revoke, false) => ("rival", 2),
+            (Target::Revoke, true) => ("rival", 1),
         };
         let expected = (sent, (stored.0.to_owned(), stored.1));
         if seen != expected {
@@ -250,17 +246,17 @@ impl Case<'_> {
     }
 
     /// The value that keeps the connection open.
-    fn decide(&self, caught: Caught) -> Option<Caught> {
+    fn decide(&self, caught: Catch) -> Option<Catch> {
         match self.how {
-            How::Silence => Some(caught),
-            How::Cut | How::Lost => {
+            Miss::Silence => Some(caught),
+            Miss::Cut | Miss::Lost => {
                 caught.cut();
                 None
             }
         }
     }
 
-    /// Ours contends again, behind the other one, and leads after it.
+    /// Our candidate contends again, behind the other one, and leads after it.
     async fn goes_on(&mut self, ours: &Node, successor: Leadership<AtMostOne>) {
         let again = campaigning(&self.election(ours), "ours");
         soon(successor.resign()).await;
@@ -270,7 +266,8 @@ impl Case<'_> {
         assert!(leader.is_current());
     }
 
-    /// Waits until the node has told what it is not sure of, and given the connection up.
+    /// Waits until the node has reported the request without a certain outcome, and given the
+    /// connection up.
     async fn told(&self, notices: &mut Notices) {
         let mut expected = self.at.unsure(self.how);
         let mut connected = true;
@@ -287,32 +284,32 @@ impl Case<'_> {
         }
     }
 
-    /// The node was not sure of any other request, and needed one more connection; more where the
-    /// machine stood still for the time of a call.
-    async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Late> {
+    /// The node was unsure of no other request, and needed one more connection; more if the machine
+    /// stood still for the time of a call.
+    async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Delay> {
         self.heard_no_more(notices)?;
         let connections = soon(ours.counters()).await.unwrap().connections;
         assert!(connections > 1, "{self:?}: {connections} connections");
-        if connections > 3 { Err(Late) } else { Ok(()) }
+        if connections > 3 { Err(Delay) } else { Ok(()) }
     }
 
     /// Takes all notices so far.
-    fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Late> {
+    fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Delay> {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {
                 continue;
             };
-            // The watches end with the connection, which is no matter here. And a connection is
-            // given up when it was silent for the whole time of a call: if the end of a watch
-            // has come in that time, the next call finds out.
+            // The watches end with the connection, which does not matter here. A connection is
+            // given up after silence for the whole time of a call: if the end of a watch has come
+            // in that time, the next call finds out.
             let is_known = doing.starts_with("watching") || Some(doing) == self.at.unsure(self.how);
-            // A renewal that was under way on the silent connection is not answered either.
-            let renews = matches!(self.how, How::Silence) && doing.contains("renew");
+            // A renewal that was under way on the silent connection has no answer either.
+            let renews = matches!(self.how, Miss::Silence) && doing.contains("renew");
             if is_known || renews {
                 continue;
             }
             assert!(why.starts_with("no answer within"), "{self:?}: {doing}: {why}");
-            return Err(Late);
+            return Err(Delay);
         }
         Ok(())
     }
@@ -340,7 +337,6 @@ impl Case<'_> {
     }
 }
 
-/// Begins to campaign.
 fn campaigning(election: &Election<AtMostOne>, value: &'static str) -> Campaign {
     let election = election.clone();
     tokio::spawn(async move { election.campaign(value).await })

@@ -5,18 +5,18 @@ use std::time::Duration;
 use tenure_etcd::{Notice, OwnEvent};
 use tenure_services::etcd::{Cluster, Version};
 
-use crate::common::proxy::{Proxy, What};
+use crate::common::proxy::{CallPart, Proxy};
 use crate::common::{all, node, run, soon};
 use crate::connected;
 use crate::store::Store;
 
-/// In seconds: renewals are so far apart that a call can be caught between two of them.
+/// In seconds: renewals are far enough apart to catch a call between two of them.
 const LEASE: u64 = 30;
 const LOOK: Duration = Duration::from_millis(10);
 
-tenure_services::on_each_version!(a_late_key, a_deletion_that_is_lost, a_late_key_without_a_lease);
+tenure_services::on_each_version!(a_late_key, lost_deletion_heals, a_late_key_without_a_lease);
 
-/// The lease lives on by another election: the key would hang this one for ever.
+/// The lease lives on by another election: the key would hang this election for ever.
 fn a_late_key(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -27,13 +27,13 @@ fn a_late_key(version: Version) {
         let mut notices = ours.notices();
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
         let late = ours.election("late").unwrap();
-        // Not in the moment of a renewal, whose calls would be counted.
+        // The test waits for a moment without a renewal, whose calls would be counted.
         soon(beside.renewed(beside.until())).await.unwrap();
-        let held = proxy.trap(What::Request, 1);
+        let held = proxy.trap(CallPart::Request, 1);
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
         campaign.abort();
-        // The held request was this one, and its campaign has left.
+        // The held request was this create, and its campaign has left.
         assert!(soon(campaign).await.unwrap_err().is_cancelled());
         wait_for(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
         soon(beside.renewed(beside.until())).await.unwrap();
@@ -53,7 +53,7 @@ fn a_late_key(version: Version) {
             }
         })
         .await;
-        // The key was there: every key that is made takes a revision.
+        // The key was there: every new key takes a revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());
@@ -64,9 +64,9 @@ fn a_late_key(version: Version) {
     });
 }
 
-/// The deletion never arrives, and the lease lives on by another election: whoever waits must not
-/// wait for the end of that.
-fn a_deletion_that_is_lost(version: Version) {
+/// The deletion never arrives, and the lease lives on by another election: a waiting candidate must
+/// not wait for its end.
+fn lost_deletion_heals(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
         let proxy = Proxy::start(&cluster).await;
@@ -81,7 +81,7 @@ fn a_deletion_that_is_lost(version: Version) {
             tokio::time::sleep(LOOK).await;
         }
         soon(beside.renewed(beside.until())).await.unwrap();
-        let caught = proxy.trap(What::Request, 1);
+        let caught = proxy.trap(CallPart::Request, 1);
         let fence = leader.fence();
         drop(leader);
         let caught = caught.await;
@@ -95,7 +95,7 @@ fn a_deletion_that_is_lost(version: Version) {
     });
 }
 
-/// The lease is given back by then: nothing can be made on it any more.
+/// The session has given the lease back by then: no key can be made on it any more.
 fn a_late_key_without_a_lease(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -108,12 +108,12 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let unknown = async || soon(ours.counters()).await.unwrap().unknown;
         let before = unknown().await;
-        // After the read that shows the term, and the grant.
-        let held = proxy.trap(What::Request, 3);
+        // The create comes after the read that shows the term, and the grant.
+        let held = proxy.trap(CallPart::Request, 3);
         let late = ours.election("late").unwrap();
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
-        // The node has repeated a call that had no answer in time: the trap caught another one.
+        // The node has repeated a call without an answer in time: the trap caught another one.
         if unknown().await > before {
             return;
         }
@@ -126,7 +126,7 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let before = store.revision().await;
         held.deliver();
-        // Whatever it may do, it does by then; and the election can be won at once.
+        // Any effect of the create comes by then; and the election can be won at once.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
         drop(leader);

@@ -1,6 +1,6 @@
-//! Requests that were carried out though their answers were lost, and one that was carried out
-//! long after nobody wanted it any more: no key and no lease is left behind, the election goes
-//! on, and fences grow.
+//! Requests that were carried out though their answers were lost, and a request that was carried
+//! out long after its sender gave it up: neither key nor lease stays behind, the election goes on,
+//! and fences grow.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 
@@ -16,8 +16,8 @@ use tenure_etcd::Node;
 
 use crate::common::{seen, seen_after, soon};
 
-/// Has `ours` connect and open the stream of its watches, so that calls can be counted from then
-/// on, as long as the observer is kept. `rival` is there to be seen, and leaves nothing.
+/// Makes `ours` connect and open the stream of its watches, so that calls can be counted from then
+/// on, as long as the observer is kept. `rival` only leads to be observed, and leaves no key.
 async fn connected(ours: &Node, rival: &Node) -> Observer {
     let mut observer = ours.election("elsewhere").unwrap().observe();
     assert_eq!(seen(&mut observer).await, View::Vacant);

@@ -1,4 +1,4 @@
-//! The content of etcd, seen directly.
+//! The content of etcd.
 
 use etcd_client::{Client, GetOptions, SortOrder, SortTarget};
 use tenure_services::etcd::Cluster;
@@ -9,7 +9,6 @@ pub(crate) struct Store {
     client: Client,
 }
 
-/// A key of an election.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) value: String,
@@ -22,7 +21,6 @@ impl Store {
         Self { client: soon(Client::connect([endpoint], None)).await.unwrap() }
     }
 
-    /// The keys of an election, the leader's first.
     pub(crate) async fn keys(&mut self, election: &str) -> Vec<Key> {
         let options = GetOptions::new().with_prefix();
         let options = options.with_sort(SortTarget::Create, SortOrder::Ascend);
@@ -34,18 +32,15 @@ impl Store {
         found.kvs().iter().map(key).collect()
     }
 
-    /// Their values.
     pub(crate) async fn values(&mut self, election: &str) -> Vec<String> {
         self.keys(election).await.into_iter().map(|key| key.value).collect()
     }
 
-    /// The revision of the store.
     pub(crate) async fn revision(&mut self) -> u64 {
         let status = soon(self.client.status()).await.unwrap();
         status.header().unwrap().revision().try_into().unwrap()
     }
 
-    /// All leases there are.
     pub(crate) async fn leases(&mut self) -> usize {
         soon(self.client.leases()).await.unwrap().leases().len()
     }

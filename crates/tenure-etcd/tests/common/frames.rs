@@ -5,19 +5,17 @@ use tokio::net::tcp::OwnedReadHalf;
 
 /// The beginning of an HTTP/2 connection.
 pub(crate) const PREFACE: usize = 24;
-/// The head of a frame.
 const HEAD: usize = 9;
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
-/// The last frame of a request.
 const END_STREAM: u8 = 1;
 
-/// A frame, or what comes before the first.
+/// A frame, or the bytes before the first.
 pub(crate) struct Frame(pub(crate) Vec<u8>);
 
 impl Frame {
     pub(crate) fn kind(&self) -> Option<u8> {
-        // The preface is none.
+        // The preface is no frame.
         self.0.get(3).copied().filter(|_| !self.0.starts_with(b"PRI"))
     }
 
@@ -32,7 +30,6 @@ impl Frame {
     }
 }
 
-/// A direction, frame by frame.
 pub(crate) struct Frames {
     half: OwnedReadHalf,
     bytes: Vec<u8>,
@@ -41,12 +38,12 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// After a preface of so many bytes.
+    /// The frames after a preface of this length.
     pub(crate) fn new(half: OwnedReadHalf, preface: usize) -> Self {
         Self { half, bytes: Vec::new(), preface }
     }
 
-    /// The next one, or nothing at the end. Cancel safe.
+    /// The next frame, or `None` at the end. Cancel safe.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         loop {
             let needed = match (self.preface, self.bytes.get(..3)) {

@@ -1,4 +1,4 @@
-//! Helpers that the tests share.
+//! Helpers of these tests.
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
@@ -29,7 +29,7 @@ pub(crate) fn all(cluster: &Cluster) -> CheckedOptions {
     options(&cluster.endpoints())
 }
 
-/// A node with a lease of so many seconds.
+/// A node with a lease of this number of seconds.
 pub(crate) fn node(options: &CheckedOptions, seconds: u64) -> Node {
     let lease = Duration::from_secs(seconds);
     let config = Config { lease, grace: lease / 10, ..Config::default() };
@@ -48,8 +48,8 @@ fn try_stored(cluster: &Cluster, election: &str) -> Result<Vec<String>, Error> {
     Ok(said.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// Waits until these are: whoever makes a key or deletes it is not always waited for. A question
-/// that a busy etcd does not answer in time is asked again.
+/// Waits until these values are stored: other processes make and delete keys without notice. A
+/// question without an answer of a busy etcd is repeated.
 pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[&str]) {
     soon(async {
         while !try_stored(cluster, election).is_ok_and(|stored| stored == expected) {
@@ -59,7 +59,7 @@ pub(crate) async fn until_stored(cluster: &Cluster, election: &str, expected: &[
     .await;
 }
 
-/// Waits until these are, of whom `waiting` is one and does not win.
+/// Waits until these values are stored; the candidate of `waiting` is one of them and does not win.
 pub(crate) async fn until_waits(
     cluster: &Cluster,
     election: &str,
@@ -72,7 +72,7 @@ pub(crate) async fn until_waits(
     }
 }
 
-/// Waits for two renewals: the second is asked for after this was called.
+/// Waits for two renewals: the second begins after the call.
 pub(crate) async fn renewed_twice(leader: &Leadership<AtMostOne>) {
     let mut until = leader.until();
     for _ in 0..2 {
@@ -80,8 +80,8 @@ pub(crate) async fn renewed_twice(leader: &Leadership<AtMostOne>) {
     }
 }
 
-/// The next view of an observer that knows. On a machine that stands still the observer may report
-/// `Unknown` in between.
+/// The next view of an observer other than `Unknown`, which a machine that stands still may cause
+/// in between.
 pub(crate) async fn seen(observer: &mut Observer) -> View {
     loop {
         match soon(observer.next()).await.unwrap() {
@@ -92,8 +92,8 @@ pub(crate) async fn seen(observer: &mut Observer) -> View {
     }
 }
 
-/// The next view of an observer that has another leader than `last`, or none. An `Unknown` in
-/// between is followed by the view before.
+/// The next view of an observer with another leader than `last`, or none. The view before returns
+/// after an `Unknown`.
 pub(crate) async fn seen_after(last: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|one| (one.id.clone(), one.value.clone()));
     loop {
@@ -104,7 +104,7 @@ pub(crate) async fn seen_after(last: &View, observer: &mut Observer) -> View {
     }
 }
 
-/// Whether it says that something took too long, as on a busy machine.
+/// Whether the notice is about a delay, as on a busy machine.
 pub(crate) fn is_late(notice: &Notice) -> bool {
     notice.to_string().contains(" within ")
 }
@@ -115,7 +115,8 @@ pub(crate) fn told(cluster: &Cluster, words: &[&str]) -> String {
     tries.unwrap_or_else(|| cluster.etcdctl(words).unwrap())
 }
 
-/// Waits until nothing is left. A node that closes gives up after a quarter of its lease.
+/// Waits until no key and no lease is left. A node that closes gives up after a quarter of its
+/// lease.
 pub(crate) async fn until_empty(cluster: &Cluster) {
     let keys = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]);
     let leases = || cluster.etcdctl(&["lease", "list"]);
@@ -131,11 +132,11 @@ pub(crate) async fn until_empty(cluster: &Cluster) {
     .await;
 }
 
-/// A wire, with one question after the other.
+/// A wire that sends one request after the other.
 pub(crate) struct Line {
     pub(crate) wire: Wire,
     calls: u64,
-    /// Input that came while another one was waited for.
+    /// Input that came during the wait for another.
     came: VecDeque<Incoming>,
 }
 
@@ -151,7 +152,6 @@ impl Line {
         call
     }
 
-    /// The next answer to that call.
     pub(crate) async fn answer(&mut self, call: CallId) -> Answer {
         let is_it = |one: &Incoming| matches!(one, Incoming::Answer(answer) if answer.call == call);
         let came = self.came.iter().position(is_it).and_then(|at| self.came.remove(at));
@@ -166,12 +166,12 @@ impl Line {
         }
     }
 
-    /// How many answers have come that nobody has taken.
+    /// The number of answers that were not taken.
     pub(crate) fn waiting(&self) -> usize {
         self.came.iter().filter(|incoming| matches!(incoming, Incoming::Answer(_))).count()
     }
 
-    /// Whether nothing else has come, and nothing comes for so long. Connections do not count.
+    /// Whether no other answer has come, and none comes for so long. Connections do not count.
     pub(crate) async fn is_silent(&mut self, long: Duration) -> bool {
         let more = async {
             while self.waiting() == 0 {
@@ -186,14 +186,12 @@ impl Line {
         self.came.iter()
     }
 
-    /// Whether a connection was given up.
     pub(crate) fn was_disconnected(&self) -> bool {
         self.came
             .iter()
             .any(|incoming| matches!(incoming, Incoming::Link(Notice::Disconnected { .. })))
     }
 
-    /// Where it is connected, as told last.
     pub(crate) fn connected(&self) -> Option<String> {
         self.came.iter().rev().find_map(|incoming| match incoming {
             Incoming::Link(Notice::Connected { endpoint, .. }) => Some(endpoint.to_string()),
@@ -212,7 +210,7 @@ impl Line {
         (header.unwrap_or_else(|| panic!("no header: {answer}")), answer.reply)
     }
 
-    /// The answer to something that etcd answers without a header, or does not answer.
+    /// The answer to a request that etcd answers without a header, or not at all.
     pub(crate) async fn reply(&mut self, op: Op) -> Reply {
         self.ask_within(PATIENCE, op).await.reply
     }
@@ -240,23 +238,23 @@ pub(crate) fn read_all(prefix: &str, pick: Pick) -> Act {
     Act::Read(Read { keys: Keys::Prefix(prefix.into()), pick, keys_only: false })
 }
 
-/// Always.
+/// A transaction without a condition.
 pub(crate) fn then(then: Vec<Act>) -> Op {
     Op::Txn(Txn { when: vec![], then, otherwise: vec![] })
 }
 
-/// Asserts that the key was created at this revision.
+/// A comparison: the key was created at this revision.
 pub(crate) fn created(key: &str, revision: u64) -> Compare {
     Compare::Created { key: Bytes::from(key), revision }
 }
 
-/// If there is no such key.
+/// A transaction that creates the key if it is not there.
 pub(crate) fn create(key: &str, value: &str, lease: LeaseId) -> Op {
     let when = vec![created(key, 0)];
     Op::Txn(Txn { when, then: vec![put(key, value, lease)], otherwise: vec![read(key)] })
 }
 
-/// The only thing that a transaction found.
+/// The only key that a transaction has found.
 pub(crate) fn found(reply: Reply) -> Option<KeyValue> {
     match reply {
         Reply::Txn { mut found, .. } if found.len() == 1 => found.pop().flatten(),

@@ -1,9 +1,9 @@
 //! A proxy between a driver and a server, which loses an answer, holds a request back, or loses all
 //! messages on some streams.
 //!
-//! The proxy knows no more of HTTP/2 than frames: each call opens a stream with a number above all
-//! before, and an answer's frames carry the number of its call's. An answer, whatever it says,
-//! shows that the request was carried out.
+//! The proxy knows only the frames of HTTP/2: each call opens a stream with a number above all
+//! before, and the frames of an answer carry the number of the call's stream. Any answer shows that
+//! the request was carried out.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -17,25 +17,23 @@ use tokio::sync::oneshot;
 use super::frames::{Frame, Frames, HEADERS, PREFACE};
 use super::{options, soon};
 
-/// The message that the proxy waits for.
 struct Trap {
-    what: What,
-    /// So many more calls.
+    what: CallPart,
     calls: u32,
-    caught: oneshot::Sender<Caught>,
+    caught: oneshot::Sender<Catch>,
 }
 
-/// The part of a call that is not passed on.
+/// The part of a call that the proxy keeps back.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum CallPart {
     /// An answer shows that the request was carried out.
     Answer,
     Request,
 }
 
-/// A connection on which nothing is passed on any more, in either direction, since the caught
-/// message. The connection stays open until this value is dropped or used.
-pub(crate) struct Caught {
+/// A connection that passes nothing on any more, in either direction, since the caught message. The
+/// connection stays open until this value is dropped or used.
+pub(crate) struct Catch {
     verdict: oneshot::Sender<Verdict>,
 }
 
@@ -44,14 +42,13 @@ enum Verdict {
     Deliver,
 }
 
-impl Caught {
-    /// Closes the connection.
+impl Catch {
     pub(crate) fn cut(self) {
-        // An error means that its end has closed it.
+        // The send fails if the connection was closed already; ignore it.
         let _ = self.verdict.send(Verdict::Cut);
     }
 
-    /// Sends the request that was held back on its way to the server, and nothing else.
+    /// Sends only the held request on its way to the server.
     pub(crate) fn deliver(self) {
         assert!(self.verdict.send(Verdict::Deliver).is_ok());
     }
@@ -61,9 +58,8 @@ impl Caught {
 #[derive(Clone, Copy)]
 pub(crate) enum Lost {
     Nothing,
-    /// Whatever is told on streams on which the client may still ask for something: watches.
+    /// Events of streams on which the client may still send requests: watches.
     Streams,
-    /// The answers to all calls.
     Calls,
 }
 
@@ -80,7 +76,6 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// In front of the first member.
     pub(crate) async fn start(cluster: &Cluster) -> Self {
         let server = cluster.member(0).endpoint().trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -106,8 +101,8 @@ impl Proxy {
         self.rules.lock().unwrap().lost = lost;
     }
 
-    /// Catches what belongs to the `nth` call from now on.
-    pub(crate) fn trap(&self, what: What, nth: u32) -> impl Future<Output = Caught> + use<> {
+    /// Catches a message of the `nth` call from now on.
+    pub(crate) fn trap(&self, what: CallPart, nth: u32) -> impl Future<Output = Catch> + use<> {
         let (caught, comes) = oneshot::channel();
         let trap = Trap { what, calls: nth, caught };
         let before = self.rules.lock().unwrap().trap.replace(trap);
@@ -128,12 +123,11 @@ struct Connection {
     to_client: tokio::net::tcp::OwnedWriteHalf,
     to_server: tokio::net::tcp::OwnedWriteHalf,
     rules: Arc<Mutex<Rules>>,
-    /// The highest stream that was opened.
     opened: u32,
-    /// Streams on which the client asks for nothing more.
+    /// Streams on which the client sends no more requests.
     asked: BTreeSet<u32>,
-    /// The one of which the answer is to be lost, and who is told.
-    losing: Option<(u32, oneshot::Sender<Caught>)>,
+    /// The stream whose answer is to be lost, and the channel for the caught connection.
+    losing: Option<(u32, oneshot::Sender<Catch>)>,
 }
 
 impl Connection {
@@ -152,7 +146,7 @@ impl Connection {
         }
     }
 
-    /// Until one side closes it, or something is caught.
+    /// Carries bytes until one side closes the connection, or a message is caught.
     async fn carry(mut self) {
         loop {
             let passed = tokio::select! {
@@ -171,12 +165,12 @@ impl Connection {
         }
     }
 
-    /// Whether it goes on.
+    /// Handles a frame of the client. Returns whether the connection goes on.
     async fn on_client(&mut self, frame: Frame) -> bool {
         if frame.kind() == Some(HEADERS) && frame.stream() > self.opened {
             self.opened = frame.stream();
             if let Some(Trap { what, caught, .. }) = self.spring() {
-                if what == What::Request {
+                if what == CallPart::Request {
                     self.hold(frame, caught).await;
                     return false;
                 }
@@ -198,7 +192,7 @@ impl Connection {
         self.is_lost(&frame) || self.to_client.write_all(&frame.0).await.is_ok()
     }
 
-    /// Pings and the like belong to no stream, and always pass.
+    /// Whether a frame is lost. Pings and the like belong to no stream, and always pass.
     fn is_lost(&self, frame: &Frame) -> bool {
         let is_lost = match self.rules.lock().unwrap().lost {
             Lost::Nothing => false,
@@ -208,7 +202,7 @@ impl Connection {
         is_lost && frame.stream() > 0
     }
 
-    /// The trap, if this call was the one that it waits for.
+    /// The trap, if it waits for this call.
     fn spring(&self) -> Option<Trap> {
         let mut rules = self.rules.lock().unwrap();
         let set = rules.trap.as_mut()?;
@@ -219,8 +213,8 @@ impl Connection {
         rules.trap.take()
     }
 
-    /// Keeps a request, to its end, from the server.
-    async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Caught>) {
+    /// Keeps a whole request from the server.
+    async fn hold(&mut self, first: Frame, caught: oneshot::Sender<Catch>) {
         let stream = first.stream();
         let mut held = vec![first];
         while !held.last().is_some_and(Frame::ends_stream) {
@@ -233,14 +227,14 @@ impl Connection {
         for frame in held {
             self.to_server.write_all(&frame.0).await.unwrap();
         }
-        // The server's answer comes from here: it must find somebody.
+        // The server's answer comes from here, and must find a reader.
         while self.from_server.next().await.is_some() {}
     }
 
-    /// Swallows whatever comes until somebody has decided, even when the client is gone.
-    async fn wait(&mut self, caught: oneshot::Sender<Caught>) -> Option<Verdict> {
+    /// Swallows all messages until the test has decided, even when the client is gone.
+    async fn wait(&mut self, caught: oneshot::Sender<Catch>) -> Option<Verdict> {
         let (verdict, mut decided) = oneshot::channel();
-        caught.send(Caught { verdict }).ok()?;
+        caught.send(Catch { verdict }).ok()?;
         loop {
             tokio::select! {
                 verdict = &mut decided => return verdict.ok(),

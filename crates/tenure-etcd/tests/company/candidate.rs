@@ -7,8 +7,8 @@ use tenure::clock;
 use tenure_etcd::{Config, Node, Options};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The first argument of a process that is to be a candidate; the others are the endpoint, the
-/// election, the value and the length of the lease in seconds.
+/// The first argument of a process that is a candidate; the others are the endpoint, the election,
+/// the value and the length of the lease in seconds.
 pub(crate) const ROLE: &str = "candidate";
 
 pub(crate) fn run(words: &[String]) -> ExitCode {
@@ -39,7 +39,7 @@ async fn campaign(endpoint: &str, name: &str, value: &str, ttl: u64) {
             loss = leadership.lost() => Some(loss),
             _ = told.recv() => None,
         };
-        // In this order: what is true after the instant was read, was true at it.
+        // The order matters: a fact that holds after the instant was read held at that instant.
         let until = clock::now().as_nanos();
         match lost {
             None if leadership.is_current() => println!("led {until}"),

@@ -1,4 +1,4 @@
-//! The course of one election: who comes, who goes, and when.
+//! The course of one election: arrivals and departures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::verdict;
 
 /// The election that changes hands.
 const ELECTION: &str = "company";
-/// How often somebody in the middle of the queue quits at least: once in so many reigns.
+/// A candidate in the middle of the queue quits at least once in so many reigns.
 const REIGNS_FOR_A_QUITTER: usize = 5;
-/// How many contend at once.
+/// The number of contenders at a time.
 const CONTENDERS: usize = 7;
-/// How long anything may take, the end of a dead candidate's lease included.
+/// The longest wait, the end of a dead candidate's lease included.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long all of it may take: less than nextest grants, which ends it without a word.
+/// The longest time of the whole, below the limit of nextest, which ends it without a report.
 const LIMIT: Duration = Duration::from_secs(480);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -46,11 +46,10 @@ struct Company<'a> {
     observers: Observers,
     contenders: Vec<Participant>,
     departed: Vec<Participant>,
-    /// The values of those who led and were known to, in their order.
+    /// The values of leaders that led and knew it, in order.
     reigns: Vec<String>,
-    /// The kinds of those.
     led: BTreeSet<Kind>,
-    /// How many were told to quit while others waited before and behind them.
+    /// The number of candidates that were told to quit while others waited before and behind them.
     quitters: usize,
 }
 
@@ -70,7 +69,6 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// Until it has changed hands often enough.
     async fn hold(&mut self) {
         let is_long = std::env::var_os("TESTS_LONG").is_some();
         let hand_overs = if is_long { 50 } else { 20 };
@@ -128,7 +126,8 @@ impl<'a> Company<'a> {
         self.contenders.push(Participant::join(self.cluster, ELECTION, nth, kind, fate));
     }
 
-    /// Waits until whoever is first in etcd says so itself, and everybody agrees; its key.
+    /// Waits until the first candidate in etcd says so itself, and all others agree; returns its
+    /// key.
     async fn settled(&mut self) -> Key {
         let mut found = None;
         self.wait("a leader that everybody knows", |company| {
@@ -137,7 +136,7 @@ impl<'a> Company<'a> {
             let leader = company.contenders.iter_mut().find(is_first);
             let settled = leader.is_some_and(Participant::look)
                 && company.observers.agree_on(&first.key)
-                // Looked at last: nobody else came meanwhile.
+                // The history comes last: no other candidate came in between.
                 && company.history.queue().first() == Some(&first);
             found = settled.then_some(first);
             settled
@@ -152,8 +151,8 @@ impl<'a> Company<'a> {
         leader
     }
 
-    /// A candidate in the middle leaves by itself: once all are in the queue, and until its key is
-    /// gone.
+    /// A candidate in the middle leaves by itself, once all are in the queue. Returns when its key
+    /// is gone.
     async fn one_quits(&mut self) {
         self.wait("everybody is in the queue", |company| {
             let queue = company.queue();
@@ -161,7 +160,7 @@ impl<'a> Company<'a> {
         })
         .await;
         let queue = self.queue();
-        // Not etcdctl, which may not know of its key yet.
+        // etcdctl may not know of its key yet, and does not quit.
         let may = |one: &Participant| {
             one.is_ready() && self.may_quit(one) && is_in_the_middle(&queue, &one.value)
         };
@@ -178,17 +177,18 @@ impl<'a> Company<'a> {
         self.wait("who quit is gone", |company| !company.queue().contains(&value)).await;
     }
 
-    /// No candidate quits before one of its kind has led: each kind leads, whatever is drawn.
+    /// No candidate quits before one of its kind has led, so that each kind leads with any seed.
     fn may_quit(&self, one: &Participant) -> bool {
         self.led.contains(&one.kind)
     }
 
-    /// The values of those who are in the queue, the leader's first.
+    /// The values in the queue, the leader's first.
     fn queue(&self) -> Vec<String> {
         self.history.queue().into_iter().map(|key| key.value).collect()
     }
 
-    /// The leader more often than not, and sometimes some of those who wait, in any order.
+    /// The leader departs more often than not, and sometimes some of the waiting candidates, in any
+    /// order.
     fn some_depart(&mut self, leader: Key) {
         let goes = !self.rng.once_in(4);
         let waiting = self.queue();
@@ -198,8 +198,8 @@ impl<'a> Company<'a> {
             let departs = if one.value == leader.value {
                 goes
             } else {
-                // etcdctl leaves its key behind if it is interrupted before it knows of it, or
-                // between its win and its telling so.
+                // etcdctl leaves its key behind if it is interrupted before it knows of the key, or
+                // between its win and its report.
                 let may = match one.kind {
                     Kind::Ours | Kind::Go => one.is_ready(),
                     Kind::Etcdctl => !goes && waiting.contains(&one.value),
@@ -224,7 +224,6 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// All that is known, for the report of a failure.
     fn situation(&self) -> String {
         let queue = self.history.queue();
         let told = self.observers.told().map(|(who, told)| (who, told.last().cloned()));
@@ -238,12 +237,12 @@ impl<'a> Company<'a> {
     }
 }
 
-/// Whether somebody is before it in the queue, and somebody behind.
+/// Whether the candidate has others before and behind it in the queue.
 fn is_in_the_middle(queue: &[String], value: &str) -> bool {
     queue.iter().position(|one| one == value).is_some_and(|nth| 0 < nth && nth + 1 < queue.len())
 }
 
-/// A client for what is looked at directly.
+/// A client for direct looks at etcd.
 pub(crate) async fn client(cluster: &Cluster) -> Client {
     Client::connect([cluster.member(0).endpoint()], None).await.unwrap()
 }

@@ -7,14 +7,13 @@ use etcd_client::{Client, EventType, WatchOptions};
 use tenure::clock;
 use tenure_core::Time;
 
-/// A key as the history has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) key: String,
     pub(crate) value: String,
     pub(crate) created: u64,
     pub(crate) lease: i64,
-    /// At which revision it went, and when that was known here at the latest.
+    /// The revision at which the key went, and the latest time at which this was known here.
     pub(crate) gone: Option<(u64, Time)>,
 }
 
@@ -66,7 +65,6 @@ impl History {
         }
     }
 
-    /// All keys that ever were, by create revision.
     pub(crate) fn all(&self) -> Vec<Key> {
         self.keys.lock().unwrap().values().cloned().collect()
     }
@@ -76,7 +74,7 @@ impl History {
         self.all().into_iter().filter(|key| key.gone.is_none()).collect()
     }
 
-    /// Keys that ever were the first, in their order.
+    /// Keys that were ever the first, in order.
     pub(crate) fn leaders(&self) -> Vec<Key> {
         let mut vacant_from = 0;
         let mut leaders = Vec::new();

@@ -1,9 +1,9 @@
-//! Mixed company: `etcdctl elect`, a Go program on `clientv3/concurrency`, and ours contend in
-//! one election, come and go, and some are killed. Never do two lead, everybody agrees who does,
-//! and nothing is left when all have gone.
+//! Mixed company: `etcdctl elect`, a Go program on `clientv3/concurrency`, and ours contend in one
+//! election, come and go, and some are killed. Never do two candidates lead, all agree on the
+//! leader, and nothing is left when all have gone.
 //!
-//! Each candidate is a process, ours too: this program starts itself again. The order in which
-//! they come and go follows from a seed: always the same, unless `TESTS_SEED` chooses another.
+//! Each candidate is a process, ours too: this program starts itself again. Arrivals and departures
+//! follow from a seed: always the same, unless `TESTS_SEED` chooses another.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 #![expect(clippy::print_stdout, reason = "it tells its seed and what it saw")]
@@ -22,7 +22,6 @@ use libtest_mimic::{Arguments, Trial};
 use tenure_services::etcd::{Version, install};
 use tenure_services::go;
 
-/// The variable that chooses the seed.
 const SEED: &str = "TESTS_SEED";
 
 fn main() -> ExitCode {
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
     let seed = seed();
     if !arguments.list {
         println!("{SEED}={seed} cargo test -p tenure-etcd --test company");
-        // Before the trials, whose time is limited.
+        // The versions are fetched before the trials, whose time is limited.
         for version in Version::ALL {
             install(version).unwrap();
         }
@@ -49,7 +48,6 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, Version::ALL.map(trial).into()).exit_code()
 }
 
-/// The Go program.
 fn stranger() -> std::path::PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/company/go");
     go::program("company", &source).unwrap()

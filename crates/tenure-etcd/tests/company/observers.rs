@@ -11,24 +11,23 @@ use tenure_services::etcd::Cluster;
 
 use crate::participant::said;
 
-/// An observer, and its file.
 struct Listener {
     process: Process,
     log: PathBuf,
 }
 
-type Told = Vec<Option<(String, u64)>>;
+type LeaderLog = Vec<Option<(String, u64)>>;
 
 pub(crate) struct Observers {
     etcdctl: Listener,
     go: Listener,
     node: Node,
-    /// Each leader that ours told, as its key and its fence; nothing when nobody led.
-    told: Arc<Mutex<Told>>,
+    /// Each leader that our observer reported, as its key and its fence; `None` for a vacancy.
+    told: Arc<Mutex<LeaderLog>>,
 }
 
 impl Observers {
-    /// Must be called in the runtime in which ours is read.
+    /// Must be called in the runtime that reads our observer.
     pub(crate) fn start(cluster: &Cluster, election: &str) -> Self {
         let log = |name: &str| cluster.folder().join(name);
         let listen = log("etcdctl-listens.log");
@@ -45,7 +44,7 @@ impl Observers {
         let mut observer = node.election(election).unwrap().observe();
         let told = Arc::default();
         let name = election.to_owned();
-        let writer: Arc<Mutex<Told>> = Arc::clone(&told);
+        let writer: Arc<Mutex<LeaderLog>> = Arc::clone(&told);
         tokio::spawn(async move {
             while let Some(change) = observer.next().await {
                 let Change::View(view) = change else { continue };
@@ -64,7 +63,7 @@ impl Observers {
     /// Leaders that each observer has reported so far, in its own order, as keys.
     pub(crate) fn told(&self) -> [(&'static str, Vec<String>); 3] {
         let listened = said(&self.etcdctl.log);
-        // Each is two lines, the key and the value.
+        // Each leader is two lines, the key and the value.
         let listened = listened.lines().step_by(2).map(str::to_owned).collect();
         let observed = fs::read_to_string(&self.go.log).unwrap();
         let observed = observed.lines().map(|line| line.split(' ').nth(1).unwrap().to_owned());
@@ -77,24 +76,23 @@ impl Observers {
         ]
     }
 
-    /// Whether all of them told last that the leader's key is this one.
+    /// Whether the last report of each observer names this key.
     pub(crate) fn agree_on(&self, key: &str) -> bool {
         let last = self.told.lock().unwrap().last().cloned().flatten();
         let ours = last.is_some_and(|(told, _)| told == key);
         ours && self.told().iter().all(|(_, told)| told.last().is_some_and(|told| told == key))
     }
 
-    /// Whether ours told last that nobody leads; the others do not tell.
+    /// Whether our observer reported a vacancy last; the others do not report it.
     pub(crate) fn is_vacant(&self) -> bool {
         matches!(self.told.lock().unwrap().last(), Some(None))
     }
 
-    /// Each fence that ours told, with its key.
+    /// Each fence that our observer reported, with its key.
     pub(crate) fn fences(&self) -> Vec<(String, u64)> {
         self.told.lock().unwrap().iter().flatten().cloned().collect()
     }
 
-    /// Ends all of them.
     pub(crate) async fn close(self) {
         assert_eq!(self.etcdctl.process.ended().unwrap(), None);
         assert_eq!(self.go.process.ended().unwrap(), None);

@@ -23,12 +23,10 @@ impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Ours, Self::Go, Self::Etcdctl];
 }
 
-/// How it departs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Fate {
-    /// SIGINT.
     Leaves,
-    /// SIGKILL: what is in etcd goes with the lease, which is a short one.
+    /// SIGKILL: its key goes with the lease, which is short.
     Dies,
 }
 
@@ -37,14 +35,14 @@ pub(crate) enum Fate {
 pub(crate) struct Claim {
     pub(crate) value: String,
     pub(crate) key: String,
-    /// The create revision of its key, when it says so.
+    /// The create revision of its key, if it reports one.
     pub(crate) fence: Option<u64>,
     pub(crate) since: Time,
-    /// The process took itself for the leader until then at least.
+    /// The process took itself for the leader until this time at least.
     pub(crate) until: Time,
 }
 
-/// The content of such a file, an object a line, without `etcdctl`'s words about the connection.
+/// The content of such a file, an object a line, without `etcdctl`'s text about the connection.
 pub(crate) fn said(log: &Path) -> String {
     let all = fs::read_to_string(log).unwrap();
     all.split_inclusive('\n').filter(|line| !line.starts_with('{')).collect()
@@ -56,14 +54,14 @@ pub(crate) struct Participant {
     pub(crate) value: String,
     process: Process,
     log: PathBuf,
-    /// When `etcdctl` was seen to have said that it leads: it does not say since when.
+    /// The time at which `etcdctl`'s report of its leadership was seen, as it does not give the
+    /// start.
     seen: Option<Time>,
-    /// When it was told to go.
+    /// The time of the order to go.
     told: Option<Time>,
 }
 
 impl Participant {
-    /// The `nth` participant of this election.
     pub(crate) fn join(
         cluster: &Cluster,
         election: &str,
@@ -73,7 +71,8 @@ impl Participant {
     ) -> Self {
         let value = format!("{kind:?}-{nth}").to_lowercase();
         let log = cluster.folder().join(format!("{value}.log"));
-        // A machine that stands still for some seconds ends neither: whoever dies is waited for.
+        // A machine that stands still for some seconds ends no lease; others wait for a dead
+        // candidate.
         let ttl = if fate == Fate::Dies { "10" } else { "30" };
         let endpoint = cluster.member(0).endpoint();
         let start = |program: &OsStr, role: &str| {
@@ -88,7 +87,7 @@ impl Participant {
         Self { kind, fate, value, process, log, seen: None, told: None }
     }
 
-    /// Tells the process to go, or kills it. The process may lead until then.
+    /// Orders the process to go, or kills it. The process may lead until then.
     pub(crate) fn depart(&mut self) {
         self.look();
         self.told = Some(clock::now());
@@ -107,12 +106,11 @@ impl Participant {
         said(&self.log)
     }
 
-    /// Whether it would hear of SIGINT by now. etcdctl does not tell.
+    /// Whether the process would obey SIGINT by now. etcdctl does not show that.
     pub(crate) fn is_ready(&self) -> bool {
         self.said().starts_with("ready\n")
     }
 
-    /// Whether it said that it leads.
     pub(crate) fn look(&mut self) -> bool {
         let said = self.said();
         if self.kind != Kind::Etcdctl {
@@ -130,7 +128,7 @@ impl Participant {
         let status = self.process.ended().unwrap();
         let is_right = match (self.kind, self.fate) {
             (_, Fate::Dies) => status.is_some(),
-            // A process that is interrupted while it waits says so.
+            // A process that is interrupted while it waits reports that.
             (Kind::Etcdctl, _) => {
                 let is_cancelled = said.contains("context canceled");
                 status.is_some_and(|status| status.success() || is_cancelled)
@@ -162,9 +160,9 @@ impl Participant {
         let mut second = lines.next();
         let until = match second.as_mut().and_then(Iterator::next) {
             Some("led") => instant(second?.next()?),
-            // Go's package may report a win with a key that is gone, and then that it is lost.
+            // Go's package may report a win with a key that is gone, and then its loss.
             Some("lost") if self.kind == Kind::Go => return None,
-            // The process says when it noticed: the leadership may have been over long before.
+            // The process reports when it noticed: the leadership may have been over long before.
             Some("lost") => since,
             _ => self.told?,
         };

@@ -1,4 +1,4 @@
-//! Whether it was as it should be. Each function is one sentence.
+//! The verdict on an election. Each function is one sentence.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::company::client;
 use crate::history::Key;
 use crate::participant::{Claim, Kind, Participant};
 
-/// Long enough for the end of every lease but those of etcdctl.
+/// A wait for the end of every lease but those of etcdctl.
 const LEASES_END: Duration = Duration::from_secs(60);
 
-/// Everybody contended in this election, by a key of its own, and ended as it should.
+/// Each participant contended in this election, by a key of its own, and ended as it should.
 pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     let values: BTreeSet<_> = keys.iter().map(|key| &key.value).collect();
     let wrong: Vec<_> = departed.iter().filter_map(|one| one.farewell().err()).collect();
@@ -23,7 +23,7 @@ pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     assert!(values.is_subset(&known), "strangers: {:?}", values.difference(&known));
 }
 
-/// Each kind led, and somebody went who never did, from between others who waited.
+/// Each kind led, and a candidate went that never led, from between others that waited.
 pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]) {
     let led: BTreeSet<_> =
         departed.iter().filter(|one| one.claim().is_some()).map(|one| one.kind).collect();
@@ -39,9 +39,9 @@ pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]
     assert!(keys.iter().any(quit_in_the_middle), "nobody quit in the middle");
 }
 
-/// Never two leaders: whoever took itself for the leader was the first in etcd; nobody did so
-/// before another had ceased to, on the one clock of the machine, nor after its key was known
-/// to be gone; and fences grew with time.
+/// Never two leaders: a process that took itself for the leader was the first in etcd; none did so
+/// before another had ceased to, on the one clock of the machine, nor after its key was known to be
+/// gone; and fences grew with time.
 pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
     let mut claims: Vec<_> = departed.iter().filter_map(Participant::claim).collect();
     claims.sort_by_key(|claim| claim.since);
@@ -63,8 +63,8 @@ pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
     }
 }
 
-/// Each observer told leaders, all of whom were, in the order in which they were; ours with
-/// their fences. They may skip some.
+/// Each observer reported only leaders, in their order; ours with their fences. An observer may
+/// skip some.
 pub(crate) fn on_observers(
     leaders: &[Key],
     told: &[(&'static str, Vec<String>); 3],

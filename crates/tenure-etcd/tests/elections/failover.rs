@@ -6,7 +6,7 @@ use tenure_services::etcd::{Cluster, Version};
 
 use crate::common::{all, node, renewed_twice, run, seen, soon, until_waits};
 
-/// The connected member dies: the leader stays in office, and so do those who wait.
+/// The connected member dies: the leader stays in office, and waiting candidates keep their places.
 #[test]
 fn a_leader_outlives_its_member() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
@@ -32,7 +32,7 @@ fn a_leader_outlives_its_member() {
         let member = cluster.endpoints().iter().position(its).unwrap();
         cluster.member(member).kill().unwrap();
         renewed_twice(&leader).await;
-        // To one of those whose store answers.
+        // The node goes to a member whose store answers.
         let connected = hear();
         assert!(connected.len() > before.len(), "{connected:?}");
         assert_ne!(connected.last(), before.last(), "{connected:?}");
@@ -42,7 +42,7 @@ fn a_leader_outlives_its_member() {
     });
 }
 
-/// Without a quorum nobody knows who leads, and the leader's office ends in time.
+/// Without a quorum the leader is unknown, and its leadership ends in time.
 #[test]
 fn without_a_quorum_nothing_is_known() {
     let cluster = Cluster::start(Version::Oldest, 3).unwrap();

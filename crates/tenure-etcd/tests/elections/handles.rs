@@ -13,7 +13,7 @@ use crate::common::{
     until_waits,
 };
 
-/// So long may the machine stand still when it is time to drop work.
+/// The machine may stand still for this time when work must be dropped.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
 /// A member of etcd, and candidates of a lease of 20 s.
@@ -65,7 +65,7 @@ tenure_testkit::handles!(Etcd::start());
 
 tenure_services::on_each_version!(hand_over);
 
-/// Where nothing listens, a campaign says what was tried and what happened there.
+/// Without a server, a campaign reports each attempt and its failure.
 #[test]
 fn campaign_without_etcd_names_endpoints() {
     run(async {
@@ -135,7 +135,7 @@ fn hand_over(version: Version) {
     });
 }
 
-/// The lease is revoked by hand: the leader learns it, and another one leads.
+/// An operator revokes the lease: the leader learns it, and another one leads.
 #[test]
 fn a_lease_revoked_by_hand() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();

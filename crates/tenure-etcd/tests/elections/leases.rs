@@ -32,12 +32,12 @@ fn many_elections_on_one_lease() {
         assert_eq!(after.elected, 400);
         // A request that an etcd with a slow disk does not answer in time is repeated.
         if after.unknown == 0 {
-            // A renewal is one keep-alive and one transaction, however many elections there are:
-            // the first one may have been asked for before, and its transaction not.
+            // A renewal is one keep-alive and one transaction for any number of elections: the
+            // first keep-alive may have been sent before, and its transaction not.
             let renewals = more("keep_alive");
             let transactions = more("txn");
             assert!(renewals > 0 && transactions <= renewals + 1, "{renewals}, {transactions}");
-            // Some of so many campaigns have no turn in time.
+            // A few of so many campaigns have no turn in time.
             let refused = after.refused - before.refused;
             assert_eq!((sent(&after, "grant"), refused, after.connections), (1, 0, 1), "{after:?}");
         }
@@ -69,7 +69,7 @@ fn fewer_operations_than_elections() {
 #[test]
 fn a_lease_that_was_handed_in() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
-    // Since when a lease lasts is known in a moment, however long it is.
+    // The start of a lease is known at once, however long the lease is.
     for length in [120, 86_400, 86_400, 86_400] {
         let said = told(&cluster, &["lease", "grant", &length.to_string()]);
         let id = said.split_whitespace().nth(1).unwrap();
@@ -120,7 +120,7 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
         let election = two.election("many/7").unwrap();
         let mut waiting = Box::pin(election.campaign("two"));
         let keys = || told(&cluster, &["get", "many/", "--prefix", "--keys-only"]);
-        // The first line tells how many there are.
+        // The first line has the number of leases.
         let leases = || -> BTreeSet<String> {
             let said = told(&cluster, &["lease", "list"]);
             said.lines().skip(1).map(str::to_owned).collect()
@@ -143,14 +143,14 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
             renewed_twice(&leaders[0]).await;
             assert!(leaders.iter().all(|leader| leader.is_current()), "all of them");
             assert_eq!(keys(), keys_before);
-            // Both nodes have another.
+            // Both nodes have another lease.
             let mut leases_after = leases();
             while leases_after.len() != 2 || !leases_after.is_disjoint(&leases_before) {
                 until_waits(&cluster, "many/7", &["one", "two"], &mut waiting).await;
                 leases_after = leases();
             }
             leases_before = leases_after;
-            // The lease that the keys are named by is gone.
+            // The lease in the names of the keys is gone.
             let is_gone = || {
                 let revoked = cluster.etcdctl(&["lease", "revoke", leaders[0].id()]).unwrap_err();
                 revoked.to_string().contains("requested lease not found")
@@ -169,7 +169,7 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
     });
 }
 
-/// Has etcd be led by another member; `false` where that is not certain.
+/// Moves etcd's leadership to another member; `false` where that is not certain.
 fn moves_on(cluster: &Cluster) -> bool {
     let moved = || {
         let leader = cluster.leader().ok()??;

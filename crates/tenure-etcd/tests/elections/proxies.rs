@@ -12,7 +12,7 @@ use crate::common::{Line, PATIENCE, node, options, read, run, soon, then};
 
 tenure_services::on_each_version!(grpc_proxies, grpc_proxies_in_the_place_of_members);
 
-/// An error of an endpoint must not be that the machine stood still.
+/// Options so patient that a standstill of the machine causes no error.
 fn patient(endpoints: &[&str]) -> CheckedOptions {
     let endpoints: Vec<_> = endpoints.iter().map(|url| (*url).to_owned()).collect();
     let options = Options { connect_within: PATIENCE, ..Options::clone(&options(&endpoints)) };
@@ -21,7 +21,7 @@ fn patient(endpoints: &[&str]) -> CheckedOptions {
 
 fn grpc_proxies(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
-    // The list of members names the proxy, or the members, as through anything between.
+    // The list of members names the proxy, or the members.
     let settings: [&[&str]; 3] = [&[], &["--advertise-client-url="], &["--namespace=shop/"]];
     let proxies = settings.map(|arguments| cluster.grpc_proxy(arguments).unwrap());
     let config = Config::default().check().unwrap();
@@ -51,8 +51,8 @@ fn grpc_proxies(version: Version) {
     });
 }
 
-/// A connection on which nothing is under way ends without a word: who is there is asked anew
-/// before the next request.
+/// An idle connection ends without notice: the driver checks the server anew before the next
+/// request.
 fn grpc_proxies_in_the_place_of_members(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let proxy = cluster.grpc_proxy(&[]).unwrap();
@@ -67,7 +67,7 @@ fn grpc_proxies_in_the_place_of_members(version: Version) {
         let mut line = Line::new(patient(&[&format!("http://{}", relay.address())]));
         line.ask(then(vec![read("idle")])).await;
         lead_to(address(proxy.url()));
-        // For a sharper test: the next request is to find the connection closed.
+        // The pause makes the test sharper: the next request finds the connection closed.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let call = line.send(PATIENCE, then(vec![read("idle")]));
         soon(async {

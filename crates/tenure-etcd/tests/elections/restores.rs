@@ -9,7 +9,7 @@ use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::common::{all, node, options, run, seen, soon, until_stored, until_waits};
 
-/// In seconds: a restore takes less, and a third of it is waited for.
+/// In seconds: a restore takes less, and the test waits for a third of it.
 const LEASE: u64 = 120;
 
 fn puts(cluster: &Cluster, count: usize) {
@@ -24,8 +24,8 @@ fn snapshot(cluster: &Cluster) -> PathBuf {
     file
 }
 
-/// Waits until the observer sees the leader of that value; whether it was told before that it had
-/// missed something, or that nobody knows.
+/// Waits until the observer sees the leader with that value. Returns whether it reported a gap or a
+/// vacancy before.
 async fn sees(observer: &mut Observer, value: &str) -> bool {
     let mut doubt = false;
     soon(async {
@@ -47,11 +47,11 @@ fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
     Node::builder(config.check().unwrap(), all(cluster)).start().unwrap()
 }
 
-tenure_services::on_each_version!(a_store_that_went_back);
+tenure_services::on_each_version!(restored_store_ends_leaderships);
 
-/// The restored store still has the leader's key and lease, as if nothing had happened; fences that
-/// it gave out after the snapshot are free again. The leader must not go on.
-fn a_store_that_went_back(version: Version) {
+/// The restored store still has the leader's key and lease; fences after the snapshot are free
+/// again. The leader must not go on.
+fn restored_store_ends_leaderships(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
         let [one, two, three] = [(); 3].map(|()| node(&all(&cluster), LEASE));
@@ -64,7 +64,7 @@ fn a_store_that_went_back(version: Version) {
 
         let file = snapshot(&cluster);
         puts(&cluster, 20);
-        // Everybody has seen how far the store had come.
+        // All processes have seen the latest revision of the store.
         soon(leader.renewed(leader.until())).await.unwrap();
         let late = soon(one.election("f").unwrap().campaign("one")).await.unwrap();
         cluster.restore(&file, &Restore::default()).unwrap();
@@ -86,7 +86,8 @@ fn a_store_that_went_back(version: Version) {
     });
 }
 
-/// With both flags of a newer tool revisions go on above those before, but for keys that survive.
+/// With both flags of a newer tool revisions continue above the former ones, except for surviving
+/// keys.
 #[test]
 fn careful_restore_keeps_fence_order() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -104,10 +105,10 @@ fn careful_restore_keeps_fence_order() {
     });
 }
 
-/// A cluster with another token is another cluster: who runs does not listen to it, and leads no
-/// more; who starts does.
+/// A cluster with another token is another cluster: a running process ignores it and leads no more;
+/// a new process uses it.
 #[test]
-fn another_cluster_is_not_listened_to() {
+fn other_cluster_is_ignored() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let one = node(&all(&cluster), LEASE);
@@ -137,7 +138,7 @@ fn another_cluster_is_not_listened_to() {
     });
 }
 
-/// An endpoint that leads to another cluster is passed over: the right one is found again.
+/// An endpoint that leads to another cluster is passed over: the node finds the right one again.
 #[test]
 fn foreign_endpoint_is_passed_over() {
     let (right, wrong) = std::thread::scope(|scope| {

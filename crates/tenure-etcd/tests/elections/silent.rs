@@ -11,13 +11,13 @@ use crate::common::{Line, PATIENCE, node, options, read, run, soon, then};
 
 tenure_services::on_each_version!(a_silent_member);
 
-/// So many trials may miss the moment, as a busy machine does.
+/// The most trials that miss the moment, as on a busy machine.
 const TRIALS: usize = 12;
 
 /// etcd's leader stands still just before a renewal, and the member that is asked has not noticed:
 /// the renewal hangs for a quarter of the lease. The next two endpoints are addresses of that
-/// leader. The others elect a new one before the lease ends, and the office stays. Asked one after
-/// the other, these two would cost another quarter each.
+/// leader. The others elect a new leader before the lease ends, and the leadership stays. In a
+/// series of questions, these two endpoints would cost another quarter each.
 fn a_silent_member(version: Version) {
     let cluster = ClusterConfig::new(version, 3)
         .argument("--heartbeat-interval=50")
@@ -27,7 +27,8 @@ fn a_silent_member(version: Version) {
     assert!(met, "no renewal was under way, or etcd had no leader in time");
 }
 
-/// Whether a renewal was under way, and etcd led again long enough before the end of the lease.
+/// Whether a renewal was under way, and etcd had a leader again long enough before the end of the
+/// lease.
 async fn the_leader_stands_still(cluster: &Cluster) -> bool {
     const LEASE: u64 = 12;
     let leads = |n: &usize| cluster.member(*n).status().is_ok_and(|status| status.leads());

@@ -1,4 +1,4 @@
-//! Far more campaigns at once than etcd answers in the time of a call.
+//! More campaigns at once than etcd answers in the time of a call.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,30 +10,31 @@ use tokio::task::JoinSet;
 
 use crate::common::{all, node, run, soon};
 
-/// All elections of a node stand on one lease, and the calls that keep it do not wait behind
-/// those of campaigns. Where etcd itself has no time for a client that does nothing but keep a
-/// lease, nothing is known, and it is tried with a longer one.
+/// All elections of a node stand on one lease, and its calls do not wait behind those of campaigns.
+/// If etcd has no time even for a client that only keeps a lease, the trial is void, and repeated
+/// with a longer lease.
 #[test]
 fn leader_survives_campaign_storm() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
     for lease in [3, 6, 12, 24] {
         let told = run(storm(&cluster, lease));
-        let Err(Expired { bare }) = told else { return };
+        let Err(ExpiredLease { bare }) = told else { return };
         let lasts = Duration::from_secs(lease);
-        // Both clients renew after a third of it. The node gives a call up after a quarter more.
+        // Both clients renew after a third of the lease. The node gives a call up after another
+        // quarter.
         assert!(bare > lasts / 2, "lost, and a bare client was answered within {bare:?}");
     }
     panic!("etcd has no time to renew a single lease");
 }
 
 /// The leader's lease ended.
-struct Expired {
-    /// The longest that a bare client went without an answer meanwhile.
+struct ExpiredLease {
+    /// The longest time that a bare client went without an answer.
     bare: Duration,
 }
 
-/// Stands for thousands of elections for two leases' time, while one is led.
-async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
+/// Campaigns in thousands of elections for two leases' time, while the node leads one.
+async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), ExpiredLease> {
     const MANY: usize = 5000;
     let node = node(&all(cluster), seconds);
     let kept = soon(node.election("kept").unwrap().campaign("me")).await.unwrap();
@@ -55,7 +56,7 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
         tokio::select! {
             renewed = soon(kept.renewed(until)) => match renewed {
                 Ok(renewed) => until = renewed,
-                Err(_) => return Err(Expired { bare: unanswered.get() }),
+                Err(_) => return Err(ExpiredLease { bare: unanswered.get() }),
             },
             // A lost leadership goes with the lease of all.
             Some(leader) = campaigns.join_next() => won.extend(leader.unwrap()),
@@ -72,9 +73,9 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), Expired> {
     Ok(())
 }
 
-/// Keeps a lease as a node does, which confirms each renewal by a transaction; and says the longest
-/// time so far from one renewal that was answered to the answer of the next one, or until now. An
-/// error is no answer.
+/// Keeps a lease as a node does, which confirms each renewal by a transaction. Reports the longest
+/// time so far from a renewal with an answer to the answer of the next one, or until now. An error
+/// is no answer.
 async fn keep(
     mut client: Client,
     (mut keeper, mut answers): (LeaseKeeper, LeaseKeepAliveStream),

@@ -1,4 +1,4 @@
-//! Values of other programs' candidates that are larger than can be taken.
+//! Values of other programs' candidates above our limit.
 
 use tenure::{Change, View};
 use tenure_core::etcd::{Act, LeaseId, Op};
@@ -11,12 +11,11 @@ use crate::common::{
     until_stored,
 };
 
-/// In seconds.
 const LEASE: u64 = 20;
 
 tenure_services::on_each_version!(a_large_value, a_large_value_in_a_key_of_ours);
 
-/// The node writes over the value, and all leaderships of the process go on.
+/// The node overwrites the value, and all leaderships of the process go on.
 fn a_large_value_in_a_key_of_ours(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
@@ -59,7 +58,7 @@ fn is_trouble(notice: &Notice) -> bool {
     }
 }
 
-/// Neither the link nor a stream is lost, and the process's other elections hear nothing of it. A
+/// Neither the link nor a stream is lost, and the process's other elections go on without notice. A
 /// candidate behind that leader waits, and follows it. An observer reports the value as unreadable.
 fn a_large_value(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
@@ -95,7 +94,7 @@ fn a_large_value(version: Version) {
         theirs.ask(then(vec![delete("large/9")])).await;
         let won = soon(campaign).await.unwrap();
         assert!(won.is_current() && kept.is_current());
-        // They see nothing new. A watch may be lost where megabytes keep it from being read.
+        // The observers see no change. A watch may be lost where megabytes keep it from being read.
         for observer in &mut observers {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
             let same = matches!(more, Ok(Some(Change::Reset | Change::View(View::Unknown { .. }))));

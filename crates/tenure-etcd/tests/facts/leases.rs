@@ -1,4 +1,4 @@
-//! Leases: how long they last, what a renewal answers, what goes with a lease.
+//! Leases: their length, the answers to renewals, and the keys that go with a lease.
 
 use std::time::Duration;
 

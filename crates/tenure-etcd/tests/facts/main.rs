@@ -20,11 +20,11 @@ use tenure_testkit::facts;
 
 use crate::stage::{Fact, Scenes, Stage};
 
-/// In the order in which the sources of the sentences come.
+/// The order is that of the sources of the sentences.
 static FACTS: [&[Fact]; 5] =
     [leases::FACTS, transactions::FACTS, quorum::FACTS, snapshots::FACTS, restores::FACTS];
 
-/// Facts about etcd that are not checked here, with the reason.
+/// Facts about etcd that this program does not check, with the reason.
 static NOT_TRIED: [(&str, &str); 5] = [
     (
         "a leader stopped for some seconds revokes a lease that was renewed elsewhere",
@@ -40,7 +40,7 @@ static NOT_TRIED: [(&str, &str); 5] = [
 ];
 
 fn main() -> ExitCode {
-    // Before the facts, whose time is limited.
+    // The versions are fetched before the facts, whose time is limited.
     if !std::env::args().any(|argument| argument == "--list") {
         for version in Version::ALL {
             install(version).unwrap();

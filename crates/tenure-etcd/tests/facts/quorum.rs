@@ -33,8 +33,8 @@ pub(crate) const FACTS: &[Fact] = &[
 
 /// Three members. The first knows less than the others, and they stand still.
 ///
-/// The others are started anew while it is stopped: what they would have sent it otherwise waits
-/// in its sockets, and it would know it when it goes on.
+/// The others start anew while the first is stopped: otherwise their messages would wait in its
+/// sockets, and the first would read them when it goes on.
 pub(crate) fn minority(version: Version) -> Result<Cluster, Error> {
     let cluster = Cluster::start(version, 3)?;
     asked(|| cluster.etcdctl(&["put", "stale", "old"]))?;
@@ -47,7 +47,7 @@ pub(crate) fn minority(version: Version) -> Result<Cluster, Error> {
     asked(|| others[0].etcdctl(&["put", "stale", "new"]))?;
     others.into_iter().try_for_each(|member| member.stop())?;
     first.cont()?;
-    // For a moment it believes in the leader that it had. If it does so for longer, the facts say.
+    // The member believes in its former leader for a moment; a longer belief shows in the facts.
     for _ in 0..600 {
         if first.status().is_ok_and(|status| status.leader == 0) {
             break;
@@ -57,7 +57,7 @@ pub(crate) fn minority(version: Version) -> Result<Cluster, Error> {
     Ok(cluster)
 }
 
-/// The answer of a member. Asks again while the member, or its leader, stands still.
+/// The answer of a member. Repeats the question while the member, or its leader, stands still.
 pub(crate) fn asked<T>(ask: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
     (1..12).find_map(|_| ask().ok()).map_or_else(ask, Ok)
 }
@@ -98,7 +98,7 @@ async fn linearizable_operation_not_taken(stage: Stage) -> Seen {
     refused(stage, txn.or_else([linearizable])).await
 }
 
-/// A transaction that must not be answered from what this member happens to know.
+/// A transaction that this member must not answer from its own state.
 async fn refused(stage: Stage, txn: Txn) -> Seen {
     let mut client = connect(stage.minority()?, 0).await?;
     Ok(match client.txn(txn).await {

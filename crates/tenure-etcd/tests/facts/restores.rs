@@ -51,9 +51,9 @@ async fn puts(client: &mut Client, count: usize) -> Result<(), etcd_client::Erro
     Ok(())
 }
 
-/// Revision, cluster id, member id and term, as the header of a linearizable read has them.
+/// Revision, cluster id, member id and term of a linearizable read's header.
 async fn header(cluster: &Cluster) -> Result<(i64, u64, u64, u64), etcd_client::Error> {
-    // A client of its own: the member was killed in between.
+    // The client is new, as the member was killed in between.
     let answer = connect(cluster, 0).await?.get("key", None).await?;
     Ok(answer.header().map_or((0, 0, 0, 0), |header| {
         (header.revision(), header.cluster_id(), header.member_id(), header.raft_term())

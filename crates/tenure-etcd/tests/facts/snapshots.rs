@@ -15,18 +15,18 @@ pub(crate) const FACTS: &[Fact] = &[fact!(
      that is over, until an entry is applied."
 )];
 
-/// The first member, and those that go on without it.
+/// The first member, which goes on after the others.
 const LATE: usize = 0;
 const OTHERS: [usize; 2] = [1, 2];
 
-/// Three members, of which the first has missed elections and more entries than are kept; the
-/// newest revision, and the term of the others.
+/// Three members, the first of which has missed elections and more entries than are kept. Returns
+/// the newest revision, and the term of the others.
 ///
-/// The others are started anew while it is stopped, as for [`minority`](crate::quorum::minority),
-/// and once more when all is written: what the first leader among them has sent waits at its door,
-/// and is carried out, but is not of the last term. The stopped member must not stand for
-/// election when it goes on: 3.4 would let it do so at once. Leaders outlive it that the machine
-/// stands still for some seconds.
+/// The others start anew while the first is stopped, as for [`minority`](crate::quorum::minority),
+/// and once more when all entries are written: messages of the first leader among them wait at the
+/// stopped member, which carries them out, but they are not of the last term. The stopped member
+/// must not stand for election when it goes on: 3.4 would let it do so at once. Leaders survive a
+/// machine that stands still for some seconds.
 async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Failure> {
     let config = ClusterConfig::new(version, 3).argument("--heartbeat-interval=300");
     let config = config.argument("--election-timeout=3000").argument("--pre-vote=true");
@@ -54,7 +54,7 @@ fn start_anew(members: [&Member; 2]) -> Result<(), tenure_services::Error> {
     members.into_iter().try_for_each(Member::wait_ready)
 }
 
-/// So many entries of the log, one key each. The newest revision.
+/// Writes this number of entries, one key each. Returns the newest revision.
 async fn write(client: &Client, entries: usize) -> Result<i64, Failure> {
     const AT_ONCE: usize = 50;
     let (mut puts, mut newest) = (JoinSet::<Result<PutResponse, Error>>::new(), 0);
@@ -82,7 +82,7 @@ async fn term_after_a_snapshot(stage: Stage) -> Seen {
         let mut other = connect(&cluster, OTHERS[0]).await?;
         let found = read(&mut late).await?;
         let now = read(&mut other).await?.raft_term();
-        // Another leader, which a machine that stands still causes, begins with an entry.
+        // Another leader, which a standing machine causes, begins with an entry.
         if now != term {
             continue;
         }

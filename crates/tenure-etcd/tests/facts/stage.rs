@@ -1,4 +1,4 @@
-//! Where facts are checked: servers, clients, and how what they say is put in a few words.
+//! The stage of facts: servers, clients, and their words in short.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,7 +27,6 @@ impl Scenes {
 
 pub(crate) type Fact = facts::Fact<Stage>;
 
-/// Where one fact is checked.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
@@ -53,12 +52,12 @@ impl Stage {
         self.scenes.version
     }
 
-    /// A name nobody else on the same server uses: of a key, or of several.
+    /// A name that no other fact on the same server uses: of a key, or of several.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// A member that all facts use: not to be disturbed.
+    /// The member that all facts share: do not disturb it.
     pub(crate) fn single(&self) -> Result<&Cluster, String> {
         shared(&self.scenes.single, || Cluster::start(self.version(), 1))
     }
@@ -68,12 +67,11 @@ impl Stage {
         shared(&self.scenes.minority, || quorum::minority(self.version()))
     }
 
-    /// A member of one's own, to be restored.
+    /// An own member, for a fact that restores it.
     pub(crate) fn own(&self) -> Result<Cluster, tenure_services::Error> {
         Cluster::start(self.version(), 1)
     }
 
-    /// A client of the one member that everybody uses.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
         Ok(connect(self.single()?, 0).await?)
     }
@@ -87,7 +85,6 @@ fn shared(
     cluster.as_ref().map_err(Clone::clone)
 }
 
-/// A client of one member only.
 pub(crate) async fn connect(cluster: &Cluster, member: usize) -> Result<Client, EtcdError> {
     Client::connect([cluster.member(member).endpoint()], None).await
 }

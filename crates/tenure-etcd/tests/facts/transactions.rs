@@ -1,4 +1,4 @@
-//! Transactions and ranges, as elections are made of them.
+//! Transactions and ranges of elections.
 
 use etcd_client::{
     Compare, CompareOp, GetOptions, SortOrder, SortTarget, Txn, TxnOp, TxnOpResponse,
@@ -59,7 +59,7 @@ async fn first_and_predecessor(stage: Stage) -> Seen {
     let mut client = stage.client().await?;
     let key = |n: u32| format!("{}/{n}", stage.name());
     let mut created = Vec::new();
-    // Not in the order of their names, so that the order is that of creation.
+    // The order of creation differs from that of the names.
     for n in [2, 1, 0] {
         let made = client.put(key(n), (2 - n).to_string(), None).await?;
         created.push(made.header().ok_or("no header")?.revision());

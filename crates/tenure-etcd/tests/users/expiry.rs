@@ -17,7 +17,7 @@ use crate::{PASSWORD, user, with_signed_tokens, with_users};
 
 tenure_services::on_each_version!(expired_tokens);
 
-/// A token that is not used lasts a second; etcd looks at it once a second.
+/// An unused token lasts a second; etcd checks once a second.
 fn expired_tokens(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--auth-token-ttl=1");
     let cluster = with_users(config);
@@ -30,7 +30,7 @@ fn expired_tokens(version: Version) {
         let first = line.watch(Keys::One("poor/a".into()), 0).await;
         let expired = Duration::from_secs(3);
         assert!(line.is_silent(expired).await);
-        // Each kind of request finds out, logs in again and is carried out.
+        // Each kind of request notices the end, logs in again and is carried out.
         let (_, done) = line.ask(then(vec![put("poor/b", "", lease)])).await;
         assert_eq!(done, Reply::Txn { succeeded: true, found: vec![] });
         assert!(line.is_silent(expired).await);
@@ -57,9 +57,8 @@ fn expired_tokens(version: Version) {
 
 tenure_services::on_each_version!(more_logins_than_streams);
 
-/// Each watch is opened with another login than the one before, and all tell everything that
-/// happens, once. There are never more than some streams for them. A watch that has told nothing
-/// for so long that it cannot go on says so.
+/// Each watch is opened with another login, and all report every change, once. The number of their
+/// streams is bounded. A watch without events for too long reports that it cannot go on.
 fn more_logins_than_streams(version: Version) {
     const WATCHES: usize = 12;
     let (cluster, _folder) = with_signed_tokens(version, "");
@@ -73,7 +72,7 @@ fn more_logins_than_streams(version: Version) {
         for nth in 0..WATCHES {
             let call = line.watch(Keys::One(key(nth).as_str().into()), 0).await;
             watches.push((call, Vec::new()));
-            // Another user: from now on the token is too old.
+            // Another user makes the token too old from now on.
             cluster.etcdctl(&["user", "add", &format!("user-{nth}:{PASSWORD}")]).unwrap();
             for (nth, (_, written)) in watches.iter_mut().enumerate() {
                 let (header, _) = line.ask(then(vec![put(&key(nth), "", lease)])).await;
@@ -122,7 +121,7 @@ fn logins(line: &Line) -> usize {
         .count()
 }
 
-/// Logins that were made in time.
+/// Logins that came in time.
 fn ahead(line: &Line) -> usize {
     line.incoming()
         .filter(|incoming| matches!(incoming, Incoming::Link(Notice::LoggedIn { why: None, .. })))
@@ -136,7 +135,7 @@ fn closed(line: &Line) -> usize {
         .count()
 }
 
-/// How many streams of watches are open, by etcd's own count.
+/// The open streams of watches, by etcd's own count.
 fn streams(cluster: &Cluster) -> u64 {
     let endpoint = cluster.member(0).endpoint().trim_start_matches("http://");
     let mut stream = TcpStream::connect(endpoint).unwrap();
@@ -148,9 +147,9 @@ fn streams(cluster: &Cluster) -> u64 {
     line.split_whitespace().next_back().unwrap().parse().unwrap()
 }
 
-/// Logins of a node in time, and late; and whatever else may have happened.
+/// Logins of a node in time, and late; and all other notices.
 #[derive(Default, Debug)]
-struct Told {
+struct NoticeCounts {
     ahead: usize,
     behind: usize,
     /// Requests that took too long, as on a busy machine.
@@ -158,7 +157,7 @@ struct Told {
     trouble: Vec<String>,
 }
 
-impl Told {
+impl NoticeCounts {
     fn take(&mut self, notices: &mut Receiver<Notice>) {
         while let Ok(notice) = notices.try_recv() {
             match notice {
@@ -185,13 +184,13 @@ fn unused_tokens_expire(version: Version) {
     outlived(&with_users(config), |told| told.behind >= 3);
 }
 
-/// In time on a machine that never stands still for half of that.
+/// A login is in time if the machine never stands still for half of its time.
 fn signed_tokens_are_made_anew_in_time(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, ",ttl=20s");
     outlived(&cluster, |told| told.ahead >= 2 && told.behind == 0);
 }
 
-/// The one before does meanwhile, and nothing is closed.
+/// The former login serves until then, and no connection is closed.
 #[test]
 fn failed_early_login_is_repeated() {
     let (cluster, _folder) = with_signed_tokens(Version::Newest, ",ttl=30s");
@@ -204,8 +203,8 @@ fn failed_early_login_is_repeated() {
     });
 }
 
-/// Whether a login ahead failed, another came before the token had ended, and nothing was closed.
-/// On a busy machine any login may fail.
+/// Whether a login ahead failed, another came before the token had ended, and no connection was
+/// closed. On a busy machine any login may fail.
 async fn is_tried_again(cluster: &Cluster, line: &mut Line) -> bool {
     line.ask(then(vec![read("poor/a")])).await;
     cluster.member(0).stop().unwrap();
@@ -232,7 +231,7 @@ async fn is_tried_again(cluster: &Cluster, line: &mut Line) -> bool {
 /// A leader, a candidate and an observer run until the first two have reported `enough` logins: an
 /// observer asks seldom, and an unused login ends. No other notice comes, no lease is lost, and no
 /// watch is asked for again.
-fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
+fn outlived(cluster: &Cluster, enough: impl Fn(&NoticeCounts) -> bool) {
     run(async {
         let poor = user(cluster, "poor", PASSWORD);
         let nodes = [(); 3].map(|()| node(&poor, 20));
@@ -243,7 +242,7 @@ fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
         let mut observer = elections[2].observe();
         let led = seen(&mut observer).await;
         assert_eq!(led.leader().unwrap().fence, Some(leader.fence()));
-        let mut told: Vec<_> = notices.iter().map(|_| Told::default()).collect();
+        let mut told: Vec<_> = notices.iter().map(|_| NoticeCounts::default()).collect();
         let mut open = None;
         while !told[..2].iter().all(&enough) {
             tokio::select! {
@@ -259,7 +258,7 @@ fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
                 asked[nth] = watches(node).await;
                 told[nth].take(&mut notices[nth]);
             }
-            // All of them are there when a lease was renewed.
+            // All watches are there when a lease was renewed.
             let as_before = *open.get_or_insert(asked) == asked;
             let late = told.iter().any(|told| told.late > 0);
             assert!(as_before || late, "watches were asked for again");
@@ -269,7 +268,7 @@ fn outlived(cluster: &Cluster, enough: impl Fn(&Told) -> bool) {
     });
 }
 
-/// The watch of the one who waits tells that the leader has gone.
+/// The watch of the waiting candidate reports the leader's departure.
 async fn leads_next(
     leader: Leadership<AtMostOne>,
     waiting: impl Future<Output = Result<Leadership<AtMostOne>, CampaignError>>,
@@ -285,13 +284,13 @@ fn another_password_is_told(version: Version) {
     another_password(version, "");
 }
 
-/// Long before the token ends.
+/// The failure shows long before the token ends.
 #[test]
 fn wrong_password_shows_with_signed_tokens() {
     another_password(Version::Newest, ",ttl=600s");
 }
 
-/// The login that was set up is refused from now on: that is told, with etcd's words.
+/// etcd refuses the configured login from now on: a notice has etcd's text.
 fn another_password(version: Version, signed: &str) {
     let (cluster, _folder) = match signed {
         "" => (with_users(ClusterConfig::new(version, 1)), tempfile::tempdir().unwrap()),

@@ -48,17 +48,17 @@ fn users(version: Version) {
         let denied = soon(node(&all(&cluster), 60).election("poor/e").unwrap().campaign("?")).await;
         let why = denied.map(drop).unwrap_err().to_string();
         assert!(why.contains("user name is empty"), "{why}");
-        // Permission to the key is revoked: it stays in office as long as its lease does.
+        // The right to the key is revoked: the leader stays in office as long as its lease lasts.
         cluster.etcdctl(&["user", "revoke-role", "poor", "poor"]).unwrap();
         let loss = soon(leader.lost()).await;
         assert!(matches!(loss, Loss::Expired | Loss::Revoked), "{loss:?}");
     });
 }
 
-/// An endpoint of another cluster does not know the user. As long as there is one that does, that
-/// is nothing to end a campaign for.
+/// An endpoint of another cluster does not know the user, which ends no campaign as long as another
+/// endpoint does.
 #[test]
-fn a_login_that_one_endpoint_refuses() {
+fn login_refused_at_one_endpoint() {
     let (right, wrong) = std::thread::scope(|scope| {
         let wrong = scope.spawn(|| {
             let wrong = ClusterConfig::new(Version::Newest, 1).start().unwrap();
@@ -75,7 +75,7 @@ fn a_login_that_one_endpoint_refuses() {
         let node = node(&options.clone().check().unwrap(), 60);
         let leader = soon(node.election("poor/e").unwrap().campaign("poor")).await.unwrap();
         soon(leader.resign()).await;
-        // No user is left that could be used.
+        // No user is left that could log in.
         right.member(0).kill().unwrap();
         let refused = soon(node.election("poor/e").unwrap().campaign("poor")).await;
         let why = refused.map(drop).unwrap_err().to_string();

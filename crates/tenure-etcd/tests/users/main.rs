@@ -30,7 +30,7 @@ fn with_users(config: ClusterConfig) -> Cluster {
     cluster
 }
 
-/// With signed tokens, of which `more` says more. The folder has the key that signs.
+/// A member with signed tokens, configured by `more`. The folder has the key that signs.
 fn with_signed_tokens(version: Version, more: &str) -> (Cluster, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let key = folder.path().join("key");
@@ -47,7 +47,7 @@ fn permit(cluster: &Cluster, prefix: &str) {
 
 fn user(cluster: &Cluster, user: &str, password: &str) -> CheckedOptions {
     let mut options = Options::clone(&all(cluster));
-    // An error of a login must not be that the machine stood still.
+    // Options so patient that a standstill of the machine causes no error.
     options.connect_within = PATIENCE;
     options.credentials = Some(Credentials { user: user.into(), password: password.into() });
     options.check().unwrap()

@@ -1,7 +1,7 @@
 //! A process leads in several elections, and loses its right to the keys of one of them.
 //!
-//! All stand on one lease, and etcd asks for the right to all keys of a lease, or the process
-//! does: what follows is written in `docs/operations.md` under *Permissions*.
+//! All elections stand on one lease, and etcd asks for the right to all keys of a lease, or the
+//! process does: `docs/operations.md` has the consequences under *Permissions*.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::{PASSWORD, permit, user, with_users};
 
 const DENIED: &str = "etcdserver: permission denied";
 
-/// `poor` may do what it likes in the elections `one` and `two`.
+/// `poor` may read and write the keys of the elections `one` and `two`.
 fn with_two_elections(version: Version) -> Cluster {
     let cluster = with_users(ClusterConfig::new(version, 1));
     permit(&cluster, "one/");
@@ -34,10 +34,10 @@ fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     found
 }
 
-tenure_services::on_each_version!(one_right_of_two);
+tenure_services::on_each_version!(lost_right_ends_one_election);
 
-/// All leaderships of the process end with their lease; then it leads again where it may.
-fn one_right_of_two(version: Version) {
+/// All leaderships of the process end with their lease; then it leads again where it has rights.
+fn lost_right_ends_one_election(version: Version) {
     let cluster = with_two_elections(version);
     run(async {
         let us = node(&user(&cluster, "poor", PASSWORD), 20);
@@ -69,7 +69,8 @@ fn one_right_of_two(version: Version) {
         };
         assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
 
-        // A lease of its own for what is left: behind the key on the old one, should that be there.
+        // The other election gets a lease of its own: it stands behind the key on the old lease, if
+        // that is there.
         let again = soon(election(&us, "one").campaign("us again")).await.unwrap();
         assert!(again.fence() > one.fence());
         assert_ne!(again.id(), one.id());
@@ -106,7 +107,7 @@ fn reader_on_debians_etcd() {
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());
 
-        // The leadership can be given up, but the key stays: no other candidate leads.
+        // The leader can resign, but its key stays: no other candidate leads.
         soon(two.resign()).await;
         assert!(!two.is_current() && one.is_current());
         let rivals = rival.election("two").unwrap();
@@ -119,7 +120,7 @@ fn reader_on_debians_etcd() {
         }
         let told = obstacles(&mut notices);
         assert_eq!(told, [format!("two: etcd refuses deleting the key: {DENIED}")].into());
-        // Until the right is given back.
+        // The right is given back.
         permit(&cluster, "two/");
         let successor = soon(waiting).await.unwrap();
         assert!(successor.fence() > two.fence());
@@ -144,7 +145,7 @@ fn reader_on_newest_etcd() {
     });
 }
 
-/// `poor` may only read what is below `two/` from now on.
+/// `poor` may only read below `two/` from now on.
 fn only_read(cluster: &Cluster) {
     cluster.etcdctl(&["role", "grant-permission", "poor", "read", "two/", "--prefix"]).unwrap();
 }

@@ -11,8 +11,8 @@ use crate::{PASSWORD, user, with_signed_tokens};
 
 tenure_services::on_each_version!(signed_tokens);
 
-/// A signed token (JWT) is refused as soon as anything about users has changed since it was given
-/// out: `revision of auth store is old`. Leaders, candidates and observers go on, and so do new
+/// A signed token (JWT) is refused as soon as users or rights have changed since it was issued:
+/// `revision of auth store is old`. Leaders, candidates and observers go on, and so do new
 /// campaigns and resignations.
 fn signed_tokens(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, "");
@@ -62,16 +62,16 @@ fn signed_tokens(version: Version) {
     });
 }
 
-tenure_services::on_each_version!(one_change_after_another);
+tenure_services::on_each_version!(repeated_changes_of_rights);
 
-/// A request may find its new login outdated already. An outdated login ends nothing.
-fn one_change_after_another(version: Version) {
+/// A request may find its new login outdated already, which ends no leadership.
+fn repeated_changes_of_rights(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, "");
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let changes = scope.spawn(|| {
             let asked = (0..).take_while(|_| !over.load(Ordering::Relaxed));
-            // A busy etcd may be too slow for one of them.
+            // A busy etcd may be too slow for one of these changes.
             let change = |n: &u32| cluster.etcdctl(&["role", "add", &format!("role-{n}")]).is_ok();
             asked.filter(change).count()
         });

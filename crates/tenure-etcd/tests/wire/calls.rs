@@ -28,9 +28,9 @@ fn calls(version: Version) {
 async fn leases(line: &mut Line) {
     let granted = line.ask(Op::Grant { lease: LEASE, ttl: 600 }).await.1;
     assert_eq!(granted, Reply::Granted { ttl: 600 });
-    // Another one would not be ours.
+    // A lease of the same id would not be ours.
     assert_eq!(line.reply(Op::Grant { lease: LEASE, ttl: 600 }).await, Reply::LeaseExists);
-    // Opening the stream is one renewal, and each request is answered by its own.
+    // Opening the stream is one renewal, and each request has an answer of its own.
     for _ in 0..3 {
         let (header, alive) = line.ask(Op::KeepAlive { lease: LEASE }).await;
         assert_eq!(alive, Reply::Alive { ttl: Some(600) });
@@ -42,7 +42,7 @@ async fn leases(line: &mut Line) {
     assert_eq!(alive, Reply::Alive { ttl: Some(600) });
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
     assert_eq!(line.reply(Op::Revoke { lease: LEASE }).await, Reply::LeaseGone);
-    // On the stream that is open: an answer without a TTL.
+    // The open stream brings an answer without a TTL.
     assert_eq!(line.reply(Op::KeepAlive { lease: LEASE }).await, Reply::Alive { ttl: None });
     let granted = line.ask(Op::Grant { lease: LeaseId(1), ttl: 1 }).await.1;
     assert_eq!(granted, Reply::Granted { ttl: 2 }, "etcd grants no shorter ones");
@@ -75,7 +75,7 @@ async fn transactions(line: &mut Line) {
         let reply = line.ask(then(vec![read_all("e/", pick)])).await.1;
         assert_eq!(key_of(reply).as_deref(), key, "{pick:?}");
     }
-    // Reads and writes in one: only reads are told.
+    // A transaction with reads and writes reports only reads.
     let both = then(vec![put("e/d", "d", LEASE), read("e/b"), read("e/z"), delete("e/a")]);
     let Reply::Txn { succeeded: true, found } = line.ask(both).await.1 else { panic!() };
     let keys: Vec<_> = found.into_iter().map(|kv| kv.map(|kv| kv.key)).collect();
@@ -86,14 +86,14 @@ async fn transactions(line: &mut Line) {
         let reply = line.ask(Op::Txn(resign.clone())).await.1;
         assert!(matches!(reply, Reply::Txn { succeeded: so, .. } if so == succeeded), "{reply}");
     }
-    // With its lease all goes.
+    // All keys go with their lease.
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
     let left = line.ask(then(vec![read_all("e", Pick::First)])).await.1;
     assert_eq!(key_of(left), None);
 }
 
-/// A key is put on another lease, and its value is written without that; both leases are renewed
-/// side by side.
+/// A key moves to another lease, and its value is written without the lease; both leases are
+/// renewed side by side.
 async fn moves(line: &mut Line) {
     let other = LeaseId(0x77);
     for lease in [LEASE, other] {
@@ -102,7 +102,7 @@ async fn moves(line: &mut Line) {
     let calls: Vec<_> = [LEASE, other, LEASE, other]
         .map(|lease| (lease, line.send(PATIENCE, Op::KeepAlive { lease })))
         .into();
-    // A newer request on a lease ends the one before, and none of another lease.
+    // A newer request on a lease ends the former one, and none of another lease.
     for (nth, (_, call)) in calls.iter().enumerate() {
         let reply = line.answer(*call).await.reply;
         let given_up = nth < 2 && matches!(reply, Reply::Unknown { .. });
@@ -133,7 +133,7 @@ async fn moves(line: &mut Line) {
     let at = at.into_iter().next().flatten().unwrap();
     assert_eq!((at.created, at.lease, at.value), (revision, Some(other), "said".into()));
     assert_eq!(line.reply(shift(other, LeaseId(5))).await, Reply::LeaseGone);
-    // With the lease before, nothing goes.
+    // No key goes with the former lease.
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
     let left = line.ask(then(vec![read("m/a")])).await.1;
     assert_eq!(found(left).unwrap().created, revision);
@@ -155,7 +155,7 @@ async fn refusals(line: &mut Line) {
     assert_eq!(refused, Reply::Refused(Refusal::Other { said }));
 }
 
-/// More than are under way at once: each is answered, and once.
+/// More calls than are under way at once: each has one answer.
 async fn many_at_once(line: &mut Line) {
     let look = || then(vec![read_all("m", Pick::First)]);
     let calls: Vec<_> = (0..500).map(|_| line.send(PATIENCE, look())).collect();
@@ -164,7 +164,8 @@ async fn many_at_once(line: &mut Line) {
     let confirmation = line.send(PATIENCE, then(vec![read("m")]));
     let renewed = line.reply(Op::KeepAlive { lease: LeaseId(7) }).await;
     assert_eq!(renewed, Reply::Alive { ttl: None }, "not behind all the others");
-    // Nor is what confirms a renewal; and what had no turn in time was certainly not sent.
+    // Nor does a confirmation of a renewal wait; and a call without a turn in time was certainly
+    // not sent.
     assert_eq!(found(line.answer(confirmation).await.reply), None);
     assert!(line.waiting() < 500, "behind all the others");
     let Reply::Txn { succeeded: true, .. } = line.answer(candidate).await.reply else { panic!() };
@@ -192,7 +193,7 @@ fn a_full_disk_is_a_refusal() {
             let key = format!("full/{written}").as_str().into();
             let write = Act::Put { key, value: large.clone(), lease: LeaseId(0) };
             match line.reply(then(vec![write])).await {
-                // A server notices how much room it takes up when it commits, every 100 ms.
+                // A server notices its full quota when it commits, every 100 ms.
                 Reply::Txn { .. } => tokio::time::sleep(Duration::from_millis(100)).await,
                 other => break other,
             }

@@ -19,10 +19,10 @@ fn is_unknown(answer: &Answer) -> bool {
     matches!(answer.reply, Reply::Unknown { .. })
 }
 
-/// A value of somebody else's that is larger than is taken: who reads it is told so, and the link
-/// and all others on it go on.
+/// A foreign value is above our limit: a request for it fails, and the link and all other requests
+/// go on.
 #[test]
-fn an_answer_that_is_too_large() {
+fn large_answer_breaks_no_link() {
     let config = ClusterConfig::new(Version::Newest, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
     let lease = LeaseId(9);
@@ -43,12 +43,12 @@ fn an_answer_that_is_too_large() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // The key is read all the same; 3.7 leaves out its lease, too.
+        // A look at keys succeeds all the same; 3.7 leaves out the lease, too.
         let keys = Keys::Prefix("s/".into());
         let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
         assert_eq!((key.key, key.value), ("s/theirs".into(), "".into()));
-        // A watch tells that it is there; one of deletions only when it is not.
+        // A watch reports such a key; a watch of deletions reports only its end.
         let all = line.watch(Keys::Prefix("s/".into()), 0).await;
         let keys = Keys::Prefix("s/".into());
         let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions: true });
@@ -68,8 +68,7 @@ fn an_answer_that_is_too_large() {
     });
 }
 
-/// Every request is answered in its time, once, and nothing that comes later is taken for the
-/// answer to a later request.
+/// Every request has one answer, in its time, and no late answer counts for a later request.
 #[test]
 fn a_member_that_stands_still() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
@@ -97,7 +96,7 @@ fn a_member_that_stands_still() {
         let ended = line.answer(open).await;
         assert!(is_unknown(&ended), "{ended}");
         cluster.member(0).cont().unwrap();
-        // Some of that has arrived. The next answers are those to the next requests.
+        // A part of the answers has arrived. The next answers belong to the next requests.
         let other = LeaseId(10);
         assert_eq!(
             line.ask(Op::Grant { lease: other, ttl: 90 }).await.1,
@@ -142,7 +141,7 @@ fn the_next_endpoint_is_used() {
     });
 }
 
-/// Asked one after the other, each of those that say nothing would take as long as the call.
+/// In a series of questions, each silent endpoint would take as long as the call.
 #[test]
 fn endpoints_are_asked_side_by_side() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -159,14 +158,14 @@ fn endpoints_are_asked_side_by_side() {
     });
 }
 
-/// A silent connection with nothing but a watch on it: only pings find out.
+/// A silent connection has only a watch on it: pings find out.
 #[test]
 fn silent_connection_is_noticed() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
     run(async {
         let mut line = Line::new(all(&cluster));
         let watch = line.watch(Keys::One("p".into()), 0).await;
-        // Pings come after 6 s, and etcd must put up with them.
+        // Pings come after 6 s, and etcd must tolerate them.
         assert!(line.is_silent(Duration::from_secs(13)).await);
         cluster.member(0).stop().unwrap();
         let answer = line.answer(watch).await;
@@ -176,7 +175,7 @@ fn silent_connection_is_noticed() {
 
 /// No server is there at first, and one comes later.
 #[test]
-fn nobody_answers_at_first() {
+fn first_server_comes_late() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
     cluster.member(0).terminate().unwrap();
     run(async {
@@ -202,7 +201,7 @@ fn nobody_answers_at_first() {
 
 /// Attempts to connect end with the requests that wanted them.
 #[test]
-fn nobody_is_asked_when_nobody_asks() {
+fn attempts_end_with_their_requests() {
     run(async {
         let mut line = Line::new(options(&["http://127.0.0.1:9".to_owned()]));
         let watch = Op::Watch { keys: Keys::One("n".into()), from: 0, deletions: false };

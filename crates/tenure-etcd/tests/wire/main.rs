@@ -1,4 +1,4 @@
-//! Requests of the core, one by one, carried to real servers of both versions and back.
+//! Requests of the core, one by one, on real servers of both versions.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 

@@ -16,7 +16,8 @@ fn watch(key: &str) -> Op {
     Op::Watch { keys: Keys::One(key.into()), from: 0, deletions: false }
 }
 
-/// With the silent member's endpoint in use, and another one, which is faster on a busy machine.
+/// A line with the silent member's endpoint in use, and another one, which is faster on a busy
+/// machine.
 async fn line(cluster: &Cluster, way: &Proxy) -> Line {
     let endpoints = [way.url.clone(), cluster.member(0).endpoint().to_owned()];
     loop {
@@ -48,7 +49,7 @@ async fn opens(line: &mut Line, reads: bool) {
     }
 }
 
-/// The stream is not open yet when other requests find out that the line is silent.
+/// The stream is not open yet when other requests find the line silent.
 #[test]
 fn lost_line_moves_its_stream() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -63,7 +64,7 @@ fn lost_line_moves_its_stream() {
     });
 }
 
-/// Nothing but watches is asked for, so only they find out.
+/// Only watches are asked for, so only watches find out.
 #[test]
 fn silent_member_loses_its_watches() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -75,7 +76,7 @@ fn silent_member_loses_its_watches() {
     });
 }
 
-/// All other requests are answered, so the line is good for them.
+/// All other requests have answers, so the line is good for them.
 #[test]
 fn streamless_member_is_left() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

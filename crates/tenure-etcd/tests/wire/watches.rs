@@ -13,7 +13,7 @@ fn watches(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
         let mut line = Line::new(all(&cluster));
-        one_answer_for_each_revision(&mut line).await;
+        each_revision_has_one_answer(&mut line).await;
         many_on_one_stream(&mut line).await;
         unwatched(&mut line).await;
         a_long_past(&mut line).await;
@@ -36,7 +36,7 @@ fn word(change: &Change) -> String {
     }
 }
 
-async fn one_answer_for_each_revision(line: &mut Line) {
+async fn each_revision_has_one_answer(line: &mut Line) {
     let lease = LeaseId(1);
     assert_eq!(line.ask(Op::Grant { lease, ttl: 60 }).await.1, Reply::Granted { ttl: 60 });
     let (header, _) = line.ask(create("w/a", "", lease)).await;
@@ -86,7 +86,7 @@ async fn unwatched(line: &mut Line) {
     assert!(line.is_silent(Duration::from_millis(300)).await);
 }
 
-/// More than one message can hold, so it comes in pieces.
+/// The changes are more than one message can hold, so they come in pieces.
 async fn a_long_past(line: &mut Line) {
     let value = Bytes::new(&vec![7; 1 << 20]);
     let mut first = None;
@@ -116,7 +116,7 @@ async fn compacted(line: &mut Line, cluster: &Cluster) {
         reply = line.answer(watch).await.reply;
     }
     assert_eq!(reply, Reply::Compacted { revision: now.revision });
-    // As it is told to go on.
+    // The watch goes on from this revision.
     let watch = line.watch(Keys::One("c".into()), now.revision).await;
     assert_eq!(changes(line, watch).await, ["put c"]);
 }

@@ -1,4 +1,4 @@
-//! A consumer group as it comes: two members, one partition, and neither records nor leaders.
+//! A plain consumer group: two members and one partition, without records or leaders.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +14,9 @@ use tenure_services::kafka::Cluster;
 use tokio::sync::mpsc;
 
 use crate::Result;
-use crate::take_over::{Goes, moment};
+use crate::take_over::{Departure, moment};
 
-/// Hears when it is given the partition.
+/// Notes the time of an assignment.
 struct Context {
     given: mpsc::UnboundedSender<Time>,
 }
@@ -26,20 +26,20 @@ impl ClientContext for Context {}
 impl ConsumerContext for Context {
     fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if matches!(rebalance, Rebalance::Assign(list) if list.count() > 0) {
-            // No task waits for it in the end.
+            // The send fails at the end of a round; ignore it.
             let _ = self.given.send(clock::now());
         }
     }
 }
 
-/// A member, polled on a thread of its own. Dropping it has it leave, on that thread.
+/// A member that a thread of its own polls. A drop makes the member leave, on that thread.
 struct Member {
     given: mpsc::UnboundedReceiver<Time>,
     leaves: Arc<AtomicBool>,
 }
 
 impl Member {
-    /// With the times of the protocol.
+    /// Joins with the times of the protocol.
     fn join(addresses: &str, group: &str, topic: &str, times: &Config) -> Result<Self> {
         let millis = |span: Duration| span.as_millis().to_string();
         let mut config = ClientConfig::new();
@@ -76,13 +76,13 @@ impl Drop for Member {
     }
 }
 
-/// How long the partition is nobody's.
+/// The time without an owner of the partition.
 pub(crate) async fn round(
     cluster: &Cluster,
     way: usize,
     topic: &str,
     times: &Config,
-    goes: Goes,
+    goes: Departure,
     number: u32,
 ) -> Result<Duration> {
     let group = format!("bare-{goes:?}-{number}");
@@ -92,8 +92,8 @@ pub(crate) async fn round(
     moment(number).await;
     let began = clock::now();
     match goes {
-        Goes::Lost => cluster.way(way).cut(),
-        Goes::Closed | Goes::Left => drop(first),
+        Departure::Lost => cluster.way(way).cut(),
+        Departure::Closed | Departure::Left => drop(first),
     }
     let given = second.is_given().await?;
     cluster.way(way).open();

@@ -1,4 +1,4 @@
-//! Costs of an election in which nothing happens.
+//! Costs of an election with a leader.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::{Result, used_by};
 
 const PROCESSES: u32 = 3;
 
-/// How long at most until every role is led.
+/// The longest wait until every role has a leader.
 const SETTLING: Duration = Duration::from_secs(60);
 
 type Leaders = Arc<Mutex<Vec<Leader<AtMostOne>>>>;
@@ -95,12 +95,12 @@ fn compare(targets: &mut Targets, all: &[[f64; 5]]) {
         ratio(3),
         ratio(4),
     );
-    // Sixteen times the records: nothing may cost more than in proportion.
+    // With sixteen times the records, costs may grow only in proportion.
     targets.at_most("records, 256 to 16 partitions", ratio(0), 16.5, " ×");
     targets.at_most("processor time here, 256 to 16 partitions", ratio(3), 16.0, " ×");
 }
 
-/// Stands for every role, again after each loss.
+/// Campaigns for every role, again after each loss.
 async fn stand(node: Node<AtMostOne>, count: u32, leaders: Leaders) {
     let mut roles = node.roles(0..count, "10.0.0.7:8080");
     let mut held = JoinSet::new();
@@ -120,7 +120,7 @@ async fn stand(node: Node<AtMostOne>, count: u32, leaders: Leaders) {
     }
 }
 
-/// How many are led now.
+/// The number of roles with a leader now.
 fn led(leaders: &Leaders) -> usize {
     let mut leaders = leaders.lock().unwrap_or_else(PoisonError::into_inner);
     leaders.retain(Leader::is_current);
@@ -144,7 +144,7 @@ fn in_logs(folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Whether it is the folder of one of their partitions.
+/// Whether the folder belongs to a partition of the elections' topics.
 fn is_of_election(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("at-most-one-"))
 }

@@ -24,7 +24,6 @@ use parts::Part;
 use program::{Error, Result, block_on};
 use tenure_services::kafka::SERVICE;
 
-/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 2] = [
     ("takeover", |quick, targets| block_on(take_over::measure(quick, targets))),
     ("load", |quick, targets| block_on(load::measure(quick, targets))),

@@ -8,24 +8,24 @@ use tenure_services::kafka::Cluster;
 
 use crate::Result;
 use crate::stage::node;
-use crate::take_over::{Goes, moment};
+use crate::take_over::{Departure, moment};
 
-/// Measured spans.
-pub(crate) struct Taken {
-    /// From the leader's end to the next one's begin.
+pub(crate) struct Measurement {
+    /// From the leader's end to the start of the next.
     pub(crate) after: Duration,
-    /// Whether the leader still led when the next one began.
+    /// Whether the leader still led when the next began.
     pub(crate) without_gap: bool,
 }
 
-/// How long until the other one leads. `leaves` has a process leave, and lead on if it can.
+/// Measures the time until the other process leads. With `leaves` a process leaves, and leads on if
+/// it can.
 pub(crate) async fn round<C: Class>(
     cluster: &Cluster,
     way: usize,
-    goes: Goes,
+    goes: Departure,
     number: u32,
     leaves: impl AsyncFn(&Node<C>),
-) -> Result<Taken> {
+) -> Result<Measurement> {
     let group = format!("{}-{goes:?}-{number}", C::MODE);
     let first: Node<C> = node(&cluster.way(way).addresses(), &group, "first", 1).await?;
     let led = first.role(0).campaign("10.0.0.7:8080").await?;
@@ -39,15 +39,15 @@ pub(crate) async fn round<C: Class>(
     moment(number).await;
     let began = clock::now();
     let closes = match goes {
-        Goes::Lost => {
+        Departure::Lost => {
             cluster.way(way).cut();
             None
         }
-        Goes::Closed => {
+        Departure::Closed => {
             let first = first.clone();
             Some(tokio::spawn(async move { first.close().await }))
         }
-        Goes::Left => {
+        Departure::Left => {
             leaves(&first).await;
             None
         }
@@ -62,5 +62,5 @@ pub(crate) async fn round<C: Class>(
     }
     first.close().await;
     second.close().await;
-    Ok(Taken { after: at.since(began), without_gap })
+    Ok(Measurement { after: at.since(began), without_gap })
 }

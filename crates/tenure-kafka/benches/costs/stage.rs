@@ -9,12 +9,13 @@ use crate::Result;
 
 pub(crate) const VERSION: Version = Version::Newest;
 
-/// With so many ways to it that can be cut.
+/// A broker with this number of addresses that can be cut.
 pub(crate) fn start(ways: usize) -> Result<Cluster> {
     Ok(ClusterConfig::new(VERSION, 1).ways(ways).start()?)
 }
 
-/// The defaults of the mode. Each mode has a topic of its own, which is made if need be.
+/// A process with the defaults of the mode. Each mode has a topic of its own, which is made if
+/// necessary.
 pub(crate) async fn node<C: Class>(
     addresses: &str,
     group: &str,
@@ -31,7 +32,7 @@ pub(crate) async fn node<C: Class>(
     Ok(Node::builder(config.check()?, options.check()?).start().await?)
 }
 
-/// As people read it.
+/// A span in seconds, for people.
 pub(crate) fn seconds(span: Duration) -> String {
     format!("{:.2} s", span.as_secs_f64())
 }

@@ -1,5 +1,5 @@
-//! How long there is no leader after one has ended, beside a bare consumer group whose owner has
-//! ended in the same way at the same time.
+//! The time without a leader after one has ended, beside a plain consumer group whose owner ends in
+//! the same way at the same time.
 
 use std::time::Duration;
 
@@ -11,26 +11,24 @@ use tenure_core::nele::Mode;
 use tenure_kafka::{Config, Node};
 use tenure_services::kafka::Cluster;
 
-use crate::ours::Taken;
+use crate::ours::Measurement;
 use crate::stage::{self, seconds};
 use crate::target::Targets;
 use crate::{Result, bare, ours};
 
-/// How the owner ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Goes {
-    /// Cut off from the broker, as a machine that is lost.
+pub(crate) enum Departure {
+    /// Cut off from the broker, as a lost machine.
     Lost,
-    /// The process gives everything up, and leaves.
+    /// The process gives up all leaderships, and leaves.
     Closed,
     /// The process leaves, and leads on until others can have taken over.
     Left,
 }
 
-/// The topic of the bare group.
 const BARE: &str = "bare";
 
-/// Longer than two heartbeats, in which the second member joins; and at no particular moment.
+/// A wait of more than two heartbeats, in which the second member joins, to no particular moment.
 pub(crate) async fn moment(number: u32) {
     tokio::time::sleep(Duration::from_secs(4) + Duration::from_millis(370) * number).await;
 }
@@ -59,7 +57,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         times.takeover,
         exact.takeover,
     );
-    for (goes, rounds) in [(Goes::Lost, rounds), (Goes::Closed, closed)] {
+    for (goes, rounds) in [(Departure::Lost, rounds), (Departure::Closed, closed)] {
         let mut all = [const { Vec::new() }; 3];
         for number in 0..rounds {
             let (bare, least, most) = tokio::join!(
@@ -77,7 +75,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
 }
 
 fn judge(
-    goes: Goes,
+    goes: Departure,
     all: &[Vec<Duration>; 3],
     [times, exact]: [&Config; 2],
     targets: &mut Targets,
@@ -87,10 +85,10 @@ fn judge(
         let each = all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
         println!("    {name:14} {each}; mean {}", seconds(mean(all)));
     }
-    // When a member hears of a change depends on its heartbeat, so that a median of few would be
-    // one of two ends.
+    // A member hears of a change with its heartbeat, so the median of few rounds would be one of
+    // two extremes.
     let [bare, least, most] = [0, 1, 2].map(|nth| mean(&all[nth]).as_secs_f64());
-    // The time beyond the group's own: a record is written after that, and read.
+    // The rest after the group's own time: a record is written then, and read.
     let read = (times.publish_interval + times.fetch_wait).as_secs_f64();
     let grace = exact.grace_period().as_secs_f64();
     println!(
@@ -103,7 +101,7 @@ fn judge(
     let sum = |name: &str| format!("{name}, {goes:?}, of the sum of its parts");
     targets.at_most(&sum("at-least-one"), least / (bare + read), 1.2, " ×");
     targets.at_most(&sum("at-most-one"), most / (bare + read + grace), 1.2, " ×");
-    if goes == Goes::Lost {
+    if goes == Departure::Lost {
         // The bound for a single failure, though T has room for the coordinator's, too.
         let config = Config { failover: false, ..times.clone() };
         let bound = config.handover().as_secs_f64();
@@ -115,9 +113,9 @@ fn judge(
 
 /// A process that leaves and leads on.
 async fn without_gap(cluster: &Cluster, rounds: u32, targets: &mut Targets) -> Result<()> {
-    let mut all: Vec<Taken> = Vec::new();
+    let mut all: Vec<Measurement> = Vec::new();
     for number in 0..rounds {
-        let round = ours::round::<MayOverlap>(cluster, 1, Goes::Left, number, Node::leave);
+        let round = ours::round::<MayOverlap>(cluster, 1, Departure::Left, number, Node::leave);
         all.push(round.await?);
     }
     let each: Vec<_> = all.iter().map(|taken| seconds(taken.after)).collect();

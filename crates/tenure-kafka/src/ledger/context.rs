@@ -15,18 +15,17 @@ use tenure_core::nele::Change;
 
 use crate::client_log::{ClientLog, LOG, Reason};
 
-/// A change of partitions that must be carried out.
+/// A change of partitions that a member must carry out.
 pub(super) struct PartitionChange {
     pub(super) change: Change,
     pub(super) partitions: Vec<i32>,
 }
 
-/// Changes and errors that the library has reported.
 #[derive(Default)]
 pub(super) struct Context {
     changes: Mutex<VecDeque<PartitionChange>>,
     told: ClientLog,
-    /// From then on partitions are given back at once, and nothing is told.
+    /// From now on partitions are given back at once, without a report.
     leaves: AtomicBool,
 }
 
@@ -35,7 +34,7 @@ impl Context {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    /// Why the last thing failed that failed since this was asked last.
+    /// The reason of the last failure since the last call.
     pub(super) fn reason(&self) -> Option<Reason> {
         self.told.reason()
     }
@@ -60,8 +59,8 @@ impl ClientContext for Context {
 }
 
 impl ConsumerContext for Context {
-    /// An assignment is taken at once, without anything to be read: what is read from where is
-    /// asked for later. A revocation is answered by whoever polls, and a loss at once.
+    /// Takes an assignment at once, without reading; the member asks later for each reading. The
+    /// poller answers a revocation, and this method a loss, at once.
     fn rebalance(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -89,8 +88,8 @@ impl ConsumerContext for Context {
     }
 }
 
-/// Gives partitions back. The library refuses to be told of those that it does not read, and waits
-/// to be told all the same.
+/// Gives partitions back. The library refuses a call about partitions that it does not read, and
+/// waits for the call all the same.
 pub(super) fn give_back(
     consumer: &BaseConsumer<Context>,
     list: &TopicPartitionList,

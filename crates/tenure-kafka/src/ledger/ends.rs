@@ -1,5 +1,5 @@
-//! Where partitions end, asked on a thread of its own: the answer may take long, and the thread
-//! that polls does not wait.
+//! Look-ups of the ends of partitions, on a thread of their own: an answer may take long, and the
+//! polling thread must not wait.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,44 +19,42 @@ use super::queue::Queue;
 use super::{rights, topic};
 use crate::explain;
 
-/// An end that was found, or why it was not.
-pub(super) type Found = (Partition, Reading, Result<u64, NoEnd>);
+/// An end, or the reason for its absence.
+pub(super) type FoundEnd = (Partition, Reading, Result<u64, NoEnd>);
 
-/// Why an end was not found.
+/// The reason for which an end was not found.
 #[derive(Clone, Debug)]
 pub(super) struct NoEnd {
     pub(super) why: Cause,
-    /// The right to look is missing.
     pub(super) denied: bool,
 }
 
-/// Finds the ends of partitions. Dropping it ends its thread after the answer that it waits for.
+/// Finds the ends of partitions. A drop ends the thread after the answer for which it waits.
 pub(super) struct Ends {
     ask: Sender<(Partition, Reading)>,
     stops: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// The client and topic of a question.
-pub(super) struct Asks {
+pub(super) struct EndQuery {
     pub(super) consumer: Arc<BaseConsumer<Context>>,
     pub(super) topic: String,
-    /// No answer is waited for longer, of where partitions end and of which topic.
+    /// The longest wait for the answer about an end or the topic.
     pub(super) within: Duration,
-    /// Before each answer it is looked which topic this is, and that is put here: whoever claims a
-    /// partition must know. An end is of no use to them without.
+    /// The queue for the topic, which is looked up before each answer, because a claimant must know
+    /// the topic. `None`: no claimant.
     pub(super) tells_topic: Option<Queue>,
 }
 
 impl Ends {
-    /// `tell` gets what was found.
-    pub(super) fn start(asks: Asks, tell: impl Fn(Found) + Send + 'static) -> Self {
+    /// Starts the thread; `tell` gets the results.
+    pub(super) fn start(asks: EndQuery, tell: impl Fn(FoundEnd) + Send + 'static) -> Self {
         let (ask, asked) = channel();
         let stops = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stops);
         let run = move || asks.run(&asked, &stopped, tell);
         let spawned = thread::Builder::new().name("tenure-ends".into()).spawn(run);
-        // Without a thread nothing is ever found, and nobody leads.
+        // Without a thread no end is ever found, and no process leads.
         Self { ask, stops, thread: spawned.ok() }
     }
 
@@ -65,14 +63,13 @@ impl Ends {
         let _ = self.ask.send((partition, reading));
     }
 
-    /// Asks nothing more, whatever was to be asked.
     pub(super) fn stop(&mut self) {
         self.stops.store(true, Ordering::SeqCst);
         // A thread that waits for a question sees the closed channel.
         self.ask = channel().0;
     }
 
-    /// Stops, and waits until it holds the consumer no more.
+    /// Stops, and waits until the thread holds the consumer no more.
     pub(super) fn end(&mut self) {
         self.stop();
         let _ = self.thread.take().map(thread::JoinHandle::join);
@@ -85,12 +82,12 @@ impl Drop for Ends {
     }
 }
 
-impl Asks {
+impl EndQuery {
     fn run(
         self,
         asked: &Receiver<(Partition, Reading)>,
         stopped: &AtomicBool,
-        tell: impl Fn(Found),
+        tell: impl Fn(FoundEnd),
     ) {
         let stopped = || stopped.load(Ordering::SeqCst);
         let mut failed = BTreeSet::new();
@@ -120,9 +117,10 @@ impl Asks {
 
     fn ask(&self, all: &[(Partition, Reading)]) -> Answer {
         let found = match self.find(all) {
-            // Only now: what was found is the end of this topic, or of one that is gone.
+            // The topic is looked up after the end, which is the end of this topic, or of one that
+            // is gone.
             Ok(found) => self.look().map(|()| found),
-            // The library knows no topic that it was once refused, and does not say why.
+            // The library knows no topic that it was once refused, and gives no reason.
             Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
                 let refused = self.look().err().filter(|missed| missed.denied);
                 Err(refused.unwrap_or_else(|| NoEnd::because(&error)))
@@ -161,7 +159,7 @@ impl Asks {
 }
 
 impl NoEnd {
-    /// For a reason that is no right.
+    /// A failure that is no missing right.
     pub(super) fn new(why: impl Into<Cause>) -> Self {
         Self { why: why.into(), denied: false }
     }
@@ -172,17 +170,17 @@ impl NoEnd {
     }
 }
 
-/// The library has not heard of it.
+/// Whether the library has not heard of the topic.
 fn is_unknown(code: RDKafkaErrorCode) -> bool {
     matches!(code, RDKafkaErrorCode::UnknownPartition | RDKafkaErrorCode::UnknownTopic)
 }
 
-/// So many that nobody answers for are asked in a row.
+/// The most partitions in a row that no broker answers for.
 const MISSES: usize = 3;
 
-/// A silent broker fails a question about all partitions: each is asked alone, and those that
-/// failed before come last. A partition that is left out after so many failures in a row is asked
-/// again soon.
+/// Asks about each partition alone, as a silent broker fails a question about all partitions.
+/// Partitions that failed before come last. A partition that is left out after so many failures in
+/// a row is asked again soon.
 fn one_by_one<R>(
     failed: &mut BTreeSet<Partition>,
     mut all: Vec<(Partition, R)>,
@@ -217,7 +215,7 @@ impl Answer {
             Offset::Offset(offset) => {
                 u64::try_from(offset).map_err(|_| NoEnd::new("the answer has a negative offset"))
             }
-            // The broker's word for none.
+            // The broker's answer for a missing end.
             other => Err(NoEnd::new(format!("the answer is {other:?}, and no offset"))),
         }
     }
@@ -230,14 +228,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_stopped_asks_nothing_more() {
+    fn stopped_thread_asks_no_more() {
         let within = Duration::from_millis(500);
         let mut config = rdkafka::ClientConfig::new();
         config.set("bootstrap.servers", "127.0.0.1:1").set("group.id", "g");
         let consumer = config.create_with_context(Context::default()).unwrap();
         let (told, heard) = channel();
-        let asks =
-            Asks { consumer: Arc::new(consumer), topic: "t".to_owned(), within, tells_topic: None };
+        let asks = EndQuery {
+            consumer: Arc::new(consumer),
+            topic: "t".to_owned(),
+            within,
+            tells_topic: None,
+        };
         let mut ends = Ends::start(asks, move |(partition, ..)| {
             let _ = told.send(partition);
         });
@@ -264,7 +266,7 @@ mod tests {
     fn silent_broker_fails_own_partitions() {
         let mut failed = BTreeSet::new();
         let all: Vec<_> = (0..16).map(|number| (Partition(number), ())).collect();
-        // Every other one has a broker that does not answer.
+        // Every second partition has a broker that does not answer.
         for round in 0..2 {
             let mut found = 0;
             let mut asked = 0;

@@ -1,5 +1,5 @@
-//! A member of the group, on a thread of its own that does nothing but poll: no callback and no
-//! revocation ever waits for an application.
+//! A member of the group, on a thread that only polls: no callback and no revocation ever waits for
+//! an application.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tenure_core::nele::{
 };
 
 use super::context::{Context, PartitionChange, give_back};
-use super::ends::{Asks, Ends, NoEnd};
+use super::ends::{EndQuery, Ends, NoEnd};
 use super::queue::Queue;
 use super::reading::{Readings, is_broken};
 use super::rights::{self, Right, Rights};
@@ -28,32 +28,27 @@ use crate::{explain, keeper};
 /// The longest wait of a poll, and so of an order to a member.
 const POLL: Duration = Duration::from_millis(20);
 
-/// How long after something was refused it is taken for refused: the library asks again by itself.
+/// A refusal counts for this time, as the library asks again by itself.
 const REFUSED: Duration = Duration::from_secs(2);
 
-/// Orders to a member.
 pub(super) enum Ask {
     Read(Partition, Reading),
-    /// The end of a partition was found, or not.
     Found(Partition, Reading, Result<u64, NoEnd>),
     GiveBack(RebalanceId),
     Leave,
 }
 
-/// The way to a member.
 pub(super) struct Member {
     asks: Sender<Ask>,
 }
 
-/// With what a member begins.
-pub(super) struct Begin {
+pub(super) struct MemberSetup {
     pub(super) config: ClientConfig,
     pub(super) topic: String,
     pub(super) protocol: Checked,
-    /// In the newer protocol nobody tells a member that it gets nothing: after this time without
-    /// a word it is taken for that.
+    /// In the newer protocol a member gets no notice that it has no partition: after this time
+    /// without an assignment it counts as having none.
     pub(super) silence: Option<Duration>,
-    /// The rebalance before the first one.
     pub(super) rebalances: Arc<std::sync::atomic::AtomicU64>,
     pub(super) queue: Queue,
     pub(super) rights: Rights,
@@ -61,8 +56,7 @@ pub(super) struct Begin {
 }
 
 impl Member {
-    /// Joins the group, and puts reports into the queue.
-    pub(super) fn join(membership: Membership, begin: Begin) -> KafkaResult<Self> {
+    pub(super) fn join(membership: Membership, begin: MemberSetup) -> KafkaResult<Self> {
         let (asks, asked) = channel();
         let (consumer, ends) = begin.client(&asks)?;
         consumer.subscribe(&[&begin.topic])?;
@@ -90,18 +84,18 @@ impl Member {
         }
     }
 
-    /// Asks something. A member that has ended has told why.
+    /// Sends an order. A member that has ended has reported the reason.
     pub(super) fn ask(&self, ask: Ask) {
         let _ = self.asks.send(ask);
     }
 }
 
-impl Begin {
-    /// A client that is no member yet, and what finds the ends of partitions by it.
+impl MemberSetup {
+    /// A client that is no member yet, and the look-up of ends that uses it.
     fn client(&self, asks: &Sender<Ask>) -> KafkaResult<(Arc<BaseConsumer<Context>>, Ends)> {
         let consumer: BaseConsumer<Context> = self.config.create_with_context(Context::default())?;
         let consumer = Arc::new(consumer);
-        let looks = Asks {
+        let looks = EndQuery {
             consumer: Arc::clone(&consumer),
             topic: self.topic.clone(),
             within: self.protocol.seek,
@@ -120,7 +114,6 @@ impl Begin {
 struct Revocation {
     rebalance: RebalanceId,
     partitions: Vec<i32>,
-    /// The end of the wait, on `CLOCK_BOOTTIME`.
     until: Time,
 }
 
@@ -128,9 +121,8 @@ struct Revocation {
 struct Denial {
     right: Right,
     why: Cause,
-    /// From then on it is taken for refused.
+    /// The refusal counts from this time.
     at: Time,
-    /// The readings were reported as broken already.
     told: bool,
 }
 
@@ -138,20 +130,20 @@ struct MemberLoop {
     membership: Membership,
     consumer: Arc<BaseConsumer<Context>>,
     asked: Receiver<Ask>,
-    /// For another client.
     asks: Sender<Ask>,
     ends: Ends,
-    begin: Begin,
-    /// By which rebalance each partition was assigned.
+    begin: MemberSetup,
+    /// The rebalance that assigned each partition.
     assigned: BTreeMap<u32, RebalanceId>,
     readings: Readings,
     revoking: Option<Revocation>,
-    /// Ends that were found while something was to be given back.
+    /// Ends that were found during a revocation.
     deferred: VecDeque<(Partition, Reading, u64)>,
-    /// From then on it is told that it gets nothing, unless it was told of something.
+    /// The member reports at this time that it gets no partition, unless it has reported an
+    /// assignment.
     silent_until: Option<Time>,
     refused: Option<Denial>,
-    /// Why it is no member any more.
+    /// The reason for which the process is no member any more.
     over: Option<Cause>,
     /// The reason of the wait was looked up.
     lasts: bool,
@@ -176,7 +168,7 @@ impl MemberLoop {
                 self.changed(changed);
             }
             let silent = self.silent_until.is_some_and(|until| until <= now());
-            // A member without the right is not told that either.
+            // A member without the right gets no assignment either.
             if silent && self.refused.is_none() {
                 self.changed(PartitionChange { change: Change::Assigned, partitions: Vec::new() });
             }
@@ -221,7 +213,7 @@ impl MemberLoop {
         } else if dead.is_some() || error.rdkafka_error_code().is_some_and(is_for_good) {
             self.over = Some(why);
         } else if is_broken(error) {
-            // The error does not say which partition it means.
+            // The error does not name its partition.
             self.all_broken(&why.to_string());
         } else {
             tracing::warn!(target: LOG, "{why}");
@@ -234,7 +226,7 @@ impl MemberLoop {
         }
     }
 
-    /// Something is refused: for a moment, or for good.
+    /// Notes a refusal, for a moment or for good.
     fn refuse(&mut self, right: Right, why: Cause) {
         let now = now();
         if self.begin.rights.is_refused(right, now) {
@@ -242,7 +234,7 @@ impl MemberLoop {
             return;
         }
         tracing::warn!(target: LOG, "{why}");
-        // A member may be one for as long as a session without a word to its coordinator.
+        // A member may stay one for as long as a session without contact to its coordinator.
         let stays = right == Right::Group && !self.is_dead() && !self.assigned.is_empty();
         let session = self.begin.protocol.session_timeout + REFUSED;
         let at = now.after(if stays { session } else { REFUSED });
@@ -254,13 +246,13 @@ impl MemberLoop {
         });
     }
 
-    /// Treats a right that was refused a moment ago as still refused.
+    /// Treats a recent refusal as lasting.
     fn take_for_refused(&mut self) {
         let now = now();
         let due = |refused: &mut Denial| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
         let stays = !self.is_dead() && !self.assigned.is_empty();
-        // The classic client ends its session by itself: one that outlived it was answered.
+        // The classic client ends its session by itself: a client that outlived it had an answer.
         if stays && refused.right == Right::Group && self.begin.silence.is_none() {
             return self.begin.rights.has(Right::Group);
         }
@@ -273,13 +265,13 @@ impl MemberLoop {
         self.refused = Some(Denial { at: now.after(REFUSED), told: true, ..refused });
     }
 
-    /// Whether the library takes no part any more by this client.
+    /// Whether this client of the library can be no member any more.
     fn is_dead(&self) -> bool {
         self.consumer.client().fatal_error().is_some()
     }
 
-    /// Becomes another member, by another client: of the one before nobody knows whether it still
-    /// is one, and it may never ask again.
+    /// Becomes another member, by another client: the former client may still be a member, or may
+    /// never ask again.
     fn begin_anew(&mut self) {
         let (consumer, ends) = match self.begin.client(&self.asks) {
             Ok(client) => client,
@@ -300,7 +292,7 @@ impl MemberLoop {
         }
     }
 
-    /// The error in words, and what to do.
+    /// The error in words, with its remedy.
     fn said(&self, error: &KafkaError) -> Cause {
         explain::error(error, self.consumer.context().reason().as_ref())
     }
@@ -327,7 +319,7 @@ impl MemberLoop {
         let named = partitions.iter().copied().filter_map(|one| u32::try_from(one).ok());
         let named = named.map(Partition).collect();
         if change == Change::Revoked {
-            // Less a quarter, for what happens on the way.
+            // A quarter of the time is left for the way back.
             let until = now().after(self.begin.protocol.max_poll_interval * 3 / 4);
             self.revoking = Some(Revocation { rebalance: id, partitions, until });
         }
@@ -349,7 +341,7 @@ impl MemberLoop {
             return;
         }
         match end {
-            // To stop reading a partition would be taken for an answer to the revocation.
+            // The library would take a pause of reading for an answer to the revocation.
             Ok(end) if self.revoking.is_some() => {
                 self.deferred.push_back((partition, reading, end));
             }
@@ -379,7 +371,7 @@ impl MemberLoop {
         self.begin.queue.put(Report::Position { partition, reading, end });
     }
 
-    /// Has the library read a partition from an offset on, and drop what it has of it.
+    /// Has the library read a partition from an offset on, and drop its records of it.
     fn assign(&self, partition: Partition, end: u64) -> KafkaResult<()> {
         let topic = self.begin.topic.as_str();
         let number = partition.0.cast_signed();
@@ -393,7 +385,7 @@ impl MemberLoop {
         self.consumer.incremental_assign(&list)
     }
 
-    /// Gives back what is to be given back, if it was by this rebalance.
+    /// Gives back the revoked partitions, of this rebalance if `by` is set.
     fn give_back(&mut self, by: Option<RebalanceId>) {
         let is_it =
             |revoking: &mut Revocation| by.is_none_or(|rebalance| revoking.rebalance == rebalance);
@@ -416,7 +408,7 @@ impl MemberLoop {
         }
     }
 
-    /// Leaves the group, which takes as long as the coordinator takes to answer.
+    /// Leaves the group, which takes until the coordinator answers.
     fn leave(mut self) {
         self.consumer.context().leave();
         self.give_back(None);
@@ -428,15 +420,15 @@ impl MemberLoop {
     }
 }
 
-/// Has a member leave, whatever its questions about ends and its look-ups of names wait for. The
+/// Makes a member leave, even if its questions about ends and its look-ups of names still wait. The
 /// client ends when these are over.
 fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     consumer.context().leave();
     ends.stop();
-    // The coordinator is told now: other brokers may not answer.
+    // The coordinator hears of it now, as other brokers may not answer.
     consumer.unsubscribe();
-    // A consumer that has failed for good is not closed. `rdkafka` closes a dropped consumer again,
-    // and logs that it cannot.
+    // A client that has failed for good is not closed. `rdkafka` closes a dropped consumer again,
+    // and logs the failure.
     if consumer.close_queue().is_ok() {
         while !consumer.closed() {
             drop(consumer.poll(POLL));
@@ -444,12 +436,12 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     }
     keeper::end_soon(move || {
         ends.end();
-        // The last one that holds it ends it.
+        // The last owner ends the client.
         drop(consumer);
     });
 }
 
-/// Errors that do not end by themselves. Missing rights may come later.
+/// Errors that last. A missing right may come later.
 fn is_for_good(code: RDKafkaErrorCode) -> bool {
     matches!(
         code,

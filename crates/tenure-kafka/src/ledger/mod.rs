@@ -1,19 +1,19 @@
-//! The ledger that the protocol asks for, on Kafka: requests go in, reports come out, in the order
-//! in which things happened. Nothing here waits for a broker but threads of its own.
+//! The ledger of the protocol, on Kafka: requests go in, reports come out, in the order of events.
+//! Only threads of the ledger wait for brokers.
 //!
 //! | thread | does | waits for |
 //! |---|---|---|
-//! | `tenure-member` | polls the member of the group, answers rebalances | nothing but the next event |
-//! | `tenure-ends` | looks up where partitions end, and of which topic | answers, as long as a seek may take |
-//! | `tenure-observer` | polls a reader outside the group | nothing but the next event |
+//! | `tenure-member` | polls the member of the group, answers rebalances | the next event |
+//! | `tenure-ends` | looks up the ends of partitions, and the topic | answers, as long as a seek may take |
+//! | `tenure-observer` | polls a reader outside the group | the next event |
 //! | `tenure-topic` | looks whether the topic is still the same | an answer |
 //! | `tenure-end` | ends a client | its look-ups of names |
-//! | the producer's | hears what became of records | nothing but the next event |
+//! | the producer's | takes the outcomes of records | the next event |
 //!
-//! An assignment is taken without anything to read; when the protocol asks for a partition its end
-//! is looked up, and only then the library is told to read from exactly there. A revocation is
-//! answered when the protocol says so, and before `max.poll.interval.ms` is over in any case: the
-//! library goes on polling meanwhile, so that its member stays one.
+//! The member takes an assignment without reading. When the protocol asks for a partition, its end
+//! is looked up, and only then the library reads from exactly there. The member answers a
+//! revocation when the protocol says so, and in any case before `max.poll.interval.ms` is over; it
+//! goes on polling until then, and so stays a member.
 
 mod context;
 mod ends;
@@ -36,7 +36,7 @@ use tenure_core::nele::{Checked, Partition, Reading, RebalanceId, Report, Reques
 use tokio::sync::broadcast::Sender;
 use tokio::sync::watch;
 
-use self::member::{Ask, Begin, Member};
+use self::member::{Ask, Member, MemberSetup};
 use self::observer::Observer;
 use self::queue::Queue;
 use self::rights::{Right, Rights};
@@ -47,7 +47,7 @@ use crate::notice::Notice;
 use crate::options::{CheckedOptions, GroupProtocol};
 use crate::{explain, keeper, settings};
 
-/// The way to the ledger, for one process.
+/// The ledger of one process.
 pub struct Ledger {
     protocol: Checked,
     topic: String,
@@ -58,7 +58,6 @@ pub struct Ledger {
     rebalances: Arc<AtomicU64>,
     member: Option<Member>,
     observer: Option<Observer>,
-    /// Until this is dropped.
     writer: Option<Writer>,
     rights: Rights,
     watch: Watch,
@@ -70,13 +69,11 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// Why there is no way to the ledger.
+/// The reason for which there is no ledger.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The password cannot be read.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client {
         /// The words of the client without values of properties, which may be secrets.
@@ -91,21 +88,21 @@ impl From<KafkaError> for LedgerError {
 }
 
 impl Ledger {
-    /// This user may read the topic, as brokers have said: if that is refused, it was there before.
+    /// This user may read the topic, as brokers have said: a later refusal takes the right away.
     pub fn may_read(&self) {
         self.rights.has(Right::Topic);
     }
 
-    /// The topic must be there: [`ensure`](crate::topic::ensure).
+    /// A ledger on a topic that exists: see [`ensure`](crate::topic::ensure).
     ///
     /// # Errors
     ///
-    /// When the client library does not take the settings. A silent broker is no error here.
+    /// When the client library refuses the settings. A silent broker is no error here.
     pub fn new(options: &CheckedOptions, protocol: Checked) -> Result<Self, LedgerError> {
         Self::with_notices(options, protocol, None)
     }
 
-    /// The same, and what an operator should hear of the topic goes to `notices`.
+    /// The same, with `notices` about the topic for an operator.
     pub(crate) fn with_notices(
         options: &CheckedOptions,
         protocol: Checked,
@@ -163,18 +160,18 @@ impl Ledger {
         }
     }
 
-    /// Waits for what happens. Cancel safe.
+    /// Waits for the next report. Cancel safe.
     pub async fn next(&self) -> Report {
         self.queue.next().await
     }
 
-    /// Takes a report that is there already.
+    /// Takes a report that has come already.
     #[must_use]
     pub fn take(&self) -> Option<Report> {
         self.queue.take()
     }
 
-    /// The phase in which a member without an assignment has been for long, whenever it changes.
+    /// The phase in which a member without an assignment has been for long.
     pub(crate) fn joining(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.watch.phases()
     }
@@ -186,7 +183,7 @@ impl Ledger {
     }
 
     fn join(&mut self, membership: tenure_core::nele::Membership) {
-        let begin = Begin {
+        let begin = MemberSetup {
             config: self.member_config.clone(),
             topic: self.topic.clone(),
             protocol: self.protocol.clone(),
@@ -198,7 +195,7 @@ impl Ledger {
             watch: self.watch.clone(),
         };
         match Member::join(membership, begin) {
-            // An earlier one that nobody asked to leave leaves.
+            // An earlier member leaves that got no order to leave.
             Ok(member) => {
                 if let Some(earlier) = self.member.replace(member) {
                     earlier.ask(Ask::Leave);

@@ -11,28 +11,27 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tenure_core::nele::{Checked, Partition, Reading, Report};
 
 use super::context::Context;
-use super::ends::{Asks, Ends, Found};
+use super::ends::{EndQuery, Ends, FoundEnd};
 use super::queue::Queue;
 use super::reading::Readings;
 use crate::client_log::LOG;
 use crate::explain;
 
-/// How long a poll waits for something to happen.
+/// The longest wait of a poll.
 const POLL: Duration = Duration::from_millis(100);
 
-/// So many readings are begun with one client: one that brings nothing may be of no use.
+/// The most readings of one client: a client without records may be broken.
 const READINGS: u32 = 16;
 
 enum Ask {
     Read(Partition, Reading),
-    Found(Found),
+    Found(FoundEnd),
     Stop,
 }
 
-/// Reads one partition outside the group, on a thread of its own. Dropping it ends it.
+/// Reads one partition outside the group, on a thread of its own. A drop ends the thread.
 pub(super) struct Observer {
     pub(super) reading: Reading,
-    /// The number of readings that were begun.
     begun: u32,
     asks: Sender<Ask>,
 }
@@ -51,7 +50,7 @@ impl Observer {
         let consumer = Arc::new(consumer);
         let (asks, asked) = channel();
         let found = asks.clone();
-        let looks = Asks {
+        let looks = EndQuery {
             consumer: consumer.clone(),
             topic: topic.to_owned(),
             within: protocol.seek,
@@ -69,7 +68,7 @@ impl Observer {
             loop {
                 match asked.try_recv() {
                     Ok(Ask::Read(partition, reading)) => {
-                        // Nothing of the one before comes any more.
+                        // No record of the former reading comes any more.
                         if let Err(error) = consumer.unassign() {
                             tracing::debug!(target: LOG, "{error}");
                         }
@@ -103,8 +102,8 @@ impl Observer {
         Ok(observer)
     }
 
-    /// Reads this one from now on, in the place of the one before. Says whether it does: another
-    /// client is to be made from time to time.
+    /// Reads this partition from now on, in place of the former one. Returns `false` if another
+    /// client is to be made, as happens from time to time.
     pub(super) fn read(&mut self, partition: Partition, reading: Reading) -> bool {
         self.reading = reading;
         self.begun += 1;
@@ -114,7 +113,7 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        // An error means that it has ended.
+        // An error means that the thread has ended.
         let _ = self.asks.send(Ask::Stop);
     }
 }
@@ -148,7 +147,7 @@ fn poll(consumer: &BaseConsumer<Context>, readings: &mut Readings, queue: &Queue
         Some(Err(error)) => {
             let why: Arc<str> = explain::error(&error, consumer.context().reason().as_ref()).into();
             tracing::debug!(target: LOG, "{why}");
-            // Whatever it is: who was told where the partition ends has not heard what came after.
+            // Any error interrupts the readings: records after it may be missing.
             readings.clear().into_iter().for_each(|ended| broken(ended, why.clone()));
         }
     }

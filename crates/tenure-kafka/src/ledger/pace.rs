@@ -1,16 +1,16 @@
-//! How often a client is made in place of one that is of no use any more.
+//! The pace at which new clients replace broken ones.
 
 use std::time::Duration;
 
 use tenure::Time;
 
-/// Between the first two that work not at all; twice as long each time.
+/// The pause after the first broken client; each further pause is twice as long.
 const FIRST: Duration = Duration::from_millis(500);
 
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The first is made at once, and those after it later and later, as long as none works: each is a
-/// connection and a few threads, and whoever has no right has none in a moment either.
+/// The first client is made at once, and later ones at growing intervals as long as none works:
+/// each is a connection and a few threads, and a missing right stays missing for a moment.
 #[derive(Default)]
 pub(super) struct Pace {
     pause: Duration,
@@ -19,7 +19,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Whether one may be made now. Counts as one that was made.
+    /// Whether a client may be made now. Counts it as made.
     pub(super) fn may(&mut self, now: Time) -> bool {
         let may = self.next <= now;
         if may {
@@ -29,7 +29,7 @@ impl Pace {
         may
     }
 
-    /// The last one works, or did: what comes next is another story.
+    /// The last client has worked: the next one is made at once.
     pub(super) fn worked(&mut self) {
         *self = Self::default();
     }
@@ -39,7 +39,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many are made in so many seconds, if one is asked for twice a second.
+    /// The number of clients in `seconds`, if one is asked for twice a second.
     fn made(pace: &mut Pace, from: u64, seconds: u64) -> usize {
         let times = (0..seconds * 2).map(|half| Time::from_nanos((from * 2 + half) * 500_000_000));
         times.filter(|now| pace.may(*now)).count()
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn failing_clients_slow_down() {
         let mut pace = Pace::default();
-        // At 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 s, and then every 30 s.
+        // Clients are made at 0, 0.5, 1.5, 3.5, 7.5, 15.5 and 31.5 s, and then every 30 s.
         assert_eq!(made(&mut pace, 100, 60), 7);
         assert_eq!(made(&mut pace, 160, 600), 20);
         pace.worked();

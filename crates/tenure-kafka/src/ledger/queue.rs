@@ -1,4 +1,4 @@
-//! Reports of the ledger that are not handled yet.
+//! Reports of the ledger that the driver has not handled yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 /// The most records that wait. A process that is further behind has lost its claims anyway.
 const RECORDS_MAX: usize = 65_536;
 
-/// The most bytes of memory that they take: one may be as large as brokers allow.
+/// The most bytes of these records: a record may be as large as brokers allow.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct Waiting {
     bytes: usize,
 }
 
-/// Where reports are put, by threads of the client library, which never wait.
+/// The queue to which threads of the client library write without waiting.
 #[derive(Clone, Default)]
 pub(crate) struct Queue {
     shared: Arc<Shared>,
@@ -36,7 +36,7 @@ impl Queue {
         self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a report that is no record: there are as many as what the process asked for.
+    /// Puts a report without records: there are as many as requests of the process.
     pub(crate) fn put(&self, report: Report) {
         self.waiting().reports.push_back(report);
         self.shared.more.notify_one();
@@ -85,7 +85,7 @@ impl Queue {
         Some(report)
     }
 
-    /// Waits for what comes first. Cancel safe; one at a time may wait.
+    /// Waits for the first report. Cancel safe; only one task may wait.
     pub(crate) async fn next(&self) -> Report {
         loop {
             if let Some(report) = self.take() {
@@ -96,7 +96,7 @@ impl Queue {
     }
 }
 
-/// How many bytes of memory a record takes, nearly.
+/// The bytes of memory of a record, nearly.
 fn weight(record: &Record) -> usize {
     let Said::Entry(entry) = &record.said else { return size_of::<Record>() };
     let Entry { election, group, sender, host, .. } = entry;
@@ -182,7 +182,7 @@ mod tests {
         let queue = Queue::default();
         let mut room = 0..1_000;
         let put = |offset| queue.put_record(Partition(0), reading(1), large(offset, 2_000));
-        // Half a megabyte each.
+        // Each record has half a megabyte.
         let fit = room.by_ref().take_while(|offset| put(*offset)).count();
         assert!((32..=128).contains(&fit), "{fit}");
         assert!(queue.take().is_some());
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_is_woken() {
+    async fn waiting_reader_is_woken() {
         let queue = Queue::default();
         let puts = queue.clone();
         let waits = tokio::spawn(async move { queue.next().await });

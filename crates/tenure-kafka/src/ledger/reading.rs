@@ -1,4 +1,4 @@
-//! Which reading each record belongs to.
+//! The reading to which each record belongs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{native, wire};
 /// Partitions that are read, and readings that were asked for.
 pub(super) struct Readings {
     ours: Checked,
-    /// By partition: what was asked for last, and whether it has begun.
+    /// By partition: the reading that was asked for last, and whether it has begun.
     all: BTreeMap<u32, (Reading, bool)>,
 }
 
@@ -23,12 +23,12 @@ impl Readings {
         Self { ours, all: BTreeMap::new() }
     }
 
-    /// This one is asked for: what is read of its partition until then belongs to none.
+    /// A reading is asked for: earlier records of its partition belong to none.
     pub(super) fn want(&mut self, partition: Partition, reading: Reading) {
         self.all.insert(partition.0, (reading, false));
     }
 
-    /// Whether it is the one that was asked for last, and has not begun.
+    /// Whether the reading was asked for last, and has not begun.
     pub(super) fn is_wanted(&self, partition: Partition, reading: Reading) -> bool {
         self.all.get(&partition.0) == Some(&(reading, false))
     }
@@ -45,14 +45,14 @@ impl Readings {
         self.all.clear();
     }
 
-    /// Forgets those that have begun.
+    /// Forgets the readings that have begun.
     pub(super) fn clear(&mut self) -> Vec<(Partition, Reading)> {
         let begun = self.all.extract_if(.., |_, (_, begun)| *begun);
         begun.map(|(partition, (reading, _))| (Partition(partition), reading)).collect()
     }
 
-    /// Puts what was read into the queue, if it belongs to a reading; says which reading has ended
-    /// because there is no room for it.
+    /// Puts records into the queue that belong to a reading. Returns the reading that has ended for
+    /// want of room.
     pub(super) fn take(
         &mut self,
         message: &BorrowedMessage<'_>,
@@ -74,9 +74,8 @@ impl Readings {
     }
 }
 
-/// Whether a reader goes on nowhere, until it is told from where: out of range, or truncated, which
-/// the library says once; or at a batch that it cannot unpack, where it stays and says so again and
-/// again.
+/// Whether a reader stops until it gets a new offset: out of range, or truncated, which the library
+/// reports once; or at a batch that it cannot unpack, which it reports again and again.
 pub(super) fn is_broken(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),

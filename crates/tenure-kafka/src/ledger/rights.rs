@@ -6,16 +6,14 @@ use std::time::Duration;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use tenure::Time;
 
-/// Which right.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Right {
-    /// To read the topic.
     Topic,
     /// To be a member of the group.
     Group,
 }
 
-/// Whether this says that a right is missing.
+/// The right that an error says is missing.
 pub(super) fn missing(error: &KafkaError) -> Option<Right> {
     of(error.rdkafka_error_code()?)
 }
@@ -29,20 +27,19 @@ pub(super) fn of(code: Code) -> Option<Right> {
     }
 }
 
-/// Refusals that are further apart are two stories: nobody knows what was in between.
+/// Refusals that are further apart count anew, as the right may have been there in between.
 const APART: Duration = Duration::from_secs(30);
 
-/// Which rights a process has, as it was told. Clones are the same.
+/// The rights of a process, by the answers of brokers. Clones share them.
 #[derive(Clone)]
 pub(super) struct Rights {
-    /// So long one that was there may be missing.
+    /// The longest absence of a right that was there.
     patience: Duration,
     known: Arc<Mutex<[RightState; 2]>>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct RightState {
-    /// The user had the right once.
     had: bool,
     /// The first and the last refusal since then, on `CLOCK_BOOTTIME`.
     refused: Option<(Time, Time)>,
@@ -53,13 +50,13 @@ impl Rights {
         Self { patience, known: Arc::default() }
     }
 
-    /// A right is there.
+    /// Notes that a right is there.
     pub(super) fn has(&self, right: Right) {
         self.with(right, |known| *known = RightState { had: true, refused: None });
     }
 
-    /// A right is refused now. Says whether for good: it was never there, or has been missing for
-    /// too long.
+    /// A right is refused now. Returns whether for good: it was never there, or has been missing
+    /// for too long.
     pub(super) fn is_refused(&self, right: Right, now: Time) -> bool {
         self.with(right, |known| {
             let apart = APART.max(self.patience);
@@ -99,7 +96,7 @@ mod tests {
         assert!(refused(211));
         rights.has(Right::Topic);
         assert!(!refused(212) && !refused(222));
-        // A long time of which nothing is known: it may have been there.
+        // The right may have been there in the long time without a question.
         assert!(!refused(300) && !refused(310));
         assert!(refused(311));
     }

@@ -1,4 +1,4 @@
-//! Looks again and again whether the topic is the one that it was.
+//! Looks again and again whether the topic has changed.
 
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,22 +20,23 @@ use crate::explain;
 use crate::notice::Notice;
 use crate::topic::{ANSWER, id, shape};
 
-/// Between two looks are so many publish intervals: a look costs less than one of them.
+/// The number of publish intervals between two looks: a look costs less than an interval.
 const INTERVALS: u32 = 30;
 
-/// The longest between two looks.
+/// The longest pause between two looks.
 const MOST: Duration = Duration::from_secs(15);
 
-/// So many looks in a row say that it is gone: one broker may not have heard of it yet.
+/// The topic counts as gone after this number of looks in a row: a broker may not have heard of it
+/// yet.
 const GONE: u32 = 2;
 
-/// The shortest between two, whoever asks for one.
+/// The shortest pause between two looks, on request, too.
 const LEAST: Duration = Duration::from_millis(500);
 
-/// A member without an assignment for so long is worth a word.
+/// A member without an assignment for this time is reported.
 const JOINING: Duration = Duration::from_secs(5);
 
-/// Looks at the topic, on a thread of its own. Dropping all clones ends it.
+/// Looks at the topic, on a thread of its own. Dropping all clones ends the thread.
 #[derive(Clone)]
 pub(super) struct Watch {
     soon: SyncSender<()>,
@@ -44,7 +45,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Tells what it sees.
     pub(super) fn start(
         config: &ClientConfig,
         topic: String,
@@ -64,7 +64,7 @@ impl Watch {
             while wait(&client, &asked, every) {
                 let seen = look(&client, &gone.topic, now().after(ANSWER));
                 gone.look(&seen);
-                // The library says each reason once in half a minute.
+                // The library names each reason once in half a minute.
                 reason = Reason::last(client.context().reason(), reason.filter(|_| seen.is_err()));
                 let failed = seen.map(|(id, partitions)| {
                     queue.put(Report::Topic { id, partitions });
@@ -81,17 +81,17 @@ impl Watch {
         Ok(Self { soon, joining, phases })
     }
 
-    /// The phase in which a member without an assignment has been for long, whenever it changes.
+    /// The phase in which a member without an assignment has been for long.
     pub(super) fn phases(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.phases.clone()
     }
 
-    /// The member has no assignment since then, or has one.
+    /// The member has been without an assignment since then, or has one.
     pub(super) fn joins(&self, since: Option<Time>) {
         *self.joining.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
-    /// Has it look once the member has joined for too long. Says whether that is so.
+    /// Asks for a look if the member has been joining for too long. Returns whether it has.
     pub(super) fn joins_too_long(&self) -> bool {
         let since = *self.joining.lock().unwrap_or_else(PoisonError::into_inner);
         let lasts = since.is_some_and(|since| now().since(since) >= JOINING);
@@ -101,9 +101,9 @@ impl Watch {
         lasts
     }
 
-    /// Has it look soon: what is there after a connection was lost may be another topic.
+    /// Asks for a look soon: another topic may be there after a lost connection.
     pub(super) fn look_soon(&self) {
-        // An error means that it was asked already.
+        // An error means that a look was asked for already.
         let _ = self.soon.try_send(());
     }
 }
@@ -113,13 +113,13 @@ struct MissingTopic {
     topic: String,
     /// The number of looks in a row that did not find the topic.
     looks: u32,
-    /// The phase in which a member has no assignment for long.
+    /// The phase in which a member has been without an assignment for long.
     phase: watch::Sender<Option<Arc<str>>>,
     notices: Option<Sender<Notice>>,
 }
 
 impl MissingTopic {
-    /// Tells when it is gone, and when it is back.
+    /// Reports that the topic is gone, and that it is back.
     fn look(&mut self, seen: &KafkaResult<(TopicId, u32)>) {
         match seen {
             Ok(_) => {
@@ -138,7 +138,7 @@ impl MissingTopic {
         }
     }
 
-    /// Tells what a member that joins for long waits for, and when it is over.
+    /// Reports the wait of a member that joins for long, and its end.
     fn joins(&self, phase: Option<String>) {
         let phase: Option<Arc<str>> = phase.map(Into::into);
         let before = self.phase.send_replace(phase.clone());
@@ -158,11 +158,11 @@ impl MissingTopic {
     }
 }
 
-/// The topic by whose partitions brokers know the coordinator of a group.
+/// The topic whose partitions show brokers the coordinator of a group.
 const OFFSETS: &str = "__consumer_offsets";
 
-/// The phase that keeps a member from its assignment. Brokers that were silent a moment ago, when
-/// the look `failed`, are asked no second time: looks at the topic would come half as often.
+/// The phase that keeps a member from its assignment. When the look `failed`, silent brokers are
+/// not asked a second time: looks at the topic would come half as often.
 fn phase(
     client: &BaseConsumer<ClientLog>,
     failed: Option<KafkaError>,
@@ -217,8 +217,8 @@ fn is_unknown(error: &KafkaError) -> bool {
     )
 }
 
-/// Waits for the time to look, or for a request to look. Returns whether to look. Logs the client's
-/// events meanwhile, so that they do not pile up.
+/// Waits for the time to look, or for a request. Returns whether to look. Logs the client's events
+/// in the meantime, so that they do not pile up.
 fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration) -> bool {
     let begin = now();
     let mut wanted = false;
@@ -239,17 +239,17 @@ fn wait(client: &BaseConsumer<ClientLog>, asked: &Receiver<()>, every: Duration)
     }
 }
 
-/// Which topic it is, and how many partitions it has, answered until then at the latest.
+/// The identity and the number of partitions of a topic, answered by `until`.
 pub(super) fn look<C: ConsumerContext>(
     client: &BaseConsumer<C>,
     topic: &str,
     until: Time,
 ) -> KafkaResult<(TopicId, u32)> {
-    // No time is an answer that may still be there.
+    // A zero timeout would give up an answer that may still come.
     let left = || until.since(now()).max(Duration::from_millis(1));
-    // A broker that has not heard of a topic yet says the same of it as one whose topic is gone.
+    // A broker that has not heard of a topic yet answers like one whose topic is gone.
     let unknown = KafkaError::MetadataFetch(RDKafkaErrorCode::UnknownTopicOrPartition);
-    // This first: it says anew which broker is asked the next question.
+    // This question comes first, because it chooses the broker for the next one.
     let (partitions, _) = shape(client, topic, left())?.ok_or(unknown)?;
     Ok((id(client.client(), topic, left)?, partitions))
 }

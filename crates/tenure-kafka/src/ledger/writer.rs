@@ -1,4 +1,4 @@
-//! Writes records: at once, to the named partitions, with neither key nor value.
+//! Writes records at once, to the named partitions, with neither key nor value.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,11 +20,12 @@ use super::queue::Queue;
 use crate::client_log::ClientLog;
 use crate::{explain, keeper, wire};
 
-/// So many delivery timeouts after the first record of a partition that failed a producer is taken
-/// for stuck.
+/// A producer counts as stuck after this number of delivery timeouts since the first failed record
+/// of a partition.
 const STUCK: u32 = 4;
 
-/// But no sooner than this: a new one takes as long to find the brokers while they elect.
+/// A producer counts as stuck no sooner than this: a new one needs as long to find the brokers
+/// while they elect.
 const STUCK_MIN: Duration = Duration::from_secs(5);
 
 /// A record on its way to the broker.
@@ -39,9 +40,8 @@ struct EntryInFlight {
 struct Outcomes {
     told: ClientLog,
     reports: Reports,
-    /// Brokers take nothing more from this producer.
+    /// Brokers refuse all records of this producer.
     over: AtomicBool,
-    /// The brokers have accepted a record.
     worked: AtomicBool,
 }
 
@@ -50,7 +50,7 @@ struct Outcomes {
 #[derive(Clone)]
 struct Reports {
     queue: Queue,
-    /// Partitions on which the last record failed, and since when all did.
+    /// Partitions whose last record failed, and the first failure in a row.
     failing: Arc<Mutex<BTreeMap<Partition, Time>>>,
 }
 
@@ -73,8 +73,8 @@ impl ProducerContext for Outcomes {
             Err((error, _)) => drop(self.over.fetch_or(is_over(error), Ordering::Relaxed)),
         }
         let outcome = match result {
-            // A record that was written already, and was sent twice, stands at an earlier offset:
-            // the reader learns the offset of a claim, and other records need none.
+            // A record that was written already, and was sent twice, has an earlier offset: the
+            // reader learns the offset of a claim, and other records need none.
             Ok(message) => match u64::try_from(message.offset()) {
                 Err(_) if sent.told => return,
                 offset => Ok(offset.unwrap_or_default()),
@@ -113,38 +113,38 @@ impl Reports {
         }
     }
 
-    /// Since when all has failed that was written to the partition of which that is so for longest.
+    /// The first failure in a row of the partition that has failed for longest.
     fn failing(&self) -> Option<Time> {
         let failing = self.failing.lock().unwrap_or_else(PoisonError::into_inner);
         failing.values().min().copied()
     }
 }
 
-/// Writes entries.
 pub(super) struct Writer {
     config: ClientConfig,
     topic: String,
     partitions: u32,
     reports: Reports,
     producer: ThreadedProducer<Outcomes>,
-    /// How often one is made in the place of one that is refused.
+    /// The pace at which producers replace refused ones.
     pace: Pace,
-    stuck: Stuck,
+    stuck: StuckCheck,
 }
 
-/// Finds a producer that is stuck: the library has been seen to let record after record of a
-/// partition run out of time, while another producer could write them.
-struct Stuck {
-    /// So long is waited for a partition.
+/// Finds a stuck producer: the library has let record after record of a partition run out of time,
+/// while another producer could write them.
+struct StuckCheck {
+    /// The longest failure of a partition.
     patience: Duration,
     /// The start of the producer, on `CLOCK_BOOTTIME`.
     since: Time,
-    /// Later and later where another one writes no more either: the partition may have no leader.
+    /// The pace slows down where another producer cannot write either: the partition may have no
+    /// leader.
     pace: Pace,
 }
 
-impl Stuck {
-    /// Whether another producer is to be made now, where one partition has failed since then.
+impl StuckCheck {
+    /// Whether to make another producer now, as a partition has failed since `failing`.
     fn is_due(&mut self, failing: Option<Time>, now: Time) -> bool {
         let Some(failing) = failing else {
             self.pace.worked();
@@ -168,7 +168,7 @@ impl Writer {
         let reports = Reports::new(queue);
         let producer = producer(&config, &reports)?;
         let patience = STUCK_MIN.max(STUCK * protocol.delivery_timeout);
-        let stuck = Stuck { patience, since: now(), pace: Pace::default() };
+        let stuck = StuckCheck { patience, since: now(), pace: Pace::default() };
         let partitions = protocol.partitions;
         Ok(Self { config, topic, partitions, reports, producer, pace: Pace::default(), stuck })
     }
@@ -206,8 +206,8 @@ impl Writer {
         }
     }
 
-    /// Refused records are written again with the next heartbeat. A producer that is refused
-    /// everything stays for a while, and reports each record as failed at once.
+    /// Replaces the producer. Refused records are written again with the next heartbeat. A producer
+    /// that is refused everything stays for a while, and reports each record as failed at once.
     fn begin_anew(&mut self) {
         if self.producer.context().worked.load(Ordering::Relaxed) {
             self.pace.worked();
@@ -226,9 +226,9 @@ impl Writer {
     }
 }
 
-/// Whether a producer can write nothing more: the library refuses everything after a log was
-/// truncated, and brokers do when its epoch has come round, which each second in which a partition
-/// cannot be reached brings nearer.
+/// Whether a producer can write no more: the library refuses all records after a log was truncated,
+/// and brokers do when its epoch has wrapped around, which each second without a reachable
+/// partition brings nearer.
 fn is_over(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),
@@ -259,7 +259,7 @@ mod tests {
     fn stuck_producer_is_replaced_slowly() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let patience = Duration::from_secs(5);
-        let mut stuck = Stuck { patience, since: at(100), pace: Pace::default() };
+        let mut stuck = StuckCheck { patience, since: at(100), pace: Pace::default() };
         assert!(!stuck.is_due(None, at(200)), "everything is written");
         assert!(!stuck.is_due(Some(at(198)), at(202)) && stuck.is_due(Some(at(198)), at(203)));
         let replaced = (204..1_000).filter(|now| stuck.is_due(Some(at(198)), at(*now))).count();

@@ -1,4 +1,4 @@
-//! Requirements of a topic, and the commands that meet them. Nothing here asks a broker.
+//! Requirements of a topic, and the commands that meet them, without questions to brokers.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,96 +6,74 @@ use std::time::Duration;
 /// Requirements of a topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// The name of the topic.
     pub topic: String,
-    /// The number of partitions, M.
     pub partitions: u32,
     /// The least time for which records are kept.
     pub retention: Duration,
-    /// Whether what is acknowledged must not be lost when a broker is (`at_most_one`, unless that
-    /// is given up).
+    /// Whether acknowledged records must survive a broker (`at_most_one`, unless the user accepts
+    /// losses).
     pub replicated: bool,
-    /// How many copies a topic is made with.
+    /// The number of copies of a topic that is made.
     pub copies: u32,
-    /// Whether somebody only asks: what is wrong then is the question.
+    /// Whether the process only asks: an error then says what candidates need.
     pub only_asks: bool,
-    /// Whether nobody leads while nothing can be written (`at_most_one`), so that one broker less
-    /// must not stop that.
+    /// Whether roles have no leader while no record can be written (`at_most_one`), so that the
+    /// loss of one broker must not stop writes.
     pub strict: bool,
     /// Bytes of the largest record that a process may write.
     pub largest: u32,
 }
 
-/// A topic as it is.
+/// A topic as brokers describe it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// The number of partitions.
     pub partitions: u32,
     /// The copies of the partition with the fewest.
     pub replication: u32,
-    /// Settings by name, as the broker writes them; `None` where the broker gives no value.
+    /// Settings by name, in the form of the broker; `None` without a value.
     pub settings: Vec<(String, Option<String>)>,
 }
 
 /// The least copies of a partition.
 pub(super) const REPLICATION_MIN: u32 = 3;
-/// The least copies that have what is acknowledged.
+/// The least copies that have an acknowledged record.
 pub(super) const IN_SYNC_MIN: u32 = 2;
 
 /// A requirement that a topic does not meet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wrong {
-    /// The number of partitions, which is part of who leads what.
-    Partitions {
-        /// The number of partitions.
-        found: u32,
-        /// The number in the configuration.
-        needed: u32,
-    },
-    /// Copies of a partition.
+    /// The number of partitions, on which the leaders of roles depend.
+    Partitions { found: u32, needed: u32 },
     Replication {
         /// The copies of the partition with the fewest.
         found: u32,
     },
-    /// More copies must have a record than there are, or than there are without one broker.
-    InSync {
-        /// The value of the setting.
-        found: u32,
-        /// The number of copies.
-        copies: u32,
-        /// The highest value that works.
-        needed: u32,
-    },
-    /// A setting.
+    /// More copies must have a record than there are, or than one broker less has.
+    InSync { found: u32, copies: u32, needed: u32 },
     Setting {
-        /// The name of the setting.
         name: &'static str,
-        /// The value of the setting.
         found: String,
         /// The value for the command that sets it.
         needed: String,
-        /// The reason of the requirement.
         why: &'static str,
     },
 }
 
-/// A topic that cannot be used: all that is wrong, and what mends it.
+/// A topic that cannot be used: all its faults, and their remedies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WrongTopic {
     needs: Needs,
     brokers: String,
-    /// The copies of the topic.
     copies: u32,
-    /// At least one thing.
     pub wrong: Vec<Wrong>,
 }
 
 impl Needs {
-    /// Lets a topic pass that can be used. `brokers` are for the commands.
+    /// Checks a topic. `brokers` are for the commands in the error.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong, at once.
+    /// All faults at once.
     pub fn check(&self, found: &Found, brokers: &str) -> Result<(), WrongTopic> {
         let mut wrong = Vec::new();
         if found.partitions != self.partitions {
@@ -116,7 +94,8 @@ impl Needs {
         Err(WrongTopic { needs, brokers, copies, wrong })
     }
 
-    /// For the largest record. A topic is not made with it: brokers allow more by themselves.
+    /// The setting for the largest record. A topic is made without it, as brokers allow more by
+    /// default.
     fn room(&self) -> Setting {
         Setting {
             name: "max.message.bytes",
@@ -127,7 +106,7 @@ impl Needs {
         }
     }
 
-    /// Whether enough copies can have what is written.
+    /// Whether enough copies can have a record.
     fn in_sync(&self, found: &Found) -> Option<Wrong> {
         let copies = found.replication;
         // A topic with too few copies has that error already.
@@ -143,7 +122,7 @@ impl Needs {
     /// The settings with which a topic is made.
     pub(super) fn made_with(&self) -> Vec<(&'static str, String)> {
         let settings = self.settings().into_iter().map(|setting| (setting.name, setting.needed));
-        // The brokers' default may be more than there are copies.
+        // The brokers' default may be more than the number of copies.
         let one = ("min.insync.replicas", "1".to_owned());
         settings.chain((!self.replicated).then_some(one)).collect()
     }
@@ -205,7 +184,6 @@ impl Needs {
 /// Settings on which safety rests: a process that cannot read them must not assume them.
 const SAFETY: [&str; 2] = ["min.insync.replicas", "unclean.leader.election.enable"];
 
-/// A requirement for a setting of a topic.
 pub(super) struct Setting {
     pub(super) name: &'static str,
     pub(super) needed: String,
@@ -283,13 +261,13 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// Settings as the command that makes a topic takes them.
+/// Settings in the form of the command that makes a topic.
 pub(super) fn flags(settings: &[(&str, String)]) -> String {
     settings.iter().map(|(name, value)| format!(" --config {name}={value}")).collect()
 }
 
 impl WrongTopic {
-    /// The commands that mend it.
+    /// The commands that mend the faults.
     fn mend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { needs, brokers, wrong, .. } = self;
         let topic = &needs.topic;
@@ -326,7 +304,7 @@ impl WrongTopic {
                  kafka-topics.sh --bootstrap-server {brokers} --create --topic {topic} \
                  --partitions {partitions} --replication-factor {copies}{settings}"
             )?;
-            // They begin at the first record of the new topic.
+            // Records begin at the first one of the new topic.
             return if needs.strict {
                 f.write_str(
                     "\nFences begin again there: start all with a --fence-base above every one \

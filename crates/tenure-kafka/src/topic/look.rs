@@ -27,56 +27,53 @@ use crate::options::{CheckedOptions, Options};
 use crate::session::{self, Session, SessionError};
 use crate::{explain, native, settings};
 
-/// How long one question is waited for.
+/// The longest wait for the answer to a question.
 pub(crate) const ANSWER: Duration = Duration::from_secs(10);
 
-/// How often it is looked why there is no first answer yet.
+/// The pause between looks for the reason of a silence at the start.
 const SILENT: Duration = Duration::from_millis(500);
 
-/// As much of what a client has said is looked through for a reason.
+/// The most log events of a client that are searched for a reason.
 const EVENTS_MAX: u32 = 256;
 
-/// How long a broker may not have heard yet of a topic that another one knows.
+/// The longest time until a broker has heard of a topic that another one knows.
 const HEARSAY: Duration = Duration::from_secs(3);
 
-/// Between looks whether a topic that was made is there.
+/// The pause between looks for a topic that was made.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
-    /// The id of the topic.
     pub id: TopicId,
-    /// Whether it was made just now.
     pub anew: bool,
-    /// Which session timeout is in use.
     pub session: Session,
-    /// How much this process writes at most.
+    /// The most that this process writes.
     pub load: Load,
-    /// Whether brokers have said that this user may read it.
+    /// Whether brokers have said that this user may read the topic.
     pub may_read: bool,
 }
 
-/// Makes sure of the topic: makes it if it is missing and `options` say so, and lets it pass if it
-/// is what the protocol needs. Takes up to half a minute if nobody answers.
+/// Makes sure of the topic: makes it if it is missing and `options` say so, and checks that the
+/// protocol can use it. Takes up to half a minute if no broker answers.
 ///
 /// # Errors
 ///
-/// When it is not there, is not what it must be, or cannot be looked at.
+/// When the topic is missing, cannot be used, or cannot be read.
 pub async fn ensure(options: &CheckedOptions, protocol: &Config) -> Result<Made, TopicError> {
     ensure_aloud(options, protocol, &|_| ()).await
 }
 
-/// Hears why no broker has answered yet.
+/// A listener for the reason of a silence at the start.
 pub(crate) type Tell = dyn Fn(&TopicError) + Send + Sync;
 
-/// The same, and `tell` hears why there is no first answer yet, whenever that changes.
+/// The same, and `tell` hears the reason of a silence at the start, whenever it changes.
 pub(crate) async fn ensure_aloud(
     options: &CheckedOptions,
     protocol: &Config,
     tell: &Tell,
 ) -> Result<Made, TopicError> {
-    let asks = Asks::new(options, protocol)?;
+    let asks = TopicQuery::new(options, protocol)?;
     let anew = match asks.first(tell).await? {
         Some(_) => false,
         None => asks.make().await?,
@@ -92,8 +89,8 @@ pub(crate) async fn ensure_aloud(
     Ok(Made { id, anew, session, load: asks.load, may_read })
 }
 
-/// Asks again for a while: it may have been made a moment ago, by whomever, and each question may
-/// go to another broker.
+/// Repeats a question for a while: the topic may be new, and each question may go to another
+/// broker.
 async fn soon<T, F>(ask: impl Fn() -> F) -> Result<T, TopicError>
 where
     F: Future<Output = Result<T, TopicError>>,
@@ -107,39 +104,31 @@ where
     }
 }
 
-/// Why a topic cannot be used.
+/// The reason for which a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum TopicError {
-    /// The password cannot be read.
     #[error(transparent)]
     Login(#[from] LoginError),
-    /// The client library does not take the settings.
     #[error("the client cannot be set up: {why}")]
     Client { why: String },
-    /// No broker answers, or the answer is an error.
     #[error("{0}")]
     Unreachable(Cause),
-    /// There is none, and it is not to be made.
     #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
     Missing { topic: String, command: String },
     #[error("topic {topic} cannot be made: {why}\nBy hand, by a user who may:\n    {command}")]
     NotMade { topic: String, why: String, command: String },
-    /// There are fewer brokers than it is to have copies.
     #[error(
         "topic {topic} cannot be made with {copies} copies: there are fewer brokers\n\
          Start more brokers; or give --allow-unreplicated to accept a topic that is lost with its \
          broker"
     )]
     TooFewBrokers { topic: String, copies: u16 },
-    /// The settings of the topic cannot be read.
     #[error(
         "the settings of topic {topic} cannot be read: {why}\nThis allows it:\n    \
          kafka-acls.sh --bootstrap-server {brokers} --add --allow-principal User:NAME --operation \
          DescribeConfigs --topic {topic}"
     )]
     NotDescribed { topic: String, brokers: String, why: String },
-    /// This user lacks a right that candidates need.
     #[error(
         "this user may not {may_not} topic {topic}, and a candidate reads and writes\n\
          This allows it:\n    \
@@ -153,10 +142,8 @@ pub enum TopicError {
         /// Operations as `kafka-acls` names them.
         operations: &'static str,
     },
-    /// The topic does not meet its requirements.
     #[error(transparent)]
     Wrong(#[from] WrongTopic),
-    /// The session timeout is not what brokers allow, or set.
     #[error("{0}: {fix}", fix = .0.fix())]
     Session(SessionError),
 }
@@ -176,8 +163,7 @@ impl From<SessionError> for TopicError {
     }
 }
 
-/// The clients that ask, and the topic in question.
-struct Asks<'a> {
+struct TopicQuery<'a> {
     options: &'a Options,
     needs: Needs,
     load: Load,
@@ -187,7 +173,7 @@ struct Asks<'a> {
     _keeper: Sender<Infallible>,
 }
 
-impl<'a> Asks<'a> {
+impl<'a> TopicQuery<'a> {
     fn new(options: &'a CheckedOptions, protocol: &Config) -> Result<Self, TopicError> {
         let config = settings::client(options, protocol.id.as_str())?;
         let refused = |error: KafkaError| TopicError::Client {
@@ -216,7 +202,7 @@ impl<'a> Asks<'a> {
         Ok(Self { options, needs, load, admin, client, _keeper: keeper })
     }
 
-    /// Partitions and the fewest copies of one; nothing if there is no such topic.
+    /// The number of partitions and their fewest copies; `None` without such a topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
         self.look().await.map_err(|error| self.unreachable(&error))
     }
@@ -227,14 +213,14 @@ impl<'a> Asks<'a> {
         aside(move || shape(&client, &topic, ANSWER)).await
     }
 
-    /// The same, of the first question: `tell` hears meanwhile why no broker answers.
+    /// The same for the first question: `tell` hears in the meantime why no broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
         let mut shape = pin!(self.look());
         let mut reason = None;
         let mut told = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
-            // The library says each reason once in half a minute.
+            // The library names each reason once in half a minute.
             reason = Reason::last(self.reason(), reason);
             let silence = KafkaError::MetadataFetch(RDKafkaErrorCode::BrokerTransportFailure);
             let why = match answer {
@@ -250,7 +236,7 @@ impl<'a> Asks<'a> {
         }
     }
 
-    /// Which topic it is, and what this user may do with it.
+    /// The id of the topic, and this user's rights on it.
     async fn id(&self) -> Result<(TopicId, Option<Rights>), TopicError> {
         let client = Arc::clone(&self.client);
         let topic = self.options.topic.clone();
@@ -262,7 +248,7 @@ impl<'a> Asks<'a> {
         look.await.map_err(|error| self.unreachable(&error))
     }
 
-    /// A right that is missing shows only when something is written, which is when somebody is to
+    /// Checks the rights, as a missing right shows only at the first write, when a process is to
     /// lead.
     fn allows(&self, rights: Option<Rights>) -> Result<(), TopicError> {
         let Some(Rights { read, write }) = rights.filter(|_| !self.options.only_asks) else {
@@ -321,7 +307,7 @@ impl<'a> Asks<'a> {
         session::check(self.options.group_protocol, protocol, broker, group)
     }
 
-    /// The settings of something that are numbers of milliseconds, as far as they can be read.
+    /// The settings of a resource that are numbers of milliseconds, as far as they can be read.
     async fn times(&self, of: ResourceSpecifier<'_>) -> Vec<(String, Duration)> {
         let found = self.admin.describe_configs([&of], &bounded()).await.unwrap_or_default();
         let entries = found.into_iter().filter_map(Result::ok).flat_map(|found| found.entries);
@@ -332,7 +318,7 @@ impl<'a> Asks<'a> {
         entries.filter_map(time).collect()
     }
 
-    /// Makes the topic; somebody else may be faster.
+    /// Makes the topic; another process may be faster.
     async fn make(&self) -> Result<bool, TopicError> {
         let Some(copies) = self.options.create else { return Err(self.missing()) };
         let settings = self.needs.made_with();
@@ -359,7 +345,7 @@ impl<'a> Asks<'a> {
             Some(Err((_, code))) => return Err(refused(not_made(code))),
             None => return Err(refused("the answer is empty".to_owned())),
         };
-        // Brokers learn of it one after the other.
+        // Brokers learn of the topic one after the other.
         let there = async {
             while !matches!(self.shape().await, Ok(Some(_))) {
                 tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -374,7 +360,6 @@ impl<'a> Asks<'a> {
         TopicError::Missing { topic: self.options.topic.clone(), command: self.command() }
     }
 
-    /// The command that makes the topic by hand.
     fn command(&self) -> String {
         let Needs { topic, partitions, copies, .. } = &self.needs;
         let settings = flags(&self.needs.made_with());
@@ -385,7 +370,7 @@ impl<'a> Asks<'a> {
         )
     }
 
-    /// A request failed: nobody answered it, or it was refused.
+    /// The error of a failed request: without an answer, or refused.
     fn failed(&self, error: &KafkaError, refused: impl Fn(String) -> TopicError) -> TopicError {
         if explain::is_silence(error) {
             self.unreachable(error)
@@ -398,9 +383,9 @@ impl<'a> Asks<'a> {
         self.because(error, self.reason().as_ref())
     }
 
-    /// Why the last thing failed that failed since this was asked last.
+    /// The reason of the last failure since the last call.
     fn reason(&self) -> Option<Reason> {
-        // Errors of connections lie in the client's queue.
+        // Errors of connections are in the client's queue.
         for _ in 0..EVENTS_MAX {
             drop(self.client.poll(Duration::ZERO));
         }
@@ -416,8 +401,7 @@ impl<'a> Asks<'a> {
     }
 }
 
-/// Asks on a thread that nobody waits for: a process that is to end while no broker answers ends
-/// at once, and so does a runtime.
+/// Asks on a thread of its own, so that a process or a runtime can end while no broker answers.
 async fn aside<T: Send + 'static>(
     ask: impl FnOnce() -> KafkaResult<T> + Send + 'static,
 ) -> KafkaResult<T> {
@@ -430,12 +414,12 @@ async fn aside<T: Send + 'static>(
     answer.await.unwrap_or(Err(KafkaError::Canceled))
 }
 
-/// Owns `clients` until all other owners are gone, on a thread that nobody waits for: the library
-/// ends a client once its look-ups of names are over. Dropping the sender is the word for it.
+/// Owns `clients` until all other owners are gone, on a thread of its own: the library ends a
+/// client only after its look-ups of names. Dropping the sender ends the thread.
 fn keep<T: Send + 'static>(clients: T) -> KafkaResult<Sender<Infallible>> {
     let (keeper, gone) = channel();
     let run = move || {
-        // An error is the only word there is.
+        // An error ends the thread.
         let _ = gone.recv();
         drop(clients);
     };
@@ -448,7 +432,7 @@ fn bounded() -> AdminOptions {
     AdminOptions::new().request_timeout(Some(ANSWER)).operation_timeout(Some(ANSWER))
 }
 
-/// Partitions and the fewest copies of one; nothing if there is no such topic.
+/// The number of partitions and their fewest copies; `None` without such a topic.
 pub(crate) fn shape<C: ConsumerContext>(
     client: &BaseConsumer<C>,
     topic: &str,
@@ -473,7 +457,7 @@ pub(crate) fn shape<C: ConsumerContext>(
     Ok(Some((count(partitions.len()), count(copies.unwrap_or(0)))))
 }
 
-/// Which topic this is. Two questions, each of which waits for as long as is left.
+/// The identity of a topic. Takes two questions, each with the rest of the time.
 pub(crate) fn id<C: ClientContext>(
     client: &Client<C>,
     topic: &str,
@@ -483,13 +467,12 @@ pub(crate) fn id<C: ClientContext>(
     Ok(TopicId { cluster: cluster(client, left())?, topic })
 }
 
-/// Which cluster this is.
 fn cluster<C: ClientContext>(client: &Client<C>, wait: Duration) -> KafkaResult<Arc<str>> {
     let cluster = client.fetch_cluster_id(wait);
     cluster.map(Arc::from).ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))
 }
 
-/// Why a topic is not made.
+/// The reason for which a topic was not made.
 fn not_made(code: RDKafkaErrorCode) -> String {
     use RDKafkaErrorCode::{ClusterAuthorizationFailed, TopicAuthorizationFailed};
     match code {

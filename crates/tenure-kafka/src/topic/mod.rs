@@ -1,5 +1,4 @@
-//! The topic: made with what the protocol needs, or looked at, with everything that is wrong told
-//! at once (ruling 6).
+//! The topic: made as the protocol needs it, or checked, with all faults at once (ruling 6).
 
 mod checks;
 mod look;

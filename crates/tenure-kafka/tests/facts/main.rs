@@ -23,7 +23,7 @@ use crate::stage::{Fact, Scenes, Stage};
 /// The longest facts come first.
 static FACTS: [&[Fact]; 4] = [truncation::FACTS, sessions::FACTS, records::FACTS, topics::FACTS];
 
-/// Facts about Kafka that are not checked here, with the reason.
+/// Facts about Kafka that this program does not check, with the reason.
 static NOT_TRIED: [(&str, &str); 2] = [
     (
         "a member that was stopped beyond its session may read what was written meanwhile, and \

@@ -1,5 +1,5 @@
-//! Members of groups: `rdkafka` as it comes, which says what happens to it; each in a process of
-//! its own, which can be stopped.
+//! Members of groups: plain `rdkafka` that prints its events; each in a process of its own, which
+//! can be stopped.
 
 use std::fmt::Arguments;
 use std::io::Write as _;
@@ -19,7 +19,6 @@ use crate::stage::SOON;
 /// Set for a member, to its topic and its settings: see [`run`].
 pub(crate) const ROLE: &str = "TENURE_FACTS_MEMBER";
 
-/// Settings of a member as the protocol has them.
 pub(crate) fn settings(brokers: &str, group: &str) -> ClientConfig {
     let mut config = crate::stage::client(brokers);
     config
@@ -30,7 +29,6 @@ pub(crate) fn settings(brokers: &str, group: &str) -> ClientConfig {
     config
 }
 
-/// The classic protocol, with these times.
 pub(crate) fn classic(config: &mut ClientConfig, session: &str, poll: &str) {
     config
         .set("partition.assignment.strategy", "cooperative-sticky")
@@ -39,12 +37,12 @@ pub(crate) fn classic(config: &mut ClientConfig, session: &str, poll: &str) {
         .set("max.poll.interval.ms", poll);
 }
 
-/// The newer protocol, whose times are the group's.
+/// The newer protocol, whose times belong to the group.
 pub(crate) fn newer(config: &mut ClientConfig, poll: &str) {
     config.set("group.protocol", "consumer").set("max.poll.interval.ms", poll);
 }
 
-/// A member, and the file that it writes to. Dropping this value kills the member.
+/// A member, and its output file. A drop kills the member.
 pub(crate) struct Member {
     pub(crate) process: Process,
     log: std::path::PathBuf,
@@ -67,12 +65,12 @@ impl Member {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Whether it has said a line that begins so.
+    /// Whether the member has printed a line that begins so.
     pub(crate) fn has_said(&self, begins: &str) -> bool {
         self.said().lines().any(|line| line.starts_with(begins))
     }
 
-    /// Waits until it has said a line that begins so.
+    /// Waits for a line of the member that begins so.
     pub(crate) async fn wait(&self, begins: &str) -> Result<(), Failure> {
         let heard = async {
             while !self.has_said(begins) {
@@ -84,7 +82,6 @@ impl Member {
     }
 }
 
-/// Says what happens to it.
 struct Context;
 
 impl ClientContext for Context {
@@ -119,7 +116,7 @@ fn tell(line: Arguments<'_>) {
     std::io::stdout().flush().unwrap();
 }
 
-/// A member: what it joins stands on the first line of its order, its settings on the others.
+/// A member: the first line of its order has its topic, the other lines its settings.
 pub(crate) fn run(order: &str) -> ExitCode {
     let mut lines = order.lines();
     let topic = lines.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Records, as they are written and read back.
+//! Records, written and read back.
 
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
@@ -60,7 +60,7 @@ pub(crate) fn next(reader: &BaseConsumer) -> Result<BorrowedMessage<'_>, Failure
     Err("nothing is read".into())
 }
 
-/// Whether the library goes on by itself.
+/// Whether the library recovers by itself.
 fn passes(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),

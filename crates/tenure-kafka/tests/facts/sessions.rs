@@ -8,7 +8,7 @@ use tenure_testkit::facts::{Failure, Seen, fact};
 use crate::member::{Member, classic, newer, settings};
 use crate::stage::{Fact, Stage, append, producer};
 
-/// A busy machine does not miss so many heartbeats.
+/// A busy machine does not miss heartbeats for so long.
 const SESSION: &str = "10000";
 
 pub(crate) const FACTS: &[Fact] = &[
@@ -24,13 +24,13 @@ pub(crate) const FACTS: &[Fact] = &[
     ),
 ];
 
-/// Stops the owner until another one has read what was written since.
+/// Stops the owner until another member has read the records since.
 async fn stopped(stage: &Stage, brokers: &str, config: &ClientConfig) -> Seen {
     let first = Member::join(config, stage.name())?;
     first.wait("assigned [0]").await?;
     let second = Member::join(config, stage.name())?;
     let producer = producer(brokers)?;
-    // Each begins at the end, wherever that is when it looks: until it is known that it reads.
+    // Each begins at the end, wherever that is at its look: the story waits until it reads.
     let until_it_reads = async |one: &Member| {
         while !one.has_said("read 0 ") {
             append(&producer, stage.name(), 0)?;
@@ -43,7 +43,7 @@ async fn stopped(stage: &Stage, brokers: &str, config: &ClientConfig) -> Seen {
     second.wait("assigned [0]").await?;
     until_it_reads(&second).await?;
     first.process.cont()?;
-    // Whether it has read on meanwhile is a race.
+    // A race decides whether the owner has read on.
     first.wait("lost").await?;
     Ok("its successor owns it, and it is told when it goes on".to_owned())
 }

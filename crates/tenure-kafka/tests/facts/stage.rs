@@ -1,4 +1,4 @@
-//! Where facts are checked: brokers, topics, and clients as they come.
+//! The stage of facts: brokers, topics, and plain clients.
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext
 use tenure_services::kafka::{SERVICE, SHARED_VERSION, Shared, Version, shared, unique};
 use tenure_testkit::facts::{self, Failure};
 
-/// Long enough for anything that comes at all.
+/// A wait that is long enough for any event that comes.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// Brokers that facts of one version share, started by the first that needs them.
@@ -30,7 +30,6 @@ impl Scenes {
 
 pub(crate) type Fact = facts::Fact<Stage>;
 
-/// Where one fact is checked.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
@@ -58,12 +57,12 @@ impl Stage {
         self.scenes.version
     }
 
-    /// A name for topics and groups that nobody else on the same brokers uses.
+    /// A name for topics and groups that no other fact on the same brokers uses.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A broker that everybody uses: not to be disturbed.
+    /// The broker that all facts share: do not disturb it.
     pub(crate) fn single(&self) -> Result<&Shared, String> {
         let start = || match self.version() {
             SHARED_VERSION => shared(),
@@ -73,13 +72,13 @@ impl Stage {
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
     }
 
-    /// Sets the session timeout of this fact's group, if it is one of the newer protocol.
+    /// Sets the session timeout of this fact's group, if it has the newer protocol.
     pub(crate) fn set_session(&self, millis: &str) -> Result<(), Failure> {
         let setting = "consumer.session.timeout.ms";
         Ok(self.single()?.set_of_group(&self.name, setting, millis)?)
     }
 
-    /// Makes the topic of this fact on the broker that everybody uses; says where that is.
+    /// Makes the topic of this fact on the shared broker, and returns its address.
     pub(crate) async fn topic(&self, partitions: i32) -> Result<String, Failure> {
         let brokers = self.single()?.addresses();
         create(&brokers, &self.name, partitions).await?;
@@ -87,7 +86,6 @@ impl Stage {
     }
 }
 
-/// Settings of a client as it comes.
 pub(crate) fn client(brokers: &str) -> ClientConfig {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", brokers);
@@ -121,7 +119,7 @@ pub(crate) async fn create(brokers: &str, name: &str, count: i32) -> Result<(), 
     Ok(tokio::time::timeout(SOON, waited).await?)
 }
 
-/// Hears what became of the last record.
+/// Takes the outcome of the last record.
 #[derive(Default)]
 pub(crate) struct Outcome {
     failed: Mutex<Option<KafkaError>>,
@@ -137,14 +135,14 @@ impl ProducerContext for Outcome {
     }
 }
 
-/// A producer as the protocol has it.
+/// A producer with the settings of the protocol.
 pub(crate) fn producer(brokers: &str) -> Result<BaseProducer<Outcome>, Failure> {
     let mut config = client(brokers);
     config.set("enable.idempotence", "true").set("linger.ms", "0");
     Ok(config.set("delivery.timeout.ms", "60000").create_with_context(Outcome::default())?)
 }
 
-/// Appends a record with neither key nor value, and waits until it is taken in.
+/// Appends a record with neither key nor value, and waits for its acknowledgement.
 pub(crate) fn append(
     producer: &BaseProducer<Outcome>,
     topic: &str,

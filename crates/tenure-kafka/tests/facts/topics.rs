@@ -1,4 +1,4 @@
-//! Topics: whether they are still the same.
+//! Topics, and whether they have changed.
 
 use rdkafka::admin::AdminOptions;
 use tenure_kafka::native;

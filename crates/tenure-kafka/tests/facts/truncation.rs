@@ -1,4 +1,4 @@
-//! A log that loses records that were acknowledged: an unclean election.
+//! A log that loses acknowledged records by an unclean election.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ async fn truncated(stage: Stage) -> Seen {
     until(&cluster, 0, &[0, 1]).await?;
     let producer = stage::producer(&brokers)?;
     append(&producer, "t", 0)?;
-    // The follower hears nothing of the next five records.
+    // The follower misses the next five records.
     cluster.broker(1).terminate()?;
     until(&cluster, 0, &[0]).await?;
     for _ in 0..5 {

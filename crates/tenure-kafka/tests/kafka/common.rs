@@ -1,4 +1,4 @@
-//! Brokers for tests of elections, and how tests are listed.
+//! Brokers for tests of elections, and the list of tests.
 
 use std::time::Duration;
 
@@ -8,12 +8,11 @@ use rdkafka::client::DefaultClientContext;
 use tenure_services::kafka::{self, Cluster, ClusterConfig, SHARED_VERSION, Shared};
 use tenure_testkit::handles::soon;
 
-/// The tests of one part.
 pub(crate) type Tests = &'static [(&'static str, fn())];
 
-/// Lists the tests of a part, each in a runtime of its own. Tests before the semicolon get a group
-/// protocol and a name of their own, and are two tests each: the protocols may differ in them, and
-/// other tests may use the same broker.
+/// Lists the tests of a part, each in a runtime of its own. Tests before the semicolon run with
+/// each group protocol, under two names: the protocols may differ in them, and other tests may use
+/// the same broker.
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         $crate::common::tests!(; $($name),*);
@@ -43,25 +42,25 @@ pub(crate) fn cluster() -> Shared {
     kafka::shared().unwrap()
 }
 
-/// A broker that no other test uses, to be stopped, cut off or set otherwise.
+/// A broker that no other test uses, to be stopped, cut off or configured otherwise.
 pub(crate) fn quick() -> ClusterConfig {
     kafka::quick(SHARED_VERSION)
 }
 
-/// Three brokers of a test's own: one is taken for gone after 9 s, as Kafka has it, so none is that
-/// only stands still for a while.
+/// Three brokers of a test's own. A broker counts as gone after 9 s, Kafka's default, so that a
+/// standstill does not count.
 pub(crate) fn three() -> Cluster {
     Cluster::start(SHARED_VERSION, 3).unwrap()
 }
 
-/// Another topic of the same name and one partition, in the place of the one that is there.
+/// Replaces a topic by another one of the same name, with one partition.
 pub(crate) async fn make_anew(addresses: &str, name: &str) {
     let admin: AdminClient<DefaultClientContext> =
         ClientConfig::new().set("bootstrap.servers", addresses).create().unwrap();
     let options = AdminOptions::new();
     admin.delete_topics(&[name], &options).await.unwrap().remove(0).unwrap();
     let topic = NewTopic::new(name, 1, TopicReplication::Fixed(1));
-    // The name is taken until the old one is gone.
+    // The name is taken until the old topic is gone.
     let made = async {
         while admin.create_topics([&topic], &options).await.unwrap().remove(0).is_err() {
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -1,4 +1,4 @@
-//! The ledger as the core is promised it, and elections on it, on real brokers.
+//! The promises of the ledger to the core, and elections on it, on real brokers.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 mod common;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// They mostly wait, so more run at once than there are processors.
+/// Tests mostly wait, so more run at once than there are processors.
 const AT_ONCE: usize = 12;
 
 /// Tests in which members give partitions to each other by the newer group protocol, which the soak

@@ -1,9 +1,9 @@
-//! An election by a key of NATS's own key-value store, as people write it today: whoever creates
-//! the key leads, puts it again before its time is over, and deletes it in the end. The others try
-//! to create it now and then. Such elections need JetStream, and do not tell a leader in time that
-//! it has lost.
+//! An election by a key of NATS's own key-value store, as people write it today: the candidate that
+//! creates the key leads, puts it again before its time is over, and deletes it in the end. The
+//! others try to create it now and then. Such elections need JetStream, and a leader learns too
+//! late that it has lost.
 //!
-//! The requests are those that client libraries make for `create`, `update` and `delete`.
+//! The requests are those of client libraries for `create`, `update` and `delete`.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::Result;
 use crate::meter::Meter;
 use crate::stage::{VERSION, seconds};
 
-/// How long the key lives: our lease.
+/// The time to live of the key: our lease.
 const TTL: Duration = Duration::from_secs(10);
-/// How often the leader puts it again.
+/// The leader puts the key again after this time.
 const RENEWED: Duration = Duration::from_secs(5);
-/// How often the others try: our heartbeat.
+/// The others try after this time: our heartbeat.
 const TRIED: Duration = Duration::from_secs(1);
 
 pub(crate) async fn measure(quick: bool) -> Result<()> {
@@ -70,9 +70,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// How a candidate ends.
 enum End {
-    /// The leader deletes the key.
     Cleanly,
     AsByLoss,
 }
@@ -90,7 +88,7 @@ async fn create_bucket(cluster: &Cluster) -> Result<()> {
     if said["error"].is_null() { Ok(()) } else { Err(said["error"].to_string().into()) }
 }
 
-/// Puts the key if its last revision is this; the new one, or none if it is not.
+/// Puts the key if its last revision is this. Returns the new revision, or `None` if it is not.
 async fn put(client: &Client, after: u64) -> Option<u64> {
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", after.to_string());
@@ -100,7 +98,7 @@ async fn put(client: &Client, after: u64) -> Option<u64> {
     said["seq"].as_u64().filter(|_| said["error"].is_null())
 }
 
-/// A deleted key is a marker, after which `create` puts: its revision is the last one.
+/// Deletes the key. A deleted key is a marker, after which `create` puts.
 async fn delete(client: &Client) {
     let mut headers = HeaderMap::new();
     headers.insert("KV-Operation", "PURGE");

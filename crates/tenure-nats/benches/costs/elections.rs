@@ -25,7 +25,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// The first participant leads so many.
+/// The first participant leads this number of elections.
 async fn hold(elections: usize, span: Duration, targets: &mut Targets) -> Result<Rates> {
     let cluster = stage::start()?;
     let nodes: Result<Vec<_>> = (0..PARTICIPANTS)

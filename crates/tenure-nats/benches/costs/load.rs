@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use crate::stage::{self, Company};
 use crate::target::Targets;
 
-/// How many call with `few`.
+/// The number of callers with `few`.
 const FEW: u16 = 3;
 
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -19,7 +19,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     println!("load: one election with a leader, heartbeat 1 s; over {span:?}");
     for count in [3, 50, 500] {
         for (mode, callers) in [("all", Callers::All), ("few:3", few)] {
-            // Each would hear 500 calls and more replies a heartbeat.
+            // Each participant would hear 500 calls and more replies a heartbeat.
             if count == 500 && callers == Callers::All {
                 println!("  500 participants, all: not measured, see docs/benchmarks.md");
                 continue;

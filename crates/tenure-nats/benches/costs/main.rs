@@ -23,7 +23,6 @@ use parts::Part;
 use program::{Error, Result, block_on};
 use tenure_services::nats::SERVICE;
 
-/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 4] = [
     ("load", |quick, targets| block_on(load::measure(quick, targets))),
     ("takeover", |quick, targets| block_on(take_over::measure(quick, targets))),

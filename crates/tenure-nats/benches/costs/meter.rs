@@ -9,18 +9,16 @@ use tenure_services::nats::Cluster;
 use crate::Result;
 use crate::used_by::used_by;
 
-/// Totals at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Meter {
     at: Time,
-    /// Messages and bytes that came to the server, and that left it.
+    /// Messages and bytes that came to the server.
     came: [f64; 2],
     left: [f64; 2],
     own: Duration,
     server: Duration,
 }
 
-/// Counts between two moments, per second.
 #[derive(Clone, Copy)]
 pub(crate) struct Rates {
     pub(crate) came: [f64; 2],

@@ -15,7 +15,6 @@ pub(crate) fn start() -> Result<Cluster> {
     Ok(Cluster::start(VERSION, 1)?)
 }
 
-/// The defaults, and a rank: the lower leads.
 pub(crate) fn config(rank: u64, callers: Callers) -> Result<Config> {
     let id = format!("node-{rank}").parse()?;
     Ok(Config { rank: Some(rank), callers, ..Config::new("bench".parse()?, id) })
@@ -26,8 +25,8 @@ pub(crate) fn node(config: Config, url: &str) -> Result<Node> {
     Ok(Node::builder(config.check()?, options).start()?)
 }
 
-/// So many participants with these settings, all of which campaign. The best one leads when this
-/// returns, and the others wait; dropping what is returned ends them.
+/// Participants with these settings, all of which campaign. The best leads when this returns, and
+/// the others wait; a drop ends them.
 pub(crate) struct Company {
     pub(crate) leadership: Leadership<MayOverlap>,
     waiting: Vec<tokio::task::JoinHandle<()>>,
@@ -46,7 +45,7 @@ impl Company {
         for node in &nodes[1..] {
             let election = node.election(ELECTION)?;
             waiting.push(tokio::spawn(async move {
-                // Held until it ends by itself: the best one leads in the end.
+                // The leader holds until the end: the best leads at last.
                 while let Ok(leadership) = election.campaign("v").await {
                     leadership.lost().await;
                 }
@@ -63,7 +62,7 @@ impl Drop for Company {
     }
 }
 
-/// As people read it.
+/// A span in seconds, for people.
 pub(crate) fn seconds(span: Duration) -> String {
     format!("{:.2} s", span.as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! How long there is no leader.
+//! The time without a leader.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::Result;
 use crate::stage::{self, ELECTION, seconds};
 use crate::target::Targets;
 
-/// With the defaults: L = 10 s, K = 1 s, H = 1 s.
+/// Measures with the defaults: L = 10 s, K = 1 s, H = 1 s.
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 1 } else { 3 };
     for count in [3, 50] {
         println!("takeover: {count} participants, lease 10 s, {rounds} rounds");
-        let mut took = Took::default();
+        let mut took = RoundTimes::default();
         for _ in 0..rounds {
             round(count, &mut took).await?;
         }
@@ -25,20 +25,19 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// How long it took, in each round.
 #[derive(Default)]
-struct Took {
+struct RoundTimes {
     first: Vec<Duration>,
     after_stop: Vec<Duration>,
     after_loss: Vec<Duration>,
 }
 
-impl Took {
+impl RoundTimes {
     fn judge(&self, config: &Config, who: &str, targets: &mut Targets) {
         let Self { first, after_stop, after_loss } = self;
-        // The initial wait, and at most three heartbeats: to call, to announce, to elect.
+        // The initial wait, and at most three heartbeats to call, to announce and to elect.
         let begins = config.lease + config.max_clock_skew + 3 * config.heartbeat;
-        // In true time.
+        // The bound in true time.
         let bound = config.lease + 3 * config.max_clock_skew + 2 * config.heartbeat;
         let all =
             |all: &[Duration]| all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
@@ -50,16 +49,16 @@ impl Took {
             targets.at_most(&format!("{who}: {what}"), most(all), bound, " s");
         };
         within("the first leader", first, begins.as_secs_f64());
-        // Two round trips of a busy machine.
+        // The margin is two round trips of a busy machine.
         within("after a clean stop: a heartbeat and two round trips", after_stop, 1.05);
         within("after a loss", after_loss, bound.as_secs_f64());
     }
 }
 
 /// The first leader stops, and the second one is cut off. All others wait.
-async fn round(count: u64, took: &mut Took) -> Result<()> {
+async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
     let cluster = stage::start()?;
-    // The second has a way to the server that can be cut.
+    // A relay before the second participant can be cut.
     let relay = Relay::start(cluster.server(0).address())?;
     let through = format!("nats://{}", relay.address());
     let began = clock::now();
@@ -82,7 +81,7 @@ async fn round(count: u64, took: &mut Took) -> Result<()> {
         _ = &mut third => return Err("the third best leads".into()),
     };
     took.first.push(clock::now().since(began));
-    // At no particular moment of a round.
+    // A stop at no particular moment of a round.
     tokio::time::sleep(Duration::from_millis(4_321)).await;
     let stopped = clock::now();
     leadership.resign().await;

@@ -1,4 +1,4 @@
-//! A connection to a server, which does not come back by itself.
+//! A connection to a server, which does not reconnect.
 
 use std::error::Error as _;
 use std::fmt;
@@ -16,12 +16,12 @@ use crate::login::{Login, LoginError};
 use crate::options::{CheckedOptions, Tls};
 use crate::server::Server;
 
-/// How many messages wait at most for a server that takes nothing in: about a second of a process
-/// with hundreds of elections. More are dropped, as they would be of no use when they arrive.
+/// The most messages that wait for a server that reads nothing: about a second of a process with
+/// hundreds of elections. Later messages are dropped, as they would arrive too late.
 const UNSENT_MAX: usize = 1_024;
 
-/// How many messages the client library keeps until they are taken over into our own queue, which
-/// happens whenever it has read what has come in.
+/// The most messages that the client library keeps until our own queue takes them over, after each
+/// read.
 const UNREAD_MAX: usize = 65_536;
 
 pub(super) struct Connection {
@@ -31,29 +31,25 @@ pub(super) struct Connection {
     pub(super) info: ServerInfo,
 }
 
-/// Why a server cannot be used.
+/// The reason for which a server cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum ConnectError {
     #[error("no answer within {within:?}")]
     Silent { within: Duration },
     /// The server knows no such user, or has another password, other credentials or another key.
     #[error("the server refuses this login ({said}): it asks for {asks}")]
     Refused { said: Arc<str>, asks: Asks },
-    /// The files of the login cannot be used any more.
     #[error("{why}")]
     Login { why: Arc<str> },
-    /// TLS did not come about: a certificate is not believed on one side or the other.
     #[error("TLS did not come about: {why}")]
     Tls { why: Arc<str> },
     #[error("the server speaks no TLS")]
     NoTls,
-    /// The server's messages are too short for the packets of participants.
     #[error(
         "the server takes messages of {max_payload} bytes: its max_payload must be {needed} or more"
     )]
     PayloadTooSmall { max_payload: usize, needed: usize },
-    /// Anything else: nobody listens there, or there is no such host.
+    /// Any other failure: no server listens there, or the host does not exist.
     #[error("{why}")]
     Failed { why: Arc<str> },
 }
@@ -86,7 +82,7 @@ impl fmt::Display for Asks {
     }
 }
 
-/// Makes a connection, and subscribes. Takes at most the options' `connect_within`.
+/// Connects and subscribes, within the options' `connect_within`.
 pub(super) async fn connect(
     options: &CheckedOptions,
     server: &Server,
@@ -105,10 +101,10 @@ pub(super) async fn connect(
             .client_capacity(UNSENT_MAX)
             .subscription_capacity(UNREAD_MAX)
             .ignore_discovered_servers()
-            // No reconnect is wanted, but 0 means that there is no limit: see `with_login`.
+            // The client must not reconnect, but 0 means no limit here: see `with_login`.
             .max_reconnects(1)
             .event_callback(move |event| {
-                // The send fails when the connection was left; ignore it.
+                // The send fails when the node has left the connection; ignore it.
                 let _ = tell.send(event);
                 std::future::ready(())
             });
@@ -120,7 +116,8 @@ pub(super) async fn connect(
         connected.store(true, Ordering::Release);
         let failed = |why: String| ConnectError::Failed { why: why.into() };
         let subscribed = client.subscribe(subject.to_owned()).await;
-        // Before anything is published on this connection: a server takes what comes in its order.
+        // Subscribe before the first message on this connection: a server handles messages in
+        // order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
         let max_payload = info.max_payload;
@@ -133,9 +130,9 @@ pub(super) async fn connect(
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
 }
 
-/// The library asks at each connection how to log in. Once there was one it is refused, and gives
-/// up before it has sent anything: it would send what was published while there was none. Says by
-/// `signs` whether the server sent something to sign.
+/// Passes the login to the library, which asks for it at each connection. The second time the login
+/// is refused, so that the library gives up before it sends messages of the time without a
+/// connection. `signs` notes whether the server sent a nonce to sign.
 fn with_login(
     login: Option<Login>,
     connected: &Arc<AtomicBool>,
@@ -183,7 +180,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions, asks: Asks) -
     let said: Arc<str> = said.into();
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation => ConnectError::Refused { said, asks },
-        // Ours: the server was not asked.
+        // The refusal is ours: the server was not asked.
         ConnectErrorKind::Authentication => {
             let again = options.login.as_ref().and_then(|login| login.auth(b"").err());
             let why = again.map_or(said, |error: LoginError| error.to_string().into());

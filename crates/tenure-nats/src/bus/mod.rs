@@ -1,9 +1,8 @@
-//! The connection to the bus: made, used, and made anew.
+//! The connection to the bus: how it is made, used, and made anew.
 //!
-//! Each connection is a client of its own. `async-nats` would connect again by itself and then send
-//! messages that were published meanwhile; a client of ours does not, so that unsent messages are
-//! gone with their connection. Messages from an earlier connection that are not yet read are
-//! dropped as well.
+//! Each connection is a client of its own. `async-nats` would reconnect by itself and then send
+//! messages of the time in between; a client of ours does not reconnect, so that unsent messages
+//! are gone with their connection. The bus drops unread messages of an earlier connection as well.
 
 mod connect;
 mod queue;
@@ -28,54 +27,49 @@ use crate::notice::Notice;
 use crate::options::CheckedOptions;
 use crate::server::Server;
 
-/// Between attempts on all servers: those that lost the same server come back apart.
+/// The pause between attempts on all servers: nodes that lost the same server come back at
+/// different times.
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
 /// Changes of the connection.
 #[derive(Debug)]
 pub enum News {
-    /// A new connection is up.
     Up(Up),
-    /// The connection is gone.
     Down,
-    /// A notice for an operator.
     Notice(Notice),
 }
 
-/// A connection.
+/// A new connection.
 #[derive(Debug)]
 pub struct Up {
     client: Client,
-    /// The most bytes of a packet that the server takes.
+    /// The most bytes of a packet, by the server.
     pub max_payload: usize,
-    /// Which connection it is.
     number: u64,
 }
 
-/// Outcomes of publishing a message.
+/// The outcome of publishing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
-    /// The message was handed to the connection, and may still be lost.
+    /// The connection has the message, which may still be lost.
     Handed,
-    /// There is no connection: it is dropped, not kept.
+    /// No connection: the message is dropped.
     NotConnected,
-    /// The server takes nothing in at the moment, and enough waits for it.
+    /// The server reads nothing at the moment, and enough messages wait for it.
     Stuck,
-    /// The server does not take messages of this size.
+    /// The server refuses messages of this size.
     TooLarge,
 }
 
-/// Input from the bus.
+/// An input from the bus.
 #[derive(Debug)]
 pub enum Incoming {
-    /// The connection has changed.
     News(News),
-    /// A participant has published a message.
     Delivery(Delivery),
 }
 
-/// The way to the bus, for packets of one cluster.
+/// The bus for packets of one cluster.
 pub struct Bus {
     news: mpsc::UnboundedReceiver<News>,
     heard: Reader,
@@ -96,8 +90,8 @@ impl Drop for Bus {
 }
 
 impl Bus {
-    /// Connects, and stays connected, as long as it is kept. A server that says nothing for about
-    /// three times `silence` is left. Must be called in a runtime with I/O and time.
+    /// Connects, and stays connected as long as this value lives. The bus leaves a server that is
+    /// silent for about three times `silence`. Must be called in a runtime with I/O and time.
     #[must_use]
     pub fn new(options: CheckedOptions, subject: String, name: String, silence: Duration) -> Self {
         let (tell, news) = mpsc::unbounded_channel();
@@ -107,7 +101,7 @@ impl Bus {
         Self { news, heard, up: None, task }
     }
 
-    /// Waits for what comes in. Cancel safe.
+    /// Waits for the next input. Cancel safe.
     pub async fn next(&mut self) -> Incoming {
         tokio::select! {
             biased;
@@ -116,25 +110,25 @@ impl Bus {
         }
     }
 
-    /// Takes a change of the connection that is there already.
+    /// Takes a change of the connection that has come already.
     #[must_use]
     pub fn take_news(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }
 
-    /// Takes a message that is there already.
+    /// Takes a message that has come already.
     #[must_use]
     pub fn take_heard(&mut self) -> Option<Delivery> {
         self.heard.take()
     }
 
-    /// Uses this connection from now on; says how many bytes a packet may have.
+    /// Uses this connection from now on. Returns the most bytes of a packet.
     #[must_use]
     pub fn use_connection(&mut self, up: Up) -> usize {
         self.up.insert(up).max_payload
     }
 
-    /// Uses none.
+    /// Stops using the connection.
     pub fn forget_connection(&mut self) {
         self.up = None;
     }
@@ -145,19 +139,19 @@ impl Bus {
         self.up.is_some()
     }
 
-    /// Whether it was heard on the connection in use.
+    /// Whether the message came on the connection in use.
     #[must_use]
     pub fn is_current(&self, heard: &Delivery) -> bool {
         self.up.as_ref().is_some_and(|up| up.number == heard.connection)
     }
 
-    /// How many messages were lost because too much came in.
+    /// The number of messages that were lost because too many came.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.heard.lost()
     }
 
-    /// Publishes now, or not at all.
+    /// Publishes a message now, or drops it.
     #[must_use]
     pub fn publish(&self, subject: &str, payload: Vec<u8>) -> Published {
         let Some(Up { client, max_payload, .. }) = &self.up else { return Published::NotConnected };
@@ -165,7 +159,7 @@ impl Bus {
             return Published::TooLarge;
         }
         // A message that would wait for room is dropped. Without `unconstrained` the runtime would
-        // make it wait because this task has done much already.
+        // make the message wait because this task has done much already.
         let published = client.publish(subject.to_owned(), payload.into());
         let sent = pin!(tokio::task::unconstrained(published));
         match sent.poll(&mut Context::from_waker(Waker::noop())) {
@@ -176,7 +170,7 @@ impl Bus {
     }
 }
 
-/// Keeps a connection.
+/// The task that keeps a connection.
 struct Keeper {
     options: CheckedOptions,
     subject: String,
@@ -186,15 +180,13 @@ struct Keeper {
     queue: Queue,
 }
 
-/// Why a connection is left.
-enum Left {
+/// The reason for which a connection is left.
+enum Reason {
     /// The connection is gone, or of no use any more.
     Lost(Arc<str>),
-    /// The login is not accepted any more.
+    /// The server does not accept the login any more.
     LoggedOut(Arc<str>),
-    /// The server is about to end.
     LameDuck,
-    /// The node has ended.
     Closed,
 }
 
@@ -231,7 +223,7 @@ impl Keeper {
     async fn pause(&self, failures: u32) {
         let draw = |below: Duration| {
             let mut bytes = [0; 4];
-            // Without randomness all come back at once, which is no worse than slow.
+            // Without randomness all nodes come back at once, which is slow and no worse.
             let _ = getrandom::fill(&mut bytes);
             below.mul_f64(f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX))
         };
@@ -244,29 +236,29 @@ impl Keeper {
         let _ = self.tell.send(News::Notice(notice));
     }
 
-    /// Whether to go on.
-    fn say_left(&self, server: &Server, left: Left) -> bool {
+    /// Whether to go on with the next server.
+    fn say_left(&self, server: &Server, left: Reason) -> bool {
         let server = server.clone();
         let notice = match left {
-            Left::Lost(why) => Notice::Disconnected { server, why },
-            Left::LoggedOut(said) => Notice::LoggedOut { server, said },
-            Left::LameDuck => Notice::Leaving { server },
-            Left::Closed => return false,
+            Reason::Lost(why) => Notice::Disconnected { server, why },
+            Reason::LoggedOut(said) => Notice::LoggedOut { server, said },
+            Reason::LameDuck => Notice::Leaving { server },
+            Reason::Closed => return false,
         };
         let _ = self.tell.send(News::Down);
         self.say(notice);
         true
     }
 
-    /// Passes on what is heard, until the connection is left.
-    async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Left {
+    /// Passes inputs on, until the connection is left.
+    async fn keep(&self, server: &Server, connection: Connection, number: u64) -> Reason {
         let Connection { client, mut subscriber, mut events, info } = connection;
         let name = info.server_name.as_str().into();
         let version = info.version.as_str().into();
         self.say(Notice::Connected { server: server.clone(), name, version });
         let up = Up { client, max_payload: info.max_payload, number };
         if self.tell.send(News::Up(up)).is_err() {
-            return Left::Closed;
+            return Reason::Closed;
         }
         loop {
             tokio::select! {
@@ -275,29 +267,31 @@ impl Keeper {
                     Some(event) => if let Some(left) = self.on_event(server, event) {
                         return left;
                     },
-                    None => return Left::Lost("the connection has ended".into()),
+                    None => return Reason::Lost("the connection has ended".into()),
                 },
                 message = subscriber.next() => match message {
                     Some(message) => self.queue.put(number, message),
-                    None => return Left::Lost("the connection has ended".into()),
+                    None => return Reason::Lost("the connection has ended".into()),
                 },
-                () = self.tell.closed() => return Left::Closed,
+                () = self.tell.closed() => return Reason::Closed,
             }
         }
     }
 
-    fn on_event(&self, server: &Server, event: Event) -> Option<Left> {
+    fn on_event(&self, server: &Server, event: Event) -> Option<Reason> {
         let server = server.clone();
         match event {
             Event::Disconnected | Event::Closed => {
-                return Some(Left::Lost("the connection is gone, or nothing came from it".into()));
+                return Some(Reason::Lost(
+                    "the connection is gone, or nothing came from it".into(),
+                ));
             }
-            // With no other server it is used until it ends.
-            Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Left::LameDuck),
+            // A server is used until it ends if there is no other.
+            Event::LameDuckMode if self.options.servers.len() > 1 => return Some(Reason::LameDuck),
             Event::SlowConsumer(_) => self.say(Notice::Overrun { server }),
             Event::ServerError(Said::SlowConsumer(_)) => self.say(Notice::Overrun { server }),
             Event::ServerError(said) if is_about_the_login(&said) => {
-                return Some(Left::LoggedOut(said.to_string().into()));
+                return Some(Reason::LoggedOut(said.to_string().into()));
             }
             Event::ServerError(said) => {
                 let text = said.to_string().into();
@@ -313,8 +307,8 @@ impl Keeper {
     }
 }
 
-/// Whether a server says that it does not accept a login any more, as after its configuration was
-/// read anew, and not that a right is missing.
+/// Whether a server refuses a login that it accepted before, as after a new configuration, and not
+/// a right.
 fn is_about_the_login(said: &Said) -> bool {
     const SIGNS: [&str; 4] = [
         "authorization violation",
@@ -326,8 +320,8 @@ fn is_about_the_login(said: &Said) -> bool {
     *said == Said::AuthorizationViolation || SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// Whether it says that a login lacks a right, which is so until somebody grants it. Anything else,
-/// as that a connection is stale, passes.
+/// Whether the server says that a login lacks a right, which lasts until an operator grants it. Any
+/// other error, as a stale connection, passes.
 fn is_about_a_right(said: &Said) -> bool {
     said.to_string().to_lowercase().contains("permissions violation")
 }

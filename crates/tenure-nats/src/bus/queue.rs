@@ -1,5 +1,5 @@
-//! Messages that are not yet read, bounded in number and in bytes. Questions wait apart, because
-//! strangers without other rights may ask them, and take no room from packets of participants.
+//! Unread messages, bounded in number and in bytes. Questions wait apart, because strangers without
+//! other rights may ask them, and take no room from packets of participants.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,23 +11,20 @@ use tokio::sync::mpsc;
 
 use crate::subject::Kind;
 
-/// A reply of each of several hundred participants to each of as many calls.
+/// The room for a reply of several hundred participants to as many calls.
 const MESSAGES_MAX: usize = 65_536;
 /// The most bytes of all packets together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
-/// A question of each of several hundred observers.
+/// The room for a question of several hundred observers.
 const ASKS_MAX: usize = 1_024;
 /// The most bytes of all questions together.
 const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A message that was published.
+/// A message as a subscriber gets it.
 #[derive(Debug)]
 pub struct Delivery {
-    /// The number of the connection.
     pub connection: u64,
-    /// The subject of the message.
     pub subject: Arc<str>,
-    /// The content of the message.
     pub payload: Bytes,
 }
 
@@ -43,26 +40,26 @@ struct Counts {
     lost: AtomicU64,
 }
 
-/// The side of one lane that hears.
+/// The writing side of one lane.
 struct Put {
     heard: mpsc::Sender<Delivery>,
     bytes_max: usize,
     counts: Arc<Counts>,
 }
 
-/// The side of one lane that reads.
+/// The reading side of one lane.
 struct Take {
     heard: mpsc::Receiver<Delivery>,
     counts: Arc<Counts>,
 }
 
-/// The side that hears.
+/// The writing side.
 pub(super) struct Queue {
     asks: Put,
     others: Put,
 }
 
-/// The side that reads: questions last.
+/// The reading side: questions come last.
 pub(super) struct Reader {
     asks: Take,
     others: Take,
@@ -80,16 +77,16 @@ pub(super) fn new() -> (Queue, Reader) {
     (Queue { asks: put_asks, others: put_others }, Reader { asks, others })
 }
 
-/// Whether it was published where questions are.
+/// Whether the subject is that of questions.
 fn is_question(subject: &str) -> bool {
     subject.rsplit('.').next() == Some(Kind::Ask.word())
 }
 
 impl Queue {
-    /// Keeps it, unless there is no room: then it is lost, as on any bus.
+    /// Keeps a message, or loses it without room, as any bus does.
     pub(super) fn put(&self, connection: u64, message: Message) {
         // A message that is too long for a packet is cut just behind the limit. The bytes are
-        // copied, because the client library's buffer keeps everything that was read with them.
+        // copied, because the client library's buffer holds all bytes of the same read.
         let length = message.payload.len().min(PACKET_BYTES_MAX + 1);
         let payload = Bytes::copy_from_slice(message.payload.get(..length).unwrap_or_default());
         let subject = message.subject.as_str().into();
@@ -138,7 +135,7 @@ impl Take {
 }
 
 impl Reader {
-    /// Cancel safe. Waits for ever once nothing can come any more.
+    /// Takes the next message. Cancel safe. Waits for ever once the writing side is gone.
     pub(super) async fn next(&mut self) -> Delivery {
         tokio::select! {
             biased;
@@ -201,7 +198,7 @@ mod tests {
         assert_eq!(reader.lost(), (2 * MESSAGES_MAX - ASKS_MAX) as u64);
         assert_eq!(&*reader.take().unwrap().subject, CALL);
         assert_eq!(read(&mut reader), ASKS_MAX);
-        // A subject of a stranger's making counts, too.
+        // A subject of a stranger counts, too.
         let long = format!("tenure.{}.ask", "x".repeat(64 * 1024));
         (0..ASKS_MAX).for_each(|_| queue.put(1, message(&long, 0)));
         assert_eq!(read(&mut reader), ASKS_BYTES_MAX / long.len());

@@ -1,4 +1,4 @@
-//! Fields that JSON has no type for.
+//! Fields without a type in JSON.
 
 use std::borrow::Cow;
 use std::fmt::{self, LowerHex};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tenure_core::allcall::Participant;
 use tenure_core::{NodeName, Value, WallTime};
 
-/// A number in as many hexadecimal digits as it can have.
+/// A number in all its hexadecimal digits.
 pub(super) struct Hex<T>(pub(super) T);
 
 /// `NAME~INCARNATION`.
@@ -21,7 +21,7 @@ pub(super) struct Instant(pub(super) WallTime);
 /// A span, as `1s 500ms`.
 pub(super) struct Span(pub(super) Duration);
 
-/// A text that may hold what JSON escapes.
+/// A text that may hold characters that JSON escapes.
 pub(super) struct Text(pub(super) Value);
 
 impl<T: LowerHex> Serialize for Hex<T> {
@@ -57,10 +57,9 @@ impl Serialize for Text {
     }
 }
 
-/// Reads a text into something.
-struct Reads<T>(fn(&str) -> Option<T>, &'static str);
+struct TextVisitor<T>(fn(&str) -> Option<T>, &'static str);
 
-impl<T> Visitor<'_> for Reads<T> {
+impl<T> Visitor<'_> for TextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +71,7 @@ impl<T> Visitor<'_> for Reads<T> {
     }
 }
 
-/// Exactly so many digits, of lower case: one number has one form.
+/// Exactly `count` digits, of lower case: each number has one form.
 fn digits(text: &str, count: usize) -> Option<u128> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let right = text.len() == count && text.bytes().all(is_digit);
@@ -82,14 +81,14 @@ fn digits(text: &str, count: usize) -> Option<u128> {
 impl<'de> Deserialize<'de> for Hex<u128> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| digits(text, 32).map(Self);
-        deserializer.deserialize_str(Reads(read, "32 hexadecimal digits"))
+        deserializer.deserialize_str(TextVisitor(read, "32 hexadecimal digits"))
     }
 }
 
 impl<'de> Deserialize<'de> for Hex<u32> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| digits(text, 8)?.try_into().ok().map(Self);
-        deserializer.deserialize_str(Reads(read, "8 hexadecimal digits"))
+        deserializer.deserialize_str(TextVisitor(read, "8 hexadecimal digits"))
     }
 }
 
@@ -100,7 +99,7 @@ impl<'de> Deserialize<'de> for ParticipantField {
             let incarnation = digits(incarnation, 32)?;
             Some(Self(Participant { id: NodeName::new(id).ok()?, incarnation }))
         };
-        deserializer.deserialize_str(Reads(read, "NAME~INCARNATION"))
+        deserializer.deserialize_str(TextVisitor(read, "NAME~INCARNATION"))
     }
 }
 
@@ -112,14 +111,14 @@ impl<'de> Deserialize<'de> for Instant {
             let nanos = since.as_nanos().try_into().ok()?;
             Some(Self(WallTime::from_nanos(nanos)))
         };
-        deserializer.deserialize_str(Reads(read, "an instant in UTC"))
+        deserializer.deserialize_str(TextVisitor(read, "an instant in UTC"))
     }
 }
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let read = |text: &str| humantime::parse_duration(text).ok().map(Self);
-        deserializer.deserialize_str(Reads(read, "a span as 1s 500ms"))
+        deserializer.deserialize_str(TextVisitor(read, "a span as 1s 500ms"))
     }
 }
 

@@ -181,7 +181,7 @@ impl<'a> Form<'a> {
         form
     }
 
-    /// Nothing if it does not say exactly one thing.
+    /// The packet, if the object has exactly one kind.
     pub(super) fn packet(self) -> Option<Packet> {
         let body = match (self.ask, self.call, self.reply, self.resign) {
             (Some(ask), None, None, None) => Body::Ask(Ask {

@@ -1,7 +1,7 @@
 //! How packets are written: JSON that people can read with `nats sub 'tenure.*.*'`.
 //!
 //! A packet is one object, at most [`PACKET_BYTES_MAX`] bytes, published on the subject of its
-//! [kind](crate::Kind). Shown with line breaks, which a packet has none of:
+//! [kind](crate::Kind). The example has line breaks, which a packet has not:
 //!
 //! ```json
 //! {"v":1,"cluster":"prod","from":"web-1~0123456789abcdef0123456789abcdef","rank":5,
@@ -23,20 +23,20 @@
 //! | `from` | the sender: its name, `~`, and its incarnation in 32 hexadecimal digits | |
 //! | `rank`, `tie` | its rank: the number, and the tie-break in 32 hexadecimal digits | |
 //! | `sent` | its wall clock when it sent this, in UTC with nine decimals | |
-//! | `heartbeat`, `lease`, `skew` | the times it goes by, as `1s` or `1s 500ms` | |
+//! | `heartbeat`, `lease`, `skew` | its times, as `1s` or `1s 500ms` | |
 //! | `established` | whether it has taken part for longer than its first initial wait | |
-//! | one of `ask`, `call`, `reply`, `resign` | what it says; the subject must be that of the same kind | |
-//! | `round`, `part`, `of` | the sender's round; which part of a batch, from 0, of how many | `ask`, `call` |
+//! | one of `ask`, `call`, `reply`, `resign` | the content; the subject must be that of the same kind | |
+//! | `round`, `part`, `of` | the sender's round; the part of a batch, from 0, and the number of parts | `ask`, `call` |
 //! | `elections` | names | `ask` |
-//! | `answers` | what is answered: `caller`, written as `from`, and its `round` | `reply` |
+//! | `answers` | answered calls and questions: `caller`, written as `from`, and its `round` | `reply` |
 //! | `entries` | one object for each election | `call`, `reply` |
 //! | `election`, `eligible`, `digest` | the name; whether the sender could lead; a hash of the claim that it follows, in 8 digits | an entry |
-//! | `claim` | left out, or who leads: `leader`, its `rank` and `tie`, `term`, `until` when (E), its `value` | an entry |
-//! | `ended` | left out, or leaderships that are over: `leader`, `term`, the `until` of its claim, and `to` whom it handed over, or no `to` | an entry, `resign` |
+//! | `claim` | left out, or the leader's claim: `leader`, its `rank` and `tie`, `term`, `until` (E), its `value` | an entry |
+//! | `ended` | left out, or leaderships that are over: `leader`, `term`, the `until` of its claim, and `to` for the successor, if it named one | an entry, `resign` |
 //!
 //! In a `resign`, each object of `ended` has its `election` too. No field comes twice, none is
-//! unknown, and no list is longer than [`tenure_core::allcall`] allows; a packet that is written in
-//! another way is [dropped](Unread) as a whole.
+//! unknown, and no list is longer than [`tenure_core::allcall`] allows; any other packet is
+//! [dropped](Unread) as a whole.
 //!
 //! [`PACKET_BYTES_MAX`]: tenure_core::allcall::PACKET_BYTES_MAX
 
@@ -50,17 +50,17 @@ use tenure_core::allcall::{PACKET_BYTES_MAX, Packet, VERSION};
 use self::form::Form;
 use crate::subject::Kind;
 
-/// Why what came in is no packet. Each is counted; none is worth a line of a log for each.
+/// The reason for which a message is no packet. Each is counted, and none is logged for each
+/// message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Unread {
-    /// Longer than any packet.
     TooLarge,
-    /// Not on a subject of ours, or on that of another kind: whoever may publish questions only
+    /// On a foreign subject, or on that of another kind: a client that may publish only questions
     /// must not be able to publish claims.
     Subject,
-    /// Another version, which newer participants may speak.
+    /// Another version, of newer participants.
     Version,
-    /// Anything else.
+    /// Any other defect.
     Malformed,
 }
 
@@ -88,7 +88,7 @@ pub fn write(packet: &Packet) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// When it is none, or of another kind.
+/// When the message is no packet, or of another kind.
 pub fn read(kind: Kind, payload: &[u8]) -> Result<Packet, Unread> {
     if payload.len() > PACKET_BYTES_MAX {
         return Err(Unread::TooLarge);
@@ -101,7 +101,8 @@ pub fn read(kind: Kind, payload: &[u8]) -> Result<Packet, Unread> {
     if Kind::of(&packet.body) == kind { Ok(packet) } else { Err(Unread::Subject) }
 }
 
-/// Another version may have other fields, and is told from nonsense all the same.
+/// The reason for which a message is no packet: another version may have other fields, and differs
+/// from nonsense.
 fn why(payload: &[u8]) -> Unread {
     #[derive(serde::Deserialize)]
     struct Any {

@@ -81,7 +81,7 @@ fn some_call() -> Packet {
     Packet { header, body: Body::Call(Call { round: Round(7), part, entries: vec![entry] }) }
 }
 
-/// The example is what people compare with what `nats sub` shows them.
+/// People compare the example with the output of `nats sub`.
 #[test]
 fn documented_packet_is_written() {
     let page = include_str!("mod.rs");

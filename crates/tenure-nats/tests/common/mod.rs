@@ -10,9 +10,9 @@ use tenure_services::nats::Cluster;
 
 pub(crate) use tenure_testkit::handles::{PATIENCE, run, soon};
 
-/// Rounds of 2 s and a lease of 24 s. A message may take a second. A renewal begins when 10 s of
-/// the lease are left or more, the handle ends 2.1 s before the lease, and a standstill costs two
-/// rounds besides: the machine may stand still for 3.9 s at any moment of a term.
+/// Rounds of 2 s and a lease of 24 s. A message may take a second. A renewal begins with at least
+/// 10 s of the lease left, the handle ends 2.1 s before the lease, and a standstill costs two more
+/// rounds: the machine may stand still for 3.9 s at any moment of a term.
 pub(crate) fn config(id: &str) -> Config {
     Config {
         heartbeat: Duration::from_secs(2),
@@ -23,18 +23,15 @@ pub(crate) fn config(id: &str) -> Config {
     }
 }
 
-/// All servers of a cluster.
 pub(crate) fn options(urls: &[String]) -> CheckedOptions {
     let options = Options::new(urls.iter().map(|url| url.parse().unwrap()).collect());
     Options { connect_within: PATIENCE, ..options }.check().unwrap()
 }
 
-/// A participant at one server of a cluster, or at all.
 pub(crate) fn start(config: Config, urls: &[String]) -> Node {
     Node::builder(config.check().unwrap(), options(urls)).start().unwrap()
 }
 
-/// A participant of this rank.
 pub(crate) fn ranked(id: &str, rank: u64, cluster: &Cluster) -> Node {
     start(Config { rank: Some(rank), ..config(id) }, &cluster.urls())
 }
@@ -49,7 +46,7 @@ pub(crate) async fn leads(node: &Node) -> Leadership<MayOverlap> {
     elected(node.election(ELECTION).unwrap().campaign(node.who().id.as_str())).await.unwrap()
 }
 
-/// Waits for so many renewals.
+/// Waits for this number of renewals.
 pub(crate) async fn renewed(leadership: &Leadership<MayOverlap>, times: u32) {
     let mut until = leadership.until();
     for _ in 0..times {
@@ -57,7 +54,7 @@ pub(crate) async fn renewed(leadership: &Leadership<MayOverlap>, times: u32) {
     }
 }
 
-/// Waits until this node has heard so many more calls, its own and those of others.
+/// Waits until this node has heard this number of further calls, its own included.
 pub(crate) async fn hears(node: &Node, calls: u64) {
     let heard = async || node.counters().await.unwrap().heard.get("call").copied().unwrap_or(0);
     let enough = heard().await + calls;
@@ -72,13 +69,13 @@ pub(crate) async fn hears(node: &Node, calls: u64) {
 /// The election of all these tests.
 pub(crate) const ELECTION: &str = "billing";
 
-/// The leader that a node follows, and the number of other leaders, as far as it knows.
+/// The leader that a node follows, and the number of other known leaders.
 pub(crate) fn seen(view: &View) -> Option<(String, usize)> {
     let leader = view.leader()?;
     Some((leader.value.text().into_owned(), view.others().len()))
 }
 
-/// Waits until this node sees that one leads, alone.
+/// Waits until this node sees a single leader.
 pub(crate) async fn until_alone(node: &Node, leader: &str) {
     let mut observer = node.election(ELECTION).unwrap().observe();
     let alone = async {

@@ -17,7 +17,7 @@ fn own_broadcasts_are_heard_and_one_leads_once(version: Version) {
         let terms = async {
             loop {
                 match observer.next().await.unwrap().view() {
-                    // A node does not know while the machine stands still.
+                    // The leader is unknown while the machine stands still.
                     Some(View::Unknown { .. }) => led.clear(),
                     view => led.extend(view.and_then(seen)),
                 }

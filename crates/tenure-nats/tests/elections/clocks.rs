@@ -13,7 +13,7 @@ use crate::common::{
     ELECTION, config, elected, hears, leads, options, ranked, renewed, run, until_alone,
 };
 
-/// A participant whose wall clock is so many milliseconds off.
+/// A participant whose wall clock is off by this number of milliseconds.
 fn shifted(id: &str, rank: u64, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
     shifted_with(Config { rank: Some(rank), ..config(id) }, cluster)
 }
@@ -32,9 +32,9 @@ fn shifted_with(config: Config, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
 }
 
 /// A step of a minute in the middle of a term, either way: no other node believes the next claim of
-/// that leader, so the leader makes none. The leader stops at the end that was fixed when its lease
-/// was granted, the other node leads, and both never lead at once. With its clock set right, the
-/// first one leads again.
+/// that leader, so the leader makes none. The leader stops at the end that was fixed at the grant,
+/// the other node leads, and both never lead at once. With its clock set right, the first node
+/// leads again.
 #[test]
 fn stepped_clock_stops_leader_first() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -45,7 +45,7 @@ fn stepped_clock_stops_leader_first() {
     });
 }
 
-/// An election of its own for each, in clusters that share a server.
+/// Each step has an election of its own, in clusters that share a server.
 async fn steps(step: i64, own: &str, cluster: &Cluster) {
     let start = |id: &str, rank| {
         let cluster_name = own.parse().unwrap();
@@ -85,8 +85,7 @@ async fn follows(
     next
 }
 
-/// A step that leaves the clock within the skew changes nothing: nobody else leads, and the leader
-/// leads on.
+/// A step that leaves the clock within the skew changes nothing: the leader leads on, alone.
 #[test]
 fn steps_within_the_skew_change_nothing() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

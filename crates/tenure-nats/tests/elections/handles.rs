@@ -1,4 +1,4 @@
-//! Groups for what the handles of every driver do.
+//! Groups for the suite of handles of every driver.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,14 +10,13 @@ use tenure_testkit::handles::Group;
 
 use crate::common::{config, start};
 
-/// So long may the machine stand still when it is time to drop work.
+/// The machine may stand still for this time when work must be dropped.
 const MARGIN: Duration = Duration::from_millis(400);
 
 /// The suite waits 60 s for a leader. A candidate listens for this long, and once more after a void
 /// round: two void rounds fit.
 const LEASE: Duration = Duration::from_secs(16);
 
-/// A server, and participants.
 pub(crate) struct Nats {
     cluster: Cluster,
     participants: BTreeMap<&'static str, Node>,

@@ -11,7 +11,6 @@ use crate::common::{
     ELECTION, PATIENCE, config, hears, leads, ranked, renewed, run, soon, until_alone,
 };
 
-/// So many messages.
 const FLOOD: usize = 30_000;
 
 /// Permissions as documented: `docs/operations.md` has the same lines.
@@ -26,7 +25,7 @@ const PERMISSIONS: &str = r#"authorization {
 
 tenure_services::on_each_version!(with_permissions_a_stranger_reaches_nobody);
 
-/// Real packets, to be repeated.
+/// Real packets, for replays.
 async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> {
     let mut bus = stranger.subscribe("tenure.test.*").await.unwrap();
     let mut all = Vec::new();
@@ -38,7 +37,7 @@ async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> 
 
 /// Garbage, messages of a megabyte, forgeries in shape, and old packets, again and again: each is
 /// counted, and the leader leads on. Without authentication a stranger can lie in a packet that is
-/// right in every way; this is documented, and not tried here.
+/// right in every way; the documents say so, and this test does not try it.
 #[test]
 fn flood_changes_no_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -67,7 +66,7 @@ fn flood_changes_no_leader() {
             stranger.publish(subject, payload).await.unwrap();
             if number % 500 == 0 {
                 stranger.flush().await.unwrap();
-                // A participant that cannot keep up with what is said hears itself too late.
+                // A participant that cannot keep up hears itself too late.
                 is_idle(&one).await;
             }
             assert!(leadership.is_current(), "after {number} messages");
@@ -86,7 +85,7 @@ fn flood_changes_no_leader() {
     });
 }
 
-/// Waits until nothing is left of what has come in.
+/// Waits until no unread message is left.
 async fn is_idle(node: &Node) {
     let heard = async || node.counters().await.unwrap().heard_bytes;
     let mut before = None;
@@ -100,7 +99,7 @@ async fn waiting_for(election: &mut tenure::Election<tenure::MayOverlap>) {
     let _ = election.campaign("two").await;
 }
 
-/// As a user of the server.
+/// A node as a user of the server.
 fn node(id: &str, user: &str, cluster: &Cluster) -> Node {
     node_of(1, id, user, cluster)
 }
@@ -120,7 +119,7 @@ fn with_permissions_a_stranger_reaches_nobody(version: Version) {
         let one = node("one", "participant", &cluster);
         let asker = node("two", "asker", &cluster);
         let leadership = leads(&one).await;
-        // An asker sees who leads, and nothing more is needed for it.
+        // An asker sees the leader, and needs no more rights.
         until_alone(&asker, "one").await;
         let login = ConnectOptions::with_user_and_password("asker".into(), "secret".into());
         let stranger = login.connect(cluster.server(0).url()).await.unwrap();
@@ -132,7 +131,7 @@ fn with_permissions_a_stranger_reaches_nobody(version: Version) {
             let payload = if number % 2 == 0 { again.payload.clone() } else { "not json".into() };
             stranger.publish(format!("tenure.test.{kind}"), payload).await.unwrap();
         }
-        // An allowed packet comes after all that.
+        // An allowed packet comes after all of these.
         stranger.publish("tenure.test.ask", "not json".into()).await.unwrap();
         let unreadable = |counters: &Counters| counters.ignored.get("unreadable").copied();
         let unreadable = |counters: &Counters| unreadable(counters).unwrap_or(0);
@@ -155,16 +154,16 @@ fn tenure_nats_page() -> &'static str {
     include_str!("../../../../docs/operations.md")
 }
 
-/// As the page has it, for a cluster of its own.
+/// The lines as the page has them, for a cluster of its own.
 fn indented(text: &str) -> String {
     text.replace("tenure.test", "tenure.prod")
 }
 
-tenure_services::on_each_version!(one_that_may_only_ask_makes_nobody_lead);
+tenure_services::on_each_version!(asker_rights_elect_no_leader);
 
-/// With the permissions of the documentation, as the user that may only ask: questions in the names
-/// of the two participants, of later rounds than theirs, make none of their calls late.
-fn one_that_may_only_ask_makes_nobody_lead(version: Version) {
+/// A user that may only ask, by the permissions of the documentation, sends questions in the names
+/// of the two participants, of later rounds than theirs: they make no call late.
+fn asker_rights_elect_no_leader(version: Version) {
     let cluster = ClusterConfig::new(version, 1).settings(PERMISSIONS).start().unwrap();
     run(async {
         let one = node("one", "participant", &cluster);

@@ -9,12 +9,12 @@ use tokio_stream::StreamExt as _;
 
 use crate::common::{ELECTION, config, leads, ranked, renewed, run, soon, start, until_alone};
 
-tenure_services::on_each_version!(a_thousand_messages_held_back_over_a_reconnection);
+tenure_services::on_each_version!(late_claims_are_not_believed);
 
-/// The leader's way to its server stands still, with a thousand of its claims on it. Another leads.
-/// Then all of them arrive, long after the connection that they were sent on was left, and nobody
-/// believes them.
-fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
+/// The leader's connection stands still with a thousand of its claims, and another participant
+/// leads. Then all claims arrive, long after the leader has left that connection, and no
+/// participant believes them.
+fn late_claims_are_not_believed(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     let relay = Relay::start(cluster.server(0).address()).unwrap();
     let through = [format!("nats://{}", relay.address())];
@@ -56,7 +56,7 @@ fn a_thousand_messages_held_back_over_a_reconnection(version: Version) {
             }
         };
         soon(arrived).await;
-        // For as long as a claim that was believed would last.
+        // The story waits for as long as a believed claim would last.
         renewed(&successor, 2).await;
         assert!(successor.is_current(), "it gave way to a claim that was over");
         until_alone(&two, "two").await;

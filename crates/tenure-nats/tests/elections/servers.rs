@@ -1,4 +1,4 @@
-//! Which of several servers is used, and how one is spoken to.
+//! The choice among several servers, and TLS to a server.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use tenure_services::nats::{Cluster, ClusterConfig, Tls as ServerTls, Version};
 
 use crate::common::{PATIENCE, config, leads, run, start};
 
-tenure_services::on_each_version!(one_that_takes_too_little_is_left_for_the_next);
+tenure_services::on_each_version!(server_with_small_payload_is_left);
 
-/// The first in the list takes fewer bytes a message than participants need.
-fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
+/// The first server takes fewer bytes a message than participants need.
+fn server_with_small_payload_is_left(version: Version) {
     let small = ClusterConfig::new(version, 1).settings("max_payload: 8192").start().unwrap();
     let cluster = Cluster::start(version, 1).unwrap();
     let urls = [small.server(0).url().to_owned(), cluster.server(0).url().to_owned()];
@@ -24,7 +24,7 @@ fn one_that_takes_too_little_is_left_for_the_next(version: Version) {
     });
 }
 
-/// The server says nothing before TLS, which only newer versions can do.
+/// The server greets only after TLS, which only newer versions can do.
 #[test]
 fn tls_first_server_is_used() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ use crate::stage::{Fact, Scenes, Stage};
 static FACTS: [&[Fact]; 2] = [messages::FACTS, connections::FACTS];
 
 fn main() -> ExitCode {
-    // Before the facts, whose time is limited.
+    // The versions are fetched before the facts, whose time is limited.
     if !std::env::args().any(|argument| argument == "--list") {
         for version in Version::ALL {
             install(version).unwrap();

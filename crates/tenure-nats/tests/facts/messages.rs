@@ -1,4 +1,4 @@
-//! Messages: who hears them, and in which order.
+//! Messages: their receivers and their order.
 
 use tenure_testkit::facts::{Seen, fact};
 
@@ -50,7 +50,7 @@ async fn through_a_cluster(stage: Stage) -> Seen {
     for server in cluster.servers() {
         let hears = connect(server.url()).await?;
         let mut subscriber = subscribe(&hears, "x").await?;
-        // The other servers take a moment to learn of a subscription.
+        // The other servers need a moment to learn of a subscription.
         while heard(&mut subscriber, A_WHILE).await.is_none() {
             says.publish("x", "hi".into()).await?;
         }

@@ -1,4 +1,4 @@
-//! Where facts are checked: servers, clients, and how what they say is put in a few words.
+//! The stage of facts: servers, clients, and their words in short.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -8,9 +8,9 @@ use tenure_services::nats::{Cluster, SERVICE, Version};
 use tenure_testkit::facts::{self, Failure};
 use tokio_stream::StreamExt as _;
 
-/// Long enough for anything that comes at all.
+/// A wait that is long enough for any message that comes.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
-/// Mostly long enough.
+/// A wait that is mostly long enough.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(100);
 
 /// A server that facts of one version share, started by the first that needs it.
@@ -27,7 +27,6 @@ impl Scenes {
 
 pub(crate) type Fact = facts::Fact<Stage>;
 
-/// Where one fact is checked.
 #[derive(Clone)]
 pub(crate) struct Stage {
     scenes: Arc<Scenes>,
@@ -53,34 +52,32 @@ impl Stage {
         self.scenes.version
     }
 
-    /// A subject nobody else on the same server uses.
+    /// A subject that no other fact on the same server uses.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// A server that all facts use: not to be disturbed.
+    /// The server that all facts share: do not disturb it.
     pub(crate) fn single(&self) -> Result<&Cluster, String> {
         let start = || Cluster::start(self.version(), 1).map_err(|error| error.to_string());
         self.scenes.single.get_or_init(start).as_ref().map_err(Clone::clone)
     }
 
-    /// Servers of one's own, to be killed.
+    /// Own servers, for a fact that kills them.
     pub(crate) fn own(&self, servers: usize) -> Result<Cluster, tenure_services::Error> {
         Cluster::start(self.version(), servers)
     }
 
-    /// A client of the server that everybody uses.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
         connect(self.single()?.server(0).url()).await
     }
 }
 
-/// A client of one server.
 pub(crate) async fn connect(url: &str) -> Result<Client, Failure> {
     Ok(ConnectOptions::new().connection_timeout(SOON).connect(url).await?)
 }
 
-/// A subscription that its server knows of: whatever is said on that connection comes after it.
+/// A subscription that its server knows of: later messages on that connection come after it.
 pub(crate) async fn subscribe(client: &Client, subject: &str) -> Result<Subscriber, Failure> {
     let subscriber = client.subscribe(subject.to_owned()).await?;
     let inbox = client.new_inbox();
@@ -90,7 +87,7 @@ pub(crate) async fn subscribe(client: &Client, subject: &str) -> Result<Subscrib
     Ok(subscriber)
 }
 
-/// The next message as text; nothing if none comes for so long.
+/// The next message as text; `None` if no message comes in time.
 pub(crate) async fn heard(subscriber: &mut Subscriber, within: Duration) -> Option<String> {
     let message = tokio::time::timeout(within, subscriber.next()).await.ok()??;
     Some(String::from_utf8_lossy(&message.payload).into_owned())

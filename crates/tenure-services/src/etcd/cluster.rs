@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::process::Process;
 use crate::{place, port};
 
-/// Some members of one version. Dropping it kills them by pid and removes their data.
+/// Members of one version. A drop kills them by pid and removes their data.
 #[derive(Debug)]
 pub struct Cluster {
     shared: Arc<Shared>,
@@ -23,7 +23,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// So many members on loopback with etcd's defaults; [`ClusterConfig`] has the rest.
+    /// Starts members on loopback with etcd's defaults; [`ClusterConfig`] has the rest.
     pub fn start(version: Version, members: usize) -> Result<Self, Error> {
         ClusterConfig::new(version, members).start()
     }
@@ -81,22 +81,20 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Which version this is.
     pub fn version(&self) -> Version {
         self.shared.version
     }
 
-    /// Its programs.
     pub fn binaries(&self) -> &Binaries {
         &self.shared.binaries
     }
 
-    /// The URL of each member, in their order.
+    /// The URLs of the members, in order.
     pub fn endpoints(&self) -> Vec<String> {
         self.members().map(|member| member.endpoint().to_owned()).collect()
     }
 
-    /// The members, in their order.
+    /// The members, in order.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.iter()
     }
@@ -106,7 +104,7 @@ impl Cluster {
         &self.members[index]
     }
 
-    /// The member that takes itself for the leader; nobody for a moment, or without a quorum.
+    /// The member that takes itself for the leader; `None` for a moment, or without a quorum.
     pub fn leader(&self) -> Result<Option<&Member>, Error> {
         let mut answered = Ok(None);
         for member in self.members() {
@@ -124,12 +122,12 @@ impl Cluster {
         self.members().try_for_each(Member::wait_ready)
     }
 
-    /// A folder for whatever belongs to this cluster; removed with it.
+    /// A folder for files of this cluster, removed with it.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Keeps clusters apart that find each other's ports.
+    /// The token that keeps clusters apart if they find each other's ports.
     pub(super) fn token(&self) -> String {
         token(self.folder())
     }

@@ -16,7 +16,7 @@ pub struct ClusterConfig {
     pub(super) tls: Option<Tls>,
 }
 
-/// Where a member runs.
+/// The place of a member.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// Address for clients and for the other members.
@@ -26,19 +26,18 @@ pub struct Host {
     pub wrapper: Vec<String>,
 }
 
-/// TLS between clients and members; the members among themselves do without. PEM files.
+/// TLS between clients and members, but not among members. PEM files.
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// The members' certificate, good for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// Whoever signed the certificates.
     pub authority: PathBuf,
     /// Certificate of clients: with it, members refuse clients that show none.
     pub client: Option<ClientCertificate>,
 }
 
-/// Certificate that a client shows.
+/// The certificate of a client.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
     pub certificate: PathBuf,
@@ -46,7 +45,7 @@ pub struct ClientCertificate {
 }
 
 impl ClusterConfig {
-    /// So many members of `version` on loopback, without TLS, with etcd's defaults.
+    /// Members of `version` on loopback, without TLS, with etcd's defaults.
     pub fn new(version: Version, members: usize) -> Self {
         let host = Host { address: Ipv4Addr::LOCALHOST, wrapper: Vec::new() };
         Self { version, hosts: vec![host; members], arguments: Vec::new(), tls: None }
@@ -66,19 +65,19 @@ impl ClusterConfig {
         self.argument(format!("--quota-backend-bytes={bytes}"))
     }
 
-    /// Clients speak TLS.
+    /// Sets TLS for clients.
     #[must_use]
     pub fn tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Where the members run, and how many they are.
+    /// Sets the places of the members, and with them their number.
     #[must_use]
     pub fn hosts(self, hosts: Vec<Host>) -> Self {
         Self { hosts, ..self }
     }
 
-    /// Installs the version if need be, starts the members on free ports, and waits until each
+    /// Installs the version if necessary, starts the members on free ports, and waits until each
     /// answers. Takes two seconds.
     pub fn start(self) -> Result<Cluster, Error> {
         let binaries = install(self.version)?;
@@ -87,7 +86,6 @@ impl ClusterConfig {
 }
 
 impl Tls {
-    /// Arguments of a member.
     pub(super) fn of_member(&self) -> Vec<String> {
         let mut words = vec![flag("cert-file", &self.certificate), flag("key-file", &self.key)];
         if self.client.is_some() {
@@ -97,7 +95,6 @@ impl Tls {
         words
     }
 
-    /// Arguments of a client.
     pub(super) fn of_client(&self) -> Vec<String> {
         let mut words = vec![flag("cacert", &self.authority)];
         if let Some(client) = &self.client {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::process::clean_environment;
 use crate::tool;
 
-/// How long `etcdctl` tries, and how long logging in may take.
+/// The longest time of a command of `etcdctl`, and of a login.
 const COMMAND_TIMEOUT: &str = "--command-timeout=20s";
 const LOGIN_TIMEOUT: &str = "--dial-timeout=20s";
 
@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) version: Version,
     pub(super) binaries: Binaries,
     pub(super) tls: Option<Tls>,
-    /// `name:password`, as soon as authentication is on.
+    /// `name:password`, once authentication is on.
     pub(super) user: Mutex<Option<String>>,
 }
 
@@ -46,44 +46,41 @@ impl Deref for Member {
     }
 }
 
-/// Status of a member, which it knows without asking the others.
+/// The status of a member, by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     pub member: u64,
-    /// Whom it takes for the leader; 0 is nobody.
+    /// The id of its leader; 0 without one.
     pub leader: u64,
-    /// The raft term it is in.
     pub term: u64,
-    /// The revision of its store.
     pub revision: u64,
 }
 
 impl Status {
-    /// Whether it takes itself for the leader.
+    /// Whether the member takes itself for the leader.
     pub fn leads(self) -> bool {
         self.member == self.leader
     }
 }
 
 impl Member {
-    /// Its URL for clients.
     pub fn endpoint(&self) -> &str {
         self.url()
     }
 
-    /// Waits until it answers a linearizable read; that takes a quorum.
+    /// Waits until the member answers a linearizable read, which takes a quorum.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.wait(|| self.answers_at(self.url()))
     }
 
-    /// Whether a linearizable read is answered there; else why not.
+    /// Whether a linearizable read has an answer there; the error says why not.
     pub(super) fn answers_at(&self, url: &str) -> Result<(), String> {
         let ask = ["--command-timeout=2s", "get", "tenure-services-ready"];
         let answer = self.control(url, &ask);
         answer.map(drop).map_err(|error| format!("does not answer: {error}"))
     }
 
-    /// Status of the member; without a quorum, too.
+    /// The status of the member, also without a quorum.
     pub fn status(&self) -> Result<Status, Error> {
         let ask = ["--command-timeout=5s", "endpoint", "status", "--write-out=fields"];
         let said = self.etcdctl(&ask)?;
@@ -108,9 +105,8 @@ impl Member {
     }
 
     pub(super) fn control(&self, endpoints: &str, arguments: &[&str]) -> Result<String, Error> {
-        // Its own time-outs of 5 s, and of 2 s for a login, are soon over where the disk or the
-        // machine is slow, and it has none for some commands. The last one counts, if there are
-        // more.
+        // The tool's own timeouts of 5 s, and of 2 s for a login, are too short for a slow machine,
+        // and some commands have none. The last timeout counts, if there are several.
         let bounded = [&[COMMAND_TIMEOUT, LOGIN_TIMEOUT][..], arguments].concat();
         let mut command = Command::new("env");
         command.args(self.control_words(endpoints, &bounded));
@@ -119,11 +115,11 @@ impl Member {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Words after `env`.
+    /// The words of a command of `etcdctl`, after `env`.
     pub(super) fn control_words(&self, endpoints: &str, arguments: &[&str]) -> Vec<String> {
         let Shared { version, binaries, tls, user } = &*self.shared;
         let mut words = Vec::new();
-        // Newer ones speak nothing else, and complain about the variable.
+        // Newer versions speak nothing else, and complain about the variable.
         if *version == Version::Oldest {
             words.push("ETCDCTL_API=3".to_owned());
         }

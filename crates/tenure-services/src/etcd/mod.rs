@@ -1,4 +1,4 @@
-//! etcd: two versions of it, and clusters of either.
+//! etcd: two versions, and clusters of either.
 
 mod cluster;
 mod config;
@@ -40,7 +40,6 @@ pub static SERVICE: Service = Service {
     build_tools: protoc::ensure,
 };
 
-/// The programs of one version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Binaries {
     pub etcd: PathBuf,
@@ -49,9 +48,9 @@ pub struct Binaries {
     pub etcdutl: Option<PathBuf>,
 }
 
-/// Gets `version` into the user's cache of services, unless it is there: seconds for
-/// Debian's, a minute or two for the newest. Two processes at once do no harm. The error says what
-/// is missing and what to do.
+/// Gets `version` into the user's cache of services, unless it is there: seconds for Debian's, a
+/// minute or two for the newest. Two processes may run at once. The error says what is missing,
+/// with the remedy.
 pub fn install(version: Version) -> Result<Binaries, Error> {
     let number = SERVICE.number(version);
     let folder = place::once(&format!("etcd-{number}"), |folder| match version {

@@ -1,4 +1,4 @@
-//! `protoc` and the definitions that come with it: `etcd-client` needs both when it is built.
+//! `protoc` and its definitions, which the build of `etcd-client` needs.
 
 use std::env;
 use std::process::Command;
@@ -11,8 +11,8 @@ const PACKAGES: [&str; 2] = ["protobuf-compiler", "libprotobuf-dev"];
 const MISSING: &str = "etcd-client is built with `protoc` and Google's definitions, which PROTOC \
                        and PROTOC_INCLUDE may name; they are missing";
 
-/// Makes sure that a build finds `protoc`: the one in `PROTOC` or on `PATH`; if it is missing
-/// and we are root, Debian's packages are installed.
+/// Makes sure that a build finds `protoc`: in `PROTOC` or on `PATH`; if it is missing, root
+/// installs Debian's packages.
 pub(super) fn ensure() -> Result<(), Error> {
     debian::ensure(works, &PACKAGES, MISSING)
 }

@@ -1,4 +1,4 @@
-//! A cluster that goes back in time.
+//! A cluster that is restored from a snapshot.
 
 use std::fs;
 use std::path::Path;
@@ -11,15 +11,15 @@ use crate::place::file_error;
 use crate::process::clean_environment;
 use crate::tool;
 
-/// How a snapshot is restored. The default does what a hurried operator does: the tool of the same
+/// The way to restore a snapshot. The default is that of a hurried operator: the tool of the same
 /// version, and the same token.
 #[derive(Clone, Default, Debug)]
 pub struct Restore {
-    /// Whose tool; nothing means that of the cluster's version.
+    /// The version of the tool; `None`: that of the cluster.
     pub tool: Option<Version>,
-    /// More for the tool: `--bump-revision=1000000`, `--mark-compacted`.
+    /// More arguments: `--bump-revision=1000000`, `--mark-compacted`.
     pub arguments: Vec<String>,
-    /// A token for the restored cluster; nothing means the one it had.
+    /// A token for the restored cluster; `None`: the former token.
     pub token: Option<String>,
 }
 

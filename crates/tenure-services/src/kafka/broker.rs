@@ -7,7 +7,7 @@ use super::wire;
 use crate::daemon::Daemon;
 use crate::error::Error;
 
-/// Options of a broker: little memory, no optimization that pays after minutes only.
+/// Java's options for a broker: little memory, no optimization that pays only after minutes.
 pub(super) const JAVA: [&str; 6] = [
     "-Xmx256m",
     "-XX:+UseSerialGC",
@@ -35,22 +35,20 @@ impl Deref for Broker {
 }
 
 impl Broker {
-    /// Its address for clients.
     pub fn address(&self) -> SocketAddr {
         self.client
     }
 
-    /// Its id.
     pub fn id(&self) -> i32 {
         self.id
     }
 
-    /// Waits until it takes clients.
+    /// Waits until the broker takes clients.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.wait_brokers(|ids| ids.contains(&self.id))
     }
 
-    /// Waits until it takes such brokers for those that take clients.
+    /// Waits until the broker knows the right brokers that take clients.
     pub(super) fn wait_brokers(&self, are_right: impl Fn(&[i32]) -> bool) -> Result<(), Error> {
         self.wait(|| match wire::brokers(self.internal) {
             Ok(ids) if are_right(&ids) => Ok(()),

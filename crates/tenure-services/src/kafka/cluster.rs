@@ -17,52 +17,51 @@ use crate::place::{self, file_error};
 use crate::port;
 use crate::relay::Relay;
 
-/// Some brokers of one version. Dropping it kills them by pid and removes their data.
+/// Brokers of one version. A drop kills them by pid and removes their data.
 #[derive(Debug)]
 pub struct Cluster {
     brokers: Vec<Broker>,
-    /// By way and broker.
     relays: Vec<Vec<Relay>>,
     /// The last field: removed when the brokers are gone.
     folder: TempDir,
 }
 
 /// A way to all brokers of a cluster that can be cut, for clients that are to be cut off while
-/// others are not. On it brokers name each other by addresses on the same way.
+/// others are not. On this way brokers name each other by addresses on the same way.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'a> {
     relays: &'a [Relay],
 }
 
 impl Way<'_> {
-    /// The brokers' addresses on this way, as clients take them.
+    /// The brokers' addresses on this way, in the form of clients.
     pub fn addresses(self) -> String {
         list(self.relays.iter().map(Relay::address))
     }
 
-    /// Closes its connections, and those that come, until it is opened.
+    /// Closes its connections, and new ones, until the way is opened.
     pub fn cut(self) {
         self.relays.iter().for_each(Relay::cut);
     }
 
-    /// Passes nothing on, and keeps it, until it is opened or cut.
+    /// Passes no bytes on, and keeps them, until the way is opened or cut.
     pub fn hold(self) {
         self.relays.iter().for_each(Relay::hold);
     }
 
-    /// Passes everything on again.
+    /// Passes all bytes on again.
     pub fn open(self) {
         self.relays.iter().for_each(Relay::open);
     }
 }
 
 impl Cluster {
-    /// So many brokers on loopback; [`ClusterConfig`] has the rest.
+    /// Starts brokers on loopback; [`ClusterConfig`] has the rest.
     pub fn start(version: Version, brokers: usize) -> Result<Self, Error> {
         ClusterConfig::new(version, brokers).start()
     }
 
-    /// Has a broker write the classes that it has loaded to `file` when it ends.
+    /// Makes a broker write its loaded classes to `file` when it ends.
     pub(super) fn archive(
         version: Version,
         installed: &Installation,
@@ -121,7 +120,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The address of each broker, as clients take them.
+    /// The addresses of the brokers, in the form of clients.
     pub fn addresses(&self) -> String {
         list(self.brokers().map(Broker::address))
     }
@@ -131,7 +130,7 @@ impl Cluster {
         Way { relays: &self.relays[index] }
     }
 
-    /// The brokers, in their order.
+    /// The brokers, in order.
     pub fn brokers(&self) -> impl Iterator<Item = &Broker> {
         self.brokers.iter()
     }
@@ -141,18 +140,17 @@ impl Cluster {
         &self.brokers[index]
     }
 
-    /// Waits until every broker knows all others as taking clients.
+    /// Waits until every broker knows that all others take clients.
     pub fn wait_ready(&self) -> Result<(), Error> {
         let all = self.brokers.len();
         self.brokers().try_for_each(|broker| broker.wait_brokers(|ids| ids.len() == all))
     }
 
-    /// Deletes a topic.
     pub fn delete_topic(&self, name: &str) -> io::Result<()> {
         wire::delete_topic(self.brokers[0].internal, name)
     }
 
-    /// A folder for whatever belongs to this cluster; removed with it.
+    /// A folder for files of this cluster, removed with it.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -20,17 +20,16 @@ pub struct ClusterConfig {
     pub(super) java: Vec<String>,
 }
 
-/// Security between clients and brokers; the brokers among themselves do without.
+/// Security between clients and brokers, but not among brokers.
 #[derive(Clone, Debug, Default)]
 pub enum Security {
-    /// Neither TLS nor logins.
     #[default]
     Plain,
     /// TLS. PEM files.
     Tls {
         /// The brokers' key and certificate, good for their addresses, in one file.
         identity: PathBuf,
-        /// Whoever signed the clients' certificates: brokers refuse clients that show none.
+        /// The authority of the clients' certificates: brokers refuse clients without one.
         clients: PathBuf,
     },
     /// A name and its password, by SASL's mechanism PLAIN.
@@ -38,9 +37,9 @@ pub enum Security {
 }
 
 impl ClusterConfig {
-    /// So many brokers of `version` on loopback, without TLS and without logins. Everything is as
-    /// Kafka has it by default but for what only takes time or memory: internal topics are small
-    /// and a group's first members are not waited for.
+    /// Brokers of `version` on loopback, without TLS and without logins. Only defaults that cost
+    /// time or memory are changed: internal topics are small, and the first members of a group do
+    /// not wait.
     pub fn new(version: Version, brokers: usize) -> Self {
         let settings = String::new();
         let security = Security::Plain;
@@ -56,19 +55,18 @@ impl ClusterConfig {
         self
     }
 
-    /// Sets the security between clients and brokers.
     #[must_use]
     pub fn security(self, security: Security) -> Self {
         Self { security, ..self }
     }
 
-    /// So many more ways to the brokers, each of which can be cut: [`Cluster::way`].
+    /// Adds ways to the brokers, each of which can be cut: [`Cluster::way`].
     #[must_use]
     pub fn ways(self, ways: usize) -> Self {
         Self { ways, ..self }
     }
 
-    /// Installs the version if need be, starts the brokers on free ports, and waits until each
+    /// Installs the version if necessary, starts the brokers on free ports, and waits until each
     /// knows all others. Takes a few seconds.
     pub fn start(self) -> Result<Cluster, Error> {
         let installed = install(self.version)?;
@@ -111,7 +109,7 @@ impl ClusterConfig {
         text + &self.security_of(listeners) + &self.settings
     }
 
-    /// Protocol of each of the clients' listeners.
+    /// The protocol of the clients' listeners.
     fn protocol(&self) -> &'static str {
         match self.security {
             Security::Plain => "PLAINTEXT",
@@ -144,21 +142,19 @@ impl ClusterConfig {
     }
 }
 
-/// Where clients reach a broker.
+/// The address of a broker for clients.
 #[derive(Clone, Debug)]
 pub(super) struct Listener {
     pub(super) name: String,
     pub(super) address: SocketAddr,
-    /// Address that clients hear.
     pub(super) advertised: SocketAddr,
 }
 
-/// Where one broker is.
+/// The place of one broker.
 pub(super) struct Place<'a> {
     pub(super) node: usize,
-    /// Addresses of all brokers as controllers, in their order.
+    /// Addresses of all brokers as controllers, in order.
     pub(super) controllers: &'a [SocketAddr],
-    /// For the other brokers.
     pub(super) internal: SocketAddr,
     pub(super) listeners: &'a [Listener],
     pub(super) storage: &'a Path,

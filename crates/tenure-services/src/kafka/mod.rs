@@ -1,4 +1,4 @@
-//! Kafka: two versions of it, and clusters of either in KRaft mode, each process a broker and a
+//! Kafka: two versions, and clusters of either in KRaft mode, each process a broker and a
 //! controller.
 
 mod broker;
@@ -23,11 +23,11 @@ pub use crate::service::Version;
 use crate::service::{Service, Started};
 use crate::{maven, place};
 
-/// The classes of a broker that has started, which halve what the next one takes.
+/// The classes of a broker that has started, which halve the start of the next one.
 const CLASSES: &str = "classes.jsa";
 
 const BROKER: &str = "org.apache.kafka:kafka_2.13";
-/// Kafka logs through an interface; this is the smallest that writes.
+/// The smallest implementation of Kafka's logging interface that writes.
 const LOGGER: &str = "org.slf4j:slf4j-simple:1.7.36";
 
 /// Kafka: both from Maven Central.
@@ -37,7 +37,7 @@ pub static SERVICE: Service = Service {
     newest: "4.4.0",
     newest_variable: "TESTS_KAFKA_NEWEST",
     takes: "a minute",
-    // Kafka itself takes none, but every `java` does.
+    // Kafka itself reads none, but every `java` does.
     variables: "JDK_JAVA",
     install: |version| Ok(install(Version::ALL[version])?.folder),
     start: |version, brokers| start(Version::ALL[version], brokers),
@@ -49,12 +49,12 @@ pub static SERVICE: Service = Service {
 #[derive(Clone, Debug)]
 pub(crate) struct Installation {
     folder: PathBuf,
-    /// Where classes are that were loaded before, which need not be loaded anew.
+    /// An archive of classes that were loaded before.
     classes: Option<PathBuf>,
 }
 
 impl Installation {
-    /// Class path for `java`: each jar by its name, as an archive of classes fits exactly this
+    /// The class path for `java`: each jar by its name, as an archive of classes fits exactly this
     /// list.
     pub(crate) fn classes(&self) -> Result<Vec<String>, Error> {
         let jars = self.jars();
@@ -72,17 +72,17 @@ impl Installation {
         self.folder.join("jars")
     }
 
-    /// A formatted storage of which each broker gets a copy.
+    /// A formatted storage, of which each broker gets a copy.
     pub(crate) fn template(&self) -> PathBuf {
         self.folder.join("storage")
     }
 }
 
-/// Gets the jars of `version` into the user's cache of services, unless they are there,
-/// formats a storage, and says where: a minute, with Java and Maven. Two processes at once do no
-/// harm. The error says what is missing and what to do.
+/// Gets the jars of `version` into the user's cache of services, unless they are there, formats a
+/// storage, and returns the place: a minute, with Java and Maven. Two processes may run at once.
+/// The error says what is missing, with the remedy.
 fn install(version: Version) -> Result<Installation, Error> {
-    // Whoever shares a broker has looked, and to look is to start one more Java.
+    // A process that shares a broker has looked, and a look starts one more Java.
     if std::env::var_os(SHARED_VARIABLE).is_none() {
         maven::ensure_java()?;
     }
@@ -94,7 +94,7 @@ fn install(version: Version) -> Result<Installation, Error> {
     };
     let folder = place::once(&format!("kafka-{number}"), fill)?;
     let installed = Installation { folder, classes: None };
-    // In a folder of its own: the jars must be where they stay.
+    // The archive has a folder of its own, as the jars must stay in their place.
     let fill = |folder: &Path| Cluster::archive(version, &installed, &folder.join(CLASSES));
     let classes = place::once(&format!("kafka-{number}-classes"), fill)?.join(CLASSES);
     let classes = Some(classes).filter(|file| file.is_file());

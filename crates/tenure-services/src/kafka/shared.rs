@@ -11,11 +11,10 @@ use crate::process::since_boot;
 /// tests that disturb no broker take it from [`shared`], and start none.
 pub const SHARED_VARIABLE: &str = "TESTS_KAFKA";
 
-/// The version of the broker that tests share.
 pub const SHARED_VERSION: Version = Version::Oldest;
 
-/// A broker that allows short sessions, and long ones. Sessions of the newer protocol last 45 s, as
-/// Kafka has it, unless [another](Shared::set_of_group) is set for a group.
+/// A broker that allows short sessions, and long ones. Sessions of the newer protocol last 45 s,
+/// Kafka's default, unless [another](Shared::set_of_group) is set for a group.
 pub fn quick(version: Version) -> ClusterConfig {
     ClusterConfig::new(version, 1)
         .setting("group.min.session.timeout.ms=1000")
@@ -26,8 +25,8 @@ pub fn quick(version: Version) -> ClusterConfig {
 }
 
 /// A broker that tests share: no test stops it, and all names on it are [`unique`]. The broker has
-/// the settings of [`quick`], and two doors: at one everybody may do everything, and at the other
-/// `ann`, whose password is `secret`, may do what she is [allowed](Shared::allow) to.
+/// the settings of [`quick`], and two addresses: at one each client has all rights, and at the
+/// other `ann`, whose password is `secret`, has the rights that she is [given](Shared::allow).
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub(super) open: SocketAddr,
@@ -36,8 +35,8 @@ pub struct Shared {
     own: Option<Arc<Cluster>>,
 }
 
-/// The broker that [`SHARED_VARIABLE`] names, or else one for all tests of this process that run at
-/// the same time; that one ends with the last of them.
+/// The broker that [`SHARED_VARIABLE`] names, or else a broker for all tests of this process that
+/// run at the same time, which ends with the last of them.
 pub fn shared() -> Result<Shared, Error> {
     static CLUSTER: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     if let Ok(named) = std::env::var(SHARED_VARIABLE) {
@@ -52,7 +51,7 @@ pub fn shared() -> Result<Shared, Error> {
     Ok(started)
 }
 
-/// A server that the tests of one run share. Dropping it ends the server.
+/// A server that the tests of one run share. A drop ends the server.
 #[derive(Debug)]
 pub struct Sharing {
     /// The variable that names the server to tests.
@@ -68,14 +67,14 @@ pub fn share() -> Result<Sharing, Error> {
     Ok(Sharing { variable: SHARED_VARIABLE, address, _broker: broker })
 }
 
-/// A name for a topic, a group or a transactional id that no other test has, nor this one in
+/// A name for a topic, a group or a transactional id that no other test has, nor the same test in
 /// another run: at most 17 bytes longer than `name`.
 pub fn unique(name: &str) -> String {
     format!("{name}-{:x}-{:x}", std::process::id(), since_boot().as_millis())
 }
 
 impl Shared {
-    /// Starts a broker that others share.
+    /// Starts a broker for others to share.
     pub fn start(version: Version) -> Result<Self, Error> {
         let login = Security::Login { name: "ann", password: "secret" };
         let authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer";
@@ -87,7 +86,7 @@ impl Shared {
         Ok(Self::of(Arc::new(cluster)))
     }
 
-    /// Brokers among themselves do without logins, and so may whoever takes their address.
+    /// The broker's own listener needs no login, and gives all rights.
     fn of(cluster: Arc<Cluster>) -> Self {
         let broker = cluster.broker(0);
         Self { open: broker.internal, guarded: broker.client, own: Some(cluster) }
@@ -107,7 +106,7 @@ impl Shared {
         Ok(Self { open, guarded, own: None })
     }
 
-    /// Its address for those who may do everything, as clients take it.
+    /// Its address with all rights, in the form of clients.
     pub fn addresses(&self) -> String {
         self.open.to_string()
     }

@@ -13,24 +13,22 @@ use crate::place::file_error;
 use crate::process::clean_environment;
 use crate::tool;
 
-/// Kafka's tool.
 const TOOL: &str = "kafka.tools.StorageTool";
 
-/// File of the storage that names its owner.
+/// The file of a storage with its owner's ids.
 const IDS: &str = "meta.properties";
 
-/// An id as Kafka writes them, 16 bytes in 22 letters of base64: 15 random letters, and `A`s,
-/// which are 0.
+/// An id in Kafka's form, 16 bytes in 22 letters of base64: 15 random letters, and `A`s, which are
+/// 0.
 pub(super) fn random_id() -> Result<String, Error> {
     let file = Path::new("/proc/sys/kernel/random/uuid");
     let random = fs::read_to_string(file).map_err(file_error(file))?.replace('-', "");
     Ok(format!("{random:.15}AAAAAAA"))
 }
 
-/// Formats the template of one version.
 pub(super) fn format(installed: &Installation) -> Result<(), Error> {
     let settings = installed.folder.join("format.properties");
-    // Use the settings of a broker that never runs.
+    // The settings are those of a broker that never runs.
     let nowhere = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let place = Place {
         node: 0,

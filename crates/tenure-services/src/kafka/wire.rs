@@ -1,5 +1,5 @@
-//! As much of Kafka's protocol as shows which brokers there are, changes topics and gives rights,
-//! so that no second client is needed.
+//! The part of Kafka's protocol that lists brokers, changes topics and gives rights, in place of a
+//! second client.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,14 +7,14 @@ use std::net::{SocketAddr, TcpStream};
 use super::Shared;
 use crate::daemon::PATIENCE;
 
-/// No answer that we ask for is longer.
+/// The most bytes of an answer.
 const LONGEST: usize = 1 << 20;
 
-/// How long a broker may take for what changes something: as long as is waited for it.
+/// A broker's time for a change, in milliseconds: as long as the wait for it.
 const TIME: i32 = 120_000;
 
-/// The ids of all brokers that take clients, as the one at `address` knows them: the request
-/// "metadata" in its version 4, of no topic.
+/// The ids of all brokers that take clients, as the broker at `address` knows them: the request
+/// "metadata" in its version 4, without a topic.
 pub(super) fn brokers(address: SocketAddr) -> io::Result<Vec<i32>> {
     let answer = Request::new(3, 4).count(0).bytes(&[0]).ask(address)?;
     known(&answer).ok_or_else(cut_short)
@@ -26,34 +26,35 @@ pub(super) fn delete_topic(address: SocketAddr, name: &str) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Gives a topic so many partitions in all: the request "create partitions" in its version 0.
+    /// Gives a topic this number of partitions in all: the request "create partitions" in its
+    /// version 0.
     pub fn set_partitions(&self, name: &str, partitions: i32) -> io::Result<()> {
-        // Whoever wants to may have them: an array that is not there.
+        // Any broker may have them: the array of assignments is missing.
         let request = Request::new(37, 0).count(1).text(name).int(partitions).int(-1);
         request.int(TIME).bytes(&[0]).done(self.open)
     }
 
-    /// Sets something for one group, such as `consumer.session.timeout.ms` of the newer protocol:
+    /// Sets a setting of one group, such as `consumer.session.timeout.ms` of the newer protocol:
     /// the request "incremental alter configs" in its version 0.
     pub fn set_of_group(&self, group: &str, setting: &str, value: &str) -> io::Result<()> {
-        // The resource is a group, and the setting is set.
+        // The resource is a group, and the operation is "set".
         let request = Request::new(44, 0).count(1).bytes(&[32]).text(group);
         let request = request.count(1).text(setting).bytes(&[0]).text(value);
         request.bytes(&[0]).accepted(self.open)
     }
 
-    /// Allows ann everything with a topic or a group, or takes that back. The change holds a moment
-    /// later.
+    /// Gives ann all rights on a topic or a group, or takes them back. The change takes effect a
+    /// moment later.
     pub fn allow(&self, resource: Resource<'_>, allowed: bool) -> io::Result<()> {
         self.set_right(resource, Operation::All, allowed)
     }
 
-    /// Allows ann one thing with a topic or a group.
+    /// Gives ann one right on a topic or a group.
     pub fn permit(&self, resource: Resource<'_>, operation: Operation) -> io::Result<()> {
         self.set_right(resource, operation, true)
     }
 
-    /// The requests "create ACLs" and "delete ACLs" in their versions 1.
+    /// Sends "create ACLs" or "delete ACLs" in version 1.
     fn set_right(
         &self,
         resource: Resource<'_>,
@@ -64,42 +65,34 @@ impl Shared {
             Resource::Topic(name) => (2, name),
             Resource::Group(name) => (3, name),
         };
-        // The name is meant literally, and the operation is allowed.
+        // The name is literal, and the permission is "allow".
         let request = Request::new(if allowed { 30 } else { 31 }, 1).count(1);
         let request = request.bytes(&[kind]).text(name).bytes(&[3]).text("User:ann");
         request.text("*").bytes(&[operation as u8, 3]).accepted(self.open)
     }
 }
 
-/// Resource of a permission.
 #[derive(Clone, Copy, Debug)]
 pub enum Resource<'a> {
-    /// The topic of this name.
     Topic(&'a str),
-    /// The group of this name.
     Group(&'a str),
 }
 
 /// Operation of a permission, by its number in Kafka's protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// All that there is.
     All = 2,
     /// To read records, or to be a member.
     Read = 3,
-    /// To write records.
     Write = 4,
-    /// To hear that it is there.
     Describe = 8,
-    /// To read its settings.
     DescribeConfigs = 10,
 }
 
-/// Request to a broker.
 struct Request(Vec<u8>);
 
 impl Request {
-    /// With this key and version, number 1, from nobody.
+    /// A request with this key and version, and the number 1.
     fn new(key: i16, version: i16) -> Self {
         Self(Vec::new()).short(key).short(version).int(1).short(-1)
     }
@@ -117,7 +110,7 @@ impl Request {
         self.bytes(&number.to_be_bytes())
     }
 
-    /// How many there are of what follows.
+    /// The number of following items.
     fn count(self, count: usize) -> Self {
         self.int(i32::try_from(count).unwrap_or(i32::MAX))
     }
@@ -126,7 +119,7 @@ impl Request {
         self.short(i16::try_from(text.len()).unwrap_or(i16::MAX)).bytes(text.as_bytes())
     }
 
-    /// Answer of the broker. Only a request without any answer waits for the whole timeout.
+    /// The answer of the broker. Only a request without any answer waits for the whole timeout.
     fn ask(self, address: SocketAddr) -> io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -144,12 +137,12 @@ impl Request {
         Ok(answer)
     }
 
-    /// Has something done with one topic, of which the answer has the name before the error.
+    /// Carries out a request about one topic, whose answer has the name before the error.
     fn done(self, address: SocketAddr) -> io::Result<()> {
         refused(&self.ask(address)?, true)
     }
 
-    /// Has something changed, of which the answer has the error first.
+    /// Carries out a request whose answer has the error first.
     fn accepted(self, address: SocketAddr) -> io::Result<()> {
         refused(&self.ask(address)?, false)
     }
@@ -159,7 +152,7 @@ fn cut_short() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "an answer cut short")
 }
 
-/// Whether the broker refuses what was asked for.
+/// Whether the broker has refused the request.
 fn refused(mut answer: &[u8], has_name: bool) -> io::Result<()> {
     let mut code = || {
         let _number = integer(&mut answer)?;
@@ -176,7 +169,7 @@ fn refused(mut answer: &[u8], has_name: bool) -> io::Result<()> {
     }
 }
 
-/// The brokers, which stand first.
+/// The brokers, which come first in the answer.
 fn known(mut answer: &[u8]) -> Option<Vec<i32>> {
     let _number = integer(&mut answer)?;
     let _throttle = integer(&mut answer)?;
@@ -184,7 +177,7 @@ fn known(mut answer: &[u8]) -> Option<Vec<i32>> {
     (0..count).map(|_| broker(&mut answer)).collect()
 }
 
-/// The id of one broker: its host, its port and its rack follow.
+/// The id of one broker, before its host, its port and its rack.
 fn broker(answer: &mut &[u8]) -> Option<i32> {
     let id = integer(answer)?;
     text(answer)?;
@@ -205,7 +198,7 @@ fn short(answer: &mut &[u8]) -> Option<i16> {
     Some(i16::from_be_bytes(*bytes))
 }
 
-/// Skips a text; -1 is the length of none.
+/// Skips a text; a missing text has the length -1.
 fn text(answer: &mut &[u8]) -> Option<()> {
     let length = usize::try_from(short(answer)?).unwrap_or(0);
     *answer = answer.get(length..)?;

@@ -15,21 +15,22 @@ use crate::place::{self, file_error};
 use crate::port;
 use crate::relay::Relay;
 
-/// Some servers of one version. Dropping it kills them by pid and removes their files.
+/// Servers of one version. A drop kills them by pid and removes their files.
 ///
-/// Between any two of them are relays, one for each that may begin a route, so that a test can
-/// [`cut`](Self::cut) the routes of a pair.
+/// Two relays stand between any two servers, one for each that may begin a route, so that a test
+/// can [`cut`](Self::cut) the routes of a pair.
 #[derive(Debug)]
 pub struct Cluster {
     servers: Vec<Server>,
-    /// By who begins the route and to whom it leads; none to itself.
+    /// By the server that begins the route, and the one to which it leads; `None` from a server to
+    /// itself.
     relays: Vec<Vec<Option<Relay>>>,
     /// The last field: removed when the servers are gone.
     folder: TempDir,
 }
 
 impl Cluster {
-    /// So many servers on loopback with NATS's defaults; [`ClusterConfig`] has the rest.
+    /// Starts servers on loopback with NATS's defaults; [`ClusterConfig`] has the rest.
     pub fn start(version: Version, servers: usize) -> Result<Self, Error> {
         ClusterConfig::new(version, servers).start()
     }
@@ -64,12 +65,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The URL of each server, in their order.
+    /// The URLs of the servers, in order.
     pub fn urls(&self) -> Vec<String> {
         self.servers().map(|server| server.url().to_owned()).collect()
     }
 
-    /// The servers, in their order.
+    /// The servers, in order.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         self.servers.iter()
     }
@@ -85,12 +86,12 @@ impl Cluster {
         self.servers().try_for_each(|server| server.wait_routes(self.servers.len() - 1))
     }
 
-    /// A folder for whatever belongs to this cluster; removed with it.
+    /// A folder for files of this cluster, removed with it.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Cuts the routes between two servers. Both know at once that the other is gone.
+    /// Cuts the routes between two servers, which both notice at once.
     pub fn cut(&self, one: usize, other: usize) {
         [&self.relays[one][other], &self.relays[other][one]]
             .into_iter()
@@ -103,8 +104,8 @@ impl Cluster {
         (0..self.servers.len()).for_each(|other| self.cut(server, other));
     }
 
-    /// Lets all routes be made again; servers try once a second. [`wait_ready`](Self::wait_ready)
-    /// waits for that.
+    /// Lets servers make all routes again, which they try once a second.
+    /// [`wait_ready`](Self::wait_ready) waits for that.
     pub fn heal(&self) {
         self.relays.iter().flatten().flatten().for_each(Relay::open);
     }

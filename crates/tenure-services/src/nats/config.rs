@@ -17,21 +17,21 @@ pub struct ClusterConfig {
     pub(super) tls: Option<Tls>,
 }
 
-/// TLS between clients and servers; the servers among themselves do without. PEM files.
+/// TLS between clients and servers, but not among servers. PEM files.
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// The servers' certificate, good for their addresses.
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// Whoever signed the clients' certificates: with it, servers refuse clients that show none.
+    /// The authority of the clients' certificates: with it, servers refuse clients without one.
     pub clients: Option<PathBuf>,
-    /// Nothing is said before TLS is there: `handshake_first`, which only newer servers have.
+    /// TLS begins before the greeting: `handshake_first`, which only newer servers have.
     pub first: bool,
 }
 
 impl ClusterConfig {
-    /// So many servers of `version` on loopback, without TLS and without logins. A single server is
-    /// no cluster.
+    /// Servers of `version` on loopback, without TLS and without logins. A single server is no
+    /// cluster.
     pub fn new(version: Version, servers: usize) -> Self {
         Self { version, servers, settings: String::new(), tls: None }
     }
@@ -44,26 +44,26 @@ impl ClusterConfig {
         self
     }
 
-    /// Clients speak TLS.
+    /// Sets TLS for clients.
     #[must_use]
     pub fn tls(self, tls: Tls) -> Self {
         Self { tls: Some(tls), ..self }
     }
 
-    /// Installs the version if need be, starts the servers on free ports, and waits until each
+    /// Installs the version if necessary, starts the servers on free ports, and waits until each
     /// takes clients and knows all others. Takes a second or two.
     pub fn start(self) -> Result<Cluster, Error> {
         let program = install(self.version)?;
         on_free_ports(|| Cluster::launch(&self, &program), Cluster::wait_ready)
     }
 
-    /// Whether a server greets before TLS, so that the greeting shows that it is there.
+    /// Whether a server greets before TLS, so that the greeting shows that it is up.
     pub(super) fn greets(&self) -> bool {
         self.tls.as_ref().is_none_or(|tls| !tls.first)
     }
 
-    /// The configuration file of one server: for clients, its monitoring and routes, in this order,
-    /// and through these relays to the others.
+    /// The configuration file of one server: ports for clients, for its monitoring and for routes,
+    /// in this order, and relays to the other servers.
     pub(super) fn file(&self, name: &str, ports: &[SocketAddr], others: &[SocketAddr]) -> String {
         let client = ports[0];
         let monitor = ports[1];
@@ -82,8 +82,8 @@ impl ClusterConfig {
             text.push_str(if *first { "  handshake_first: true\n}\n" } else { "}\n" });
         }
         if !others.is_empty() {
-            // Give port 1, at which no server listens: servers tell each other of a third, and
-            // would connect to it past the relay that a test has cut.
+            // Port 1 has no server: servers tell each other of a third, and would connect to it
+            // past the relay that a test has cut.
             let routes: Vec<_> =
                 others.iter().map(|other| format!("    \"nats-route://{other}\"\n")).collect();
             let _ = writeln!(

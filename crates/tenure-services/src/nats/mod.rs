@@ -1,4 +1,4 @@
-//! NATS: two versions of it, and servers of either, alone or as a cluster whose routes can be cut.
+//! NATS: two versions, and servers of either, alone or as a cluster whose routes can be cut.
 
 mod cluster;
 mod config;
@@ -17,7 +17,7 @@ use crate::{debian, go, place};
 
 const MODULE: &str = "github.com/nats-io/nats-server/v2";
 const PROGRAM: &str = "nats-server";
-/// Where Debian has it.
+/// Debian's path of the server.
 const DEBIAN: &str = "usr/sbin/nats-server";
 
 /// NATS: the oldest is from Debian 12, the newest is built from its Go module.
@@ -34,9 +34,9 @@ pub static SERVICE: Service = Service {
     build_tools: || Ok(()),
 };
 
-/// Gets the server of `version` into the user's cache of services, unless it is there, and
-/// says where: seconds for Debian's, half a minute for the newest. Two processes at once do no
-/// harm. The error says what is missing and what to do.
+/// Gets the server of `version` into the user's cache of services, unless it is there, and returns
+/// its path: seconds for Debian's, half a minute for the newest. Two processes may run at once. The
+/// error says what is missing, with the remedy.
 pub fn install(version: Version) -> Result<PathBuf, Error> {
     let number = SERVICE.number(version);
     let folder = place::once(&format!("nats-{number}"), |folder| match version {

@@ -20,7 +20,7 @@ pub struct Server {
     pub(super) client: SocketAddr,
     pub(super) monitor: SocketAddr,
     pub(super) file: PathBuf,
-    /// Whether it says something before TLS is there.
+    /// Whether the server greets before TLS.
     pub(super) greets: bool,
 }
 
@@ -33,20 +33,19 @@ impl Deref for Server {
 }
 
 impl Server {
-    /// Its address for clients.
     pub fn address(&self) -> SocketAddr {
         self.client
     }
 
-    /// Has it tell its clients that it is about to end, and end half a minute later: what an
+    /// Makes the server announce its end to its clients, and end half a minute later, as an
     /// operator does before an upgrade (`nats-server --signal ldm`).
     pub fn lame_duck(&self) -> Result<(), Error> {
         self.running(|process| process.signal(Signal::USR2))
     }
 
-    /// Has the server read its configuration anew, with `new` in the place of `old`, as an operator
-    /// does to change a password (`nats-server --signal reload`). Clients whose login is refused by
-    /// then are disconnected.
+    /// Makes the server read its configuration anew, with `new` in the place of `old`, as an
+    /// operator does to change a password (`nats-server --signal reload`). The server disconnects
+    /// clients whose login it refuses then.
     pub fn reload(&self, old: &str, new: &str) -> Result<(), Error> {
         let file = &self.file;
         let text = fs::read_to_string(file).map_err(file_error(file))?;
@@ -54,12 +53,12 @@ impl Server {
         self.running(|process| process.signal(Signal::HUP))
     }
 
-    /// Waits until it takes clients.
+    /// Waits until the server takes clients.
     pub fn wait_ready(&self) -> Result<(), Error> {
         self.wait(|| self.greeting().map_err(|error| format!("takes no clients: {error}")))
     }
 
-    /// Waits until it has routes to exactly so many others.
+    /// Waits until the server has routes to exactly this number of others.
     pub fn wait_routes(&self, others: usize) -> Result<(), Error> {
         self.wait(|| match self.routes() {
             Ok(routes) if routes == others => Ok(()),
@@ -67,7 +66,7 @@ impl Server {
         })
     }
 
-    /// To how many other servers it has routes now.
+    /// The number of other servers to which it has routes.
     pub fn routes(&self) -> io::Result<usize> {
         let said = self.monitor("/routez")?;
         let ids = said.split("\"remote_id\":").skip(1);
@@ -75,7 +74,7 @@ impl Server {
         Ok(ids.len())
     }
 
-    /// Page of its monitoring, such as `/connz`: JSON, after a header of HTTP.
+    /// A page of its monitoring, such as `/connz`: JSON, after a header of HTTP.
     pub fn monitor(&self, path: &str) -> io::Result<String> {
         let mut stream = connect(self.monitor)?;
         write!(stream, "GET {path} HTTP/1.0\r\n\r\n")?;
@@ -84,7 +83,7 @@ impl Server {
         Ok(said)
     }
 
-    /// Takes what a client is told first; nothing where TLS comes before.
+    /// Reads the greeting; returns at once where TLS comes before.
     fn greeting(&self) -> io::Result<()> {
         let mut stream = connect(self.client)?;
         if self.greets {
@@ -94,7 +93,7 @@ impl Server {
     }
 }
 
-/// Only who never gets an answer waits for it as long as for all.
+/// Only a client without any answer waits for the whole timeout.
 fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;

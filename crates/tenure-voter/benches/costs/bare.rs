@@ -1,7 +1,7 @@
-//! The floor: one exchange over HTTP, and nothing else.
+//! The floor: a single exchange over HTTP.
 //!
-//! Threads, runtimes, libraries and their settings are those of voters: what is left out is the
-//! protocol, its documents and the state directory.
+//! Threads, runtimes, libraries and their settings are those of voters: only the protocol, its
+//! documents and the state directory are left out.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -23,7 +23,6 @@ use tokio::runtime::{Builder, Handle};
 use crate::distance::Distance;
 use crate::{Result, processor};
 
-/// A client, on a thread of its own.
 pub(crate) struct Caller {
     thread: Handle,
     http: Client<HttpConnector, Full<Bytes>>,
@@ -37,7 +36,7 @@ impl Caller {
         Ok(Self { thread: thread()?, http })
     }
 
-    /// An exchange: from a request of the application's thread to the whole answer there.
+    /// An exchange: from the request on the application's thread to the whole answer there.
     pub(crate) async fn post(&self, url: &str, body: Bytes) -> Result<(StatusCode, Bytes)> {
         self.ask(Request::post(url).body(Full::from(body))?).await
     }
@@ -57,7 +56,7 @@ impl Caller {
     }
 }
 
-/// A client, and a server so far away that echoes everything.
+/// A client, and a distant server that echoes everything.
 pub(crate) struct Bare {
     caller: Caller,
     url: String,
@@ -65,7 +64,6 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// With bodies of so many bytes.
     pub(crate) fn start(distance: &Distance, length: usize) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
@@ -75,7 +73,6 @@ impl Bare {
         Ok(Self { caller: Caller::start()?, url: url(address), body })
     }
 
-    /// An exchange, and its time.
     pub(crate) async fn exchange(&self) -> Result<Duration> {
         let began = clock::now();
         let (status, _) = self.caller.post(&self.url, self.body.clone()).await?;
@@ -83,11 +80,11 @@ impl Bare {
         if status.is_success() { Ok(took) } else { Err(format!("a bare {status}").into()) }
     }
 
-    /// The processor time of one, both sides together: of some that are as far apart as those of
-    /// 25 voters, so that each wakes up its threads.
+    /// The processor time of one exchange, both sides together, in a series with pauses as among 25
+    /// voters, so that each exchange wakes up its threads.
     pub(crate) async fn cost(&self) -> Result<Duration> {
         const COUNT: u32 = 1_000;
-        // The first one connects.
+        // The first exchange connects.
         self.exchange().await?;
         let before = processor::used();
         for _ in 0..COUNT {
@@ -102,7 +99,7 @@ pub(crate) fn url(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-/// A thread that does what it is given.
+/// A thread that runs futures.
 fn thread() -> Result<Handle> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();

@@ -18,24 +18,23 @@ use crate::distance::Distance;
 
 const ELECTION: &str = "billing";
 
-/// No voter starts an election by itself: each is asked for.
+/// No voter starts an election by itself: the bench asks for each.
 const SPREAD: Duration = Duration::from_secs(3_600_000);
 
-/// How long one that was asked for may take before it is asked for again.
+/// The bench asks again when an election takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Company {
     voters: Vec<Node<AtMostOne>>,
     pub(crate) urls: Vec<String>,
     pub(crate) caller: Caller,
-    /// Voters that campaign again.
     again: Vec<mpsc::UnboundedSender<()>>,
     won: mpsc::UnboundedReceiver<Win>,
     campaigns: Vec<JoinHandle<()>>,
     directory: TempDir,
 }
 
-/// An election that one of them has won.
+/// An election that one of the voters has won.
 pub(crate) struct Win {
     number: usize,
     pub(crate) at: Time,
@@ -43,14 +42,14 @@ pub(crate) struct Win {
 }
 
 impl Company {
-    /// So many, one list, so far from each other, with the defaults. The founding is over, and all
-    /// have connections to all, when this returns.
+    /// Starts voters of one list, so far from each other, with the defaults. The founding is over,
+    /// and all have connections to all, when this returns.
     pub(crate) async fn start(count: usize, distance: &Distance) -> Result<Self> {
         let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
         let listeners = (0..count).map(bind).collect::<std::io::Result<Vec<_>>>()?;
         let called = |listener: &TcpListener| distance.before(listener.local_addr()?);
         let addresses = listeners.iter().map(called).collect::<Result<Vec<_>>>()?;
-        // Beside the build, so on a disk: a temporary folder may be in memory.
+        // The directory is beside the build, so on a disk: a temporary folder may be in memory.
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let all = listeners.into_iter().enumerate();
         let voters = all.map(|(number, listener)| voter(number, listener, &addresses, &directory));
@@ -70,8 +69,8 @@ impl Company {
         Ok(company)
     }
 
-    /// The floor of what is remembered: a small file, replaced so that a power cut leaves the
-    /// earlier one or this one.
+    /// The floor of a durable write: a small file, replaced so that a power cut leaves the old file
+    /// or the new one.
     pub(crate) fn write(&self) -> Result<Duration> {
         let folder = self.directory.path();
         let new = folder.join("floor.new");
@@ -85,7 +84,7 @@ impl Company {
         Ok(clock::now().since(began))
     }
 
-    /// The first election, as soon as there can be one.
+    /// The first election, as soon as it is possible.
     async fn warm_up(&mut self) -> Result<()> {
         let founded = async {
             while !ask_for_one(&self.caller, &self.urls[0]).await? {
@@ -98,8 +97,8 @@ impl Company {
         self.end(win).await
     }
 
-    /// Asks one of them for an election; who has won it, how long after that request, and whether
-    /// it had to be asked for again.
+    /// Asks a voter for an election. Returns the winner, the time since that request, and whether
+    /// the request was repeated.
     pub(crate) async fn elect(&mut self, number: usize) -> Result<(Win, Election)> {
         if self.won.try_recv().is_ok() {
             return Err("one was elected that nobody has asked for".into());
@@ -122,7 +121,7 @@ impl Company {
         }
     }
 
-    /// Requests that all of them have made so far: those with these paths, or all.
+    /// Requests of all voters so far: those with these paths, or all.
     pub(crate) async fn sent(&self, paths: &[&str]) -> Result<u64> {
         let mut sent = 0;
         for voter in &self.voters {
@@ -142,7 +141,7 @@ impl Company {
     }
 }
 
-/// How long an election took, and how often it was asked for.
+/// The time of an election, and the number of requests for it.
 pub(crate) struct Election {
     pub(crate) took: Duration,
     pub(crate) asked: u32,
@@ -154,7 +153,7 @@ impl Drop for Company {
     }
 }
 
-/// `POST /election/start`; whether the voter that is called there obeys.
+/// Sends `POST /election/start`. Returns whether the called voter obeys.
 async fn ask_for_one(caller: &Caller, url: &str) -> Result<bool> {
     let url = format!("{url}/election/start");
     Ok(caller.post(&url, Default::default()).await?.0.is_success())

@@ -1,4 +1,4 @@
-//! How far voters are apart: what one sends reaches another so much later.
+//! The distance of voters: bytes arrive so much later.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc::sync_channel;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::Result;
 
-/// A relay before each of them, all on one thread.
+/// Relays before the voters, all on one thread.
 pub(crate) struct Distance {
     one_way: Duration,
     thread: Handle,
@@ -29,7 +29,7 @@ impl Distance {
         Ok(Self { one_way, thread: handle })
     }
 
-    /// Where `to` is reached from so far away: itself, if that is no distance.
+    /// The distant address of `to`: itself, if the distance is zero.
     pub(crate) fn before(&self, to: SocketAddr) -> Result<SocketAddr> {
         if self.one_way.is_zero() {
             return Ok(to);
@@ -51,7 +51,7 @@ impl Distance {
 }
 
 async fn join(client: TcpStream, to: SocketAddr, one_way: Duration) -> std::io::Result<()> {
-    // A connection is there for the client after a round trip.
+    // A client's connection is there after a round trip.
     let open = clock::now().after(2 * one_way);
     let server = TcpStream::connect(to).await?;
     client.set_nodelay(true)?;
@@ -63,7 +63,7 @@ async fn join(client: TcpStream, to: SocketAddr, one_way: Duration) -> std::io::
     Ok(())
 }
 
-/// Bytes are passed on so much later, and delay nothing that comes after them.
+/// Passes bytes on so much later, without a delay for later bytes.
 fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, one_way: Duration, open: Time) {
     let (under_way, mut arrived) = mpsc::unbounded_channel();
     tokio::spawn(async move {

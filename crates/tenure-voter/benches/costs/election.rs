@@ -1,4 +1,4 @@
-//! How long an election takes, beside a bare exchange.
+//! The time of an election, beside a bare exchange.
 
 use std::time::Duration;
 
@@ -11,15 +11,14 @@ use crate::sample::{Nanos, Samples};
 use crate::target::Targets;
 use crate::{Result, processor};
 
-/// The numbers of voters to measure.
 const VOTERS: [usize; 3] = [3, 5, 25];
-/// How far regions are apart, one way; none on loopback itself.
+/// Distances of regions, one way; zero on loopback itself.
 const ONE_WAY: [Duration; 2] = [Duration::from_millis(40), Duration::ZERO];
-/// About as long as the document of a vote.
+/// About the length of a vote's document, in bytes.
 const LENGTH: usize = 512;
-/// In round trips, however many voters there are.
+/// In round trips, for any number of voters.
 const TARGET: f64 = 8.0;
-/// The requests that an election is made of: those before it, numbers, results.
+/// The requests of an election: questions before it, numbers, results.
 const REQUESTS: [&str; 3] = ["status", "election/cast", "election/result"];
 
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -31,8 +30,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         );
         for count in VOTERS {
             let ratio = of(count, one_way, rounds).await?;
-            // On loopback itself a round trip is no longer than the work of one request, and two
-            // processors do that of all voters.
+            // On loopback a round trip is no longer than the work of one request, and two
+            // processors do the work of all voters.
             if !one_way.is_zero() {
                 targets.at_most(&format!("{count} voters, in round trips"), ratio, TARGET, "");
             }
@@ -48,7 +47,7 @@ async fn of(count: usize, one_way: Duration, rounds: usize) -> Result<f64> {
     let mut company = Company::start(count, &distance).await?;
     let [mut floor, mut write, mut took, mut used] = [const { Samples::new() }; 4];
     let mut again = 0;
-    // The first one connects.
+    // The first exchange connects.
     bare.exchange().await?;
     let sent = company.sent(&REQUESTS).await?;
     for round in 0..rounds {

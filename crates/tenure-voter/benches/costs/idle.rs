@@ -1,4 +1,4 @@
-//! Costs of voters while one of them leads and nothing happens.
+//! Costs of voters while one of them leads and nothing changes.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let distance = Distance::of(Duration::ZERO)?;
         let mut company = Company::start(count, &distance).await?;
         let (win, _) = company.elect(0).await?;
-        // A heartbeat carries what a status shows.
+        // A heartbeat carries the content of a status.
         let (_, status) = company.caller.get(&format!("{}/status", company.urls[0])).await?;
         sleep(Duration::from_secs(3)).await;
         let began = clock::now();

@@ -23,7 +23,6 @@ use std::process::ExitCode;
 use parts::Part;
 use program::{Error, Result, block_on};
 
-/// Measurements that can run by themselves.
 const PARTS: [(&str, Part<Error>); 2] = [
     ("election", |quick, targets| block_on(election::measure(quick, targets))),
     ("idle", |quick, targets| block_on(idle::measure(quick, targets))),

@@ -1,4 +1,4 @@
-//! The bytes that are authenticated.
+//! The bytes that a MAC covers.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,6 @@ use crate::wire::names;
 
 const SCHEME: &str = "TENURE-HMAC-SHA256 ";
 
-/// The fields of an `Authorization` header.
 pub(super) struct Stamp {
     pub(super) date: u64,
     pub(super) nonce: u128,
@@ -36,7 +35,7 @@ impl Secrets {
         format!("{SCHEME}date={date}, nonce={nonce:032x}, mac={}", hex(mac.as_ref()))
     }
 
-    /// Which of them it is authenticated by.
+    /// The number of the secret that authenticates the request.
     pub(super) fn verify_request(&self, said: SignedRequest<'_>, stamp: &Stamp) -> Option<usize> {
         let bytes = request_bytes(said, stamp.date, stamp.nonce);
         self.all().iter().position(|key| hmac::verify(key, &bytes, &stamp.mac).is_ok())
@@ -68,7 +67,8 @@ impl Secrets {
     }
 }
 
-/// No part but the body, which is the last, can hold a line feed: nothing reads in two ways.
+/// The bytes of a request. Only the body, which is the last part, can hold a line feed, so the
+/// bytes have one reading.
 fn request_bytes(said: SignedRequest<'_>, date: u64, nonce: u128) -> Vec<u8> {
     let SignedRequest { method, path, headers, body } = said;
     let head = format!("tenure-voter request 1\n{method}\n{path}\n{date}\n{nonce:032x}\n");

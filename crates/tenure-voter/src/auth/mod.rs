@@ -18,20 +18,19 @@
 //! | the date | |
 //! | the nonce | |
 //! | `Tenure-Election`, `-Mode`, `-Voter`, `-Voter-Url`, `-Founding`, five lines, empty if absent | the same five |
-//! | `Tenure-To`: the `voter-url` that is called | |
+//! | `Tenure-To`: the `voter-url` of the request | |
 //!
-//! An answer to a request whose MAC was right carries its own in `Tenure-Mac`, by the same secret.
+//! An answer to a request with a right MAC carries a MAC by the same secret, in `Tenure-Mac`.
 //!
-//! A request is refused whose date is further than [`WINDOW`] from the clock of the voter that is
-//! asked, or before it started, and one that was carried out before: a nonce is remembered for
-//! twice as long. A request that changes something is refused by every voter but the one in
-//! `Tenure-To`; only what is asked at a seed, whose address is another one, may name that.
+//! A voter refuses a request whose date is further than [`WINDOW`] from its clock, or before its
+//! start, and a request that it has carried out before: it remembers a nonce for twice as long.
+//! Every voter but the one in `Tenure-To` refuses a request that changes its state; only a request
+//! to a seed, whose address differs, may name the seed's.
 //!
-//! # What this does not do
+//! # What authentication does not do
 //!
-//! Nothing is hidden: bodies travel as they are, unless TLS is used. A request that was captured in
-//! the very second in which a voter starts can be shown to it once more. Everybody who holds the
-//! secret takes part.
+//! Bodies travel in the clear, unless TLS is used. A request that was captured in the very second
+//! in which a voter starts can be replayed to it once. Each holder of the secret takes part.
 
 mod mac;
 mod replay;
@@ -52,7 +51,7 @@ use self::replay::{NonceState, Replays};
 pub use self::secret::{SecretError, Secrets};
 use crate::wire::Problem;
 
-/// How far the clocks of two voters may be apart, the time that a request travels included.
+/// The largest difference between the clocks of two voters, the time of the request included.
 pub const WINDOW: Duration = Duration::from_secs(30);
 
 const MAC: HeaderName = HeaderName::from_static("tenure-mac");
@@ -61,16 +60,16 @@ const MAC: HeaderName = HeaderName::from_static("tenure-mac");
 #[derive(Clone, Copy)]
 pub(crate) struct SignedRequest<'a> {
     pub(crate) method: &'a str,
-    /// Below the voter URL, with the query.
+    /// The path below the voter URL, with the query.
     pub(crate) path: &'a str,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: &'a [u8],
 }
 
-/// The proof of a request's sender, and how its answer is authenticated.
+/// The proof of a request's sender, which also authenticates the answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
-    /// By other means, or by none where none is asked for.
+    /// By other means, or without authentication where none is configured.
     Elsewhere,
     /// The sender is not known.
     None,
@@ -78,13 +77,13 @@ pub(crate) enum Proof {
     Secret { number: usize, nonce: u128 },
 }
 
-/// Why a request is refused, and how that is authenticated: one whose MAC was right is told by one.
+/// The reason for which a request is refused, and the proof: the refusal of a request with a right
+/// MAC has a MAC, too.
 pub(crate) struct AuthFailure {
     pub(crate) problem: Box<Problem>,
     pub(crate) proof: Proof,
 }
 
-/// State for the checks of requests.
 pub(crate) struct Guard {
     secrets: Option<Secrets>,
     started: Time,
@@ -94,18 +93,18 @@ pub(crate) struct Guard {
 impl Guard {
     /// Without secrets every request passes: on loopback, or by TLS.
     ///
-    /// `room` is the number of requests while a nonce is remembered. Requests before `started` are
-    /// not remembered.
+    /// `room` is the number of nonces that are remembered. The guard remembers no requests before
+    /// `started`.
     pub(crate) fn new(secrets: Option<Secrets>, room: usize, started: Time) -> Self {
         Self { secrets, started, replays: Mutex::new(Replays::new(room)) }
     }
 
-    /// Whether nothing tells who speaks but that they can reach it.
+    /// Whether reaching the voter is enough to speak.
     pub(crate) const fn is_open(&self) -> bool {
         self.secrets.is_none()
     }
 
-    /// Checks who has sent this, and that it was not carried out before.
+    /// Checks the sender of a request, and that the request was not carried out before.
     pub(crate) fn check(
         &self,
         said: SignedRequest<'_>,
@@ -137,7 +136,7 @@ impl Guard {
         }
     }
 
-    /// Whether one whose MAC is right is of now, and was not seen before.
+    /// Whether a request with a right MAC is recent, and was not seen before.
     fn is_new(&self, stamp: &Stamp, now: Time, wall: WallTime) -> Result<(), Problem> {
         let seconds = seconds(wall);
         if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
@@ -150,7 +149,7 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // By the clock as it is now, which may have been set since.
+        // The start on the wall clock as it is now, which may have been set since.
         let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {
             let detail = format!(
@@ -161,7 +160,7 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The value is changed whole, so a panic elsewhere leaves nothing half done.
+        // The value is changed whole, so a panic elsewhere leaves it complete.
         let mut replays = self.replays.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match replays.see(stamp.nonce, now) {
             NonceState::New => Ok(()),
@@ -180,7 +179,7 @@ impl Guard {
         }
     }
 
-    /// Authenticates an answer by what its request was authenticated by.
+    /// Authenticates an answer like its request.
     pub(crate) fn sign_answer(
         &self,
         proof: &Proof,
@@ -219,7 +218,7 @@ impl Secrets {
         }
     }
 
-    /// Whether this is an answer to the request of this nonce, by a holder of one of the secrets.
+    /// Whether this answers the request of this nonce, by a holder of one of the secrets.
     pub(crate) fn is_answer(
         &self,
         nonce: u128,

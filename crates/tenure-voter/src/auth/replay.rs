@@ -7,26 +7,26 @@ use tenure_core::Time;
 
 use super::WINDOW;
 
-/// How long a nonce is remembered: a request may be dated by the whole window ahead, and then by
-/// the whole window ago, of seconds that are cut off on both sides.
+/// The time for which a nonce is remembered: a request may be dated by the whole window ahead, and
+/// then by the whole window ago, in seconds that are cut off on both sides.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs() + 1);
 
-/// How many requests a voter makes of another one in a heartbeat interval, and more: the heartbeat,
-/// and those of a draw.
+/// More than the requests of a voter to another in a heartbeat interval: the heartbeat, and those
+/// of a draw.
 const EACH: usize = 4;
-/// The least room: operators have some, too.
+/// The least room: operators need some, too.
 const ROOM_MIN: usize = 4_096;
 
-/// How many nonces there are while one is remembered, with so many voters and this heartbeat. Only
-/// who has a secret can fill it.
+/// The number of nonces that are remembered, with so many voters and this heartbeat. Only holders
+/// of a secret can fill this room.
 pub(crate) fn room(voters: usize, heartbeat: Duration) -> usize {
     let beats = REMEMBERED.as_millis().div_ceil(heartbeat.as_millis().max(1)) + 1;
     let beats = usize::try_from(beats).unwrap_or(usize::MAX);
     voters.saturating_mul(EACH).saturating_mul(beats).max(ROOM_MIN)
 }
 
-/// The nonces of twice the window: one that is forgotten is dated outside of it, unless the wall
-/// clock here was set back meanwhile.
+/// The nonces of twice the window: a forgotten nonce is dated outside of the window, unless the
+/// wall clock here was set back.
 pub(super) struct Replays {
     pub(super) room: usize,
     order: VecDeque<(Time, u128)>,
@@ -37,7 +37,7 @@ pub(super) struct Replays {
 pub(super) enum NonceState {
     New,
     Before,
-    /// Nothing more can be remembered, so nothing is let pass.
+    /// No room for another nonce, so no request passes.
     Full,
 }
 
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn replay_room_fits_all_settings() {
         use tenure_core::voter::Config;
-        // A heartbeat, and a request of a draw, of each.
+        // Each voter sends a heartbeat, and a request of a draw.
         for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {
             let heartbeat = Duration::from_millis(heartbeat);
             let said = 2 * voters as u128 * REMEMBERED.as_nanos() / heartbeat.as_nanos();

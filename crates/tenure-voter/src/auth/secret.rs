@@ -1,4 +1,4 @@
-//! The shared secret, or two of them while one takes the place of the other.
+//! The shared secret, or two secrets during a rotation.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use ring::hmac;
 
 /// The secrets that all voters of a network share. Cheap to clone; never shown.
 ///
-/// A file has one line, or two during a rotation: the first secret authenticates messages that are
-/// sent, and each is accepted. To rotate, first add the new secret as the second line everywhere,
+/// A file has one line, or two during a rotation: the first secret authenticates outgoing messages,
+/// and the voter accepts both. To rotate, first add the new secret as the second line everywhere,
 /// then swap the lines everywhere, then remove the old one.
 #[derive(Clone)]
 pub struct Secrets(Arc<[hmac::Key]>);
@@ -19,14 +19,14 @@ impl Secrets {
     pub const BYTES_MIN: usize = 16;
     /// The most bytes of a secret.
     pub const BYTES_MAX: usize = 1_024;
-    /// The most of them.
+    /// The most secrets.
     pub const MAX: usize = 2;
 
-    /// Reads one on each line. Empty lines, and spaces around one, do not count.
+    /// Reads a secret on each line. Empty lines, and spaces around a secret, do not count.
     ///
     /// # Errors
     ///
-    /// When there is none or too many, or one is too short or too long.
+    /// When there is no secret or too many, or a secret is too short or too long.
     pub fn parse(text: &str) -> Result<Self, SecretError> {
         let lines = text.lines().map(str::trim).enumerate();
         let lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty()).collect();
@@ -41,7 +41,7 @@ impl Secrets {
         Ok(Self(lines.into_iter().map(|(_, line)| key(line)).collect()))
     }
 
-    /// The same, from a file.
+    /// Reads the secrets of a file.
     ///
     /// # Errors
     ///
@@ -71,7 +71,6 @@ impl fmt::Debug for Secrets {
 
 /// A secret that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages are the documentation")]
 pub enum SecretError {
     #[error("{lines} lines hold a secret; there must be one, or two during a rotation")]
     Count { lines: usize },

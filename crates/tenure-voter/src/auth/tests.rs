@@ -16,7 +16,7 @@ fn guard(lines: &[&str]) -> Guard {
     started(lines, 2_000)
 }
 
-/// A guard that was started so many seconds ago.
+/// A guard that was started `ago` seconds ago.
 fn started(lines: &[&str], ago: u64) -> Guard {
     Guard::new(Some(secrets(lines)), 100, NOW.before(Duration::from_secs(ago)))
 }
@@ -39,7 +39,7 @@ fn kind(refused: Result<Proof, AuthFailure>) -> String {
 }
 
 #[test]
-fn what_is_signed_passes_once() {
+fn signed_request_passes_once() {
     let guard = guard(&[ONE]);
     let headers = signed(&[ONE], 1_000, 7, b"{}");
     let proof = guard.check(said(&headers, b"{}"), NOW, wall(1_000)).ok();
@@ -76,7 +76,7 @@ fn whatever_is_changed_is_noticed() {
         headers.insert(AUTHORIZATION, HeaderValue::from_static(nonsense));
         assert_eq!(check(&guard, said(&headers, b"{}")), wrong, "{nonsense:?}");
     }
-    // Nothing of that has used up the nonce.
+    // The refused requests have not used up the nonce.
     assert!(guard.check(said(&good, b"{}"), NOW, wall(1_000)).is_ok());
 }
 
@@ -115,7 +115,7 @@ fn authenticated_refusal_has_mac() {
     assert_eq!(refused.proof, Proof::None);
 }
 
-/// The earliest and the latest that a request is let pass are 61 s apart, less a moment.
+/// The earliest and the latest time at which the request passes are 61 s apart, less a moment.
 #[test]
 fn nonce_outlives_its_date() {
     let guard = guard(&[ONE]);
@@ -139,7 +139,7 @@ fn requests_before_start_are_refused() {
     assert!(check(started(&[ONE], 1)).starts_with("Secret"));
 }
 
-/// A clock that was hours ahead at the start, or behind, and is right now.
+/// The clock was hours ahead or behind at the start, and is right now.
 #[test]
 fn clock_step_changes_no_admission() {
     let guard = started(&[ONE], 10);
@@ -183,7 +183,7 @@ fn missing_authorization_is_unknown() {
     assert_eq!(check(Guard::new(None, 0, NOW)), Some(Proof::Elsewhere));
 }
 
-/// The result of `openssl dgst -sha256 -hmac` for the lines in the documentation.
+/// `openssl dgst -sha256 -hmac` gives this result for the lines in the documentation.
 #[test]
 fn documented_bytes_are_signed() {
     let headers = signed(&[ONE], 1_000, 7, b"{}");

@@ -1,4 +1,4 @@
-//! Whether what is written is as described.
+//! Whether messages are as described.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ pub(crate) fn document() -> Value {
     serde_json::from_str(super::OPENAPI).unwrap()
 }
 
-/// Errors in a body of a request on this route; none if it is as described.
+/// The errors of a request on this route; none if it is as described.
 pub(crate) fn request(document: &Value, route: Route, body: &[u8]) -> Result<(), String> {
     let operation = operation(document, route);
     match operation.get("requestBody") {
@@ -18,7 +18,7 @@ pub(crate) fn request(document: &Value, route: Route, body: &[u8]) -> Result<(),
     }
 }
 
-/// The same of an answer.
+/// The errors of an answer.
 pub(crate) fn answer(
     document: &Value,
     route: Route,
@@ -48,8 +48,8 @@ fn content(document: &Value, described: &Value, body: &[u8]) -> Result<(), Strin
     fits(document, &described["schema"], &body, "body")
 }
 
-/// Whether a value is as its schema says, as far as this description uses schemas; and no field is
-/// there that is not described.
+/// Whether a value fits its schema, as far as this description uses schemas, without fields beside
+/// it.
 fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     if let Some(name) = schema["$ref"].as_str() {
         let schema = document.pointer(name.trim_start_matches('#')).ok_or(name)?;
@@ -122,7 +122,7 @@ fn description_lists_every_route() {
 }
 
 #[test]
-fn what_differs_is_told() {
+fn differences_are_named() {
     let document = document();
     for (body, part) in [
         ("{}", "\"voterId\" is missing"),

@@ -1,6 +1,6 @@
-//! The description of all requests and answers, which is served.
+//! The description of all requests and answers, which the voter serves.
 //!
-//! The description is kept by hand, because people read it; tests compare it with the messages.
+//! People keep and read the description; tests compare it with the messages.
 
 #[cfg(test)]
 pub(crate) mod check;

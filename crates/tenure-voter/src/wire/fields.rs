@@ -1,4 +1,4 @@
-//! Fields that JSON has no type for.
+//! Fields without a type in JSON.
 
 /// A number in 32 hexadecimal digits: identities, incarnations, fingerprints.
 pub(super) mod hex {
@@ -20,7 +20,7 @@ pub(super) mod hex {
         parse(&text).ok_or_else(|| D::Error::custom("expected 32 hexadecimal digits"))
     }
 
-    /// Exactly 32 of them.
+    /// Exactly 32 digits.
     pub(in crate::wire) fn parse(text: &str) -> Option<u128> {
         let digits = text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
         u128::from_str_radix(text, 16).ok().filter(|_| digits)
@@ -51,8 +51,8 @@ pub(super) mod nanos {
     }
 }
 
-/// A 64-bit signed number that was drawn, or none. The number is written as such; a text is read
-/// too, because many readers of JSON lose digits beyond 2⁵³.
+/// A 64-bit signed number that was drawn, or `null`. The number is written as a number; a string is
+/// read, too, because many readers of JSON lose digits beyond 2⁵³.
 pub(super) mod vote {
     use std::fmt;
 

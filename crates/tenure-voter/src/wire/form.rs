@@ -1,4 +1,4 @@
-//! The documents, field by field: names in camel case, as the text has them.
+//! The documents, field by field: names in camel case, as in the text.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tenure_core::{Drift, NodeName, Value};
 use super::Unread;
 use super::fields::{hex, nanos, text, vote};
 
-/// A document, and what of the core's it says.
+/// A document, and the type of the core that it holds.
 pub(super) trait Form: Sized {
     type Of;
 
@@ -23,7 +23,7 @@ pub(super) trait Form: Sized {
     fn read(self) -> Result<Self::Of, Unread>;
 }
 
-/// Each of a list that is not longer than it may be.
+/// Each entry of a list with at most `max` entries.
 pub(super) fn all<F: Form>(list: Vec<F>, max: usize, what: &str) -> Result<Vec<F::Of>, Unread> {
     if list.len() > max {
         return Err(Unread::new(format!("{what} has {} entries; at most {max}", list.len())));
@@ -52,7 +52,7 @@ pub(super) struct VoterForm {
     on_line: bool,
 }
 
-/// A voter that registers is there.
+/// A voter that registers is on line.
 const fn on_line() -> bool {
     true
 }

@@ -7,11 +7,9 @@ use tenure_core::{ElectionName, NodeName};
 use super::Unread;
 use super::fields::hex;
 
-/// Names of headers.
 pub(crate) mod names {
     use http::HeaderName;
 
-    /// The election.
     pub(crate) const ELECTION: HeaderName = HeaderName::from_static("tenure-election");
     /// `majority` or `available`.
     pub(crate) const MODE: HeaderName = HeaderName::from_static("tenure-mode");
@@ -21,7 +19,7 @@ pub(crate) mod names {
     pub(crate) const URL: HeaderName = HeaderName::from_static("tenure-voter-url");
     /// `FINGERPRINT accepted` or `FINGERPRINT founded`, or absent.
     pub(crate) const FOUNDING: HeaderName = HeaderName::from_static("tenure-founding");
-    /// The `voter-url` of the one that is asked, of a request with a MAC.
+    /// The `voter-url` of the called voter, in a request with a MAC.
     pub(crate) const TO: HeaderName = HeaderName::from_static("tenure-to");
     /// The headers of a sender, in the order in which they are authenticated.
     pub(crate) const ALL: [HeaderName; 5] = [ELECTION, MODE, VOTER, URL, FOUNDING];
@@ -38,14 +36,12 @@ pub(crate) mod names {
 /// | `Tenure-Founding` | absent, or the fingerprint of its founding and `accepted` or `founded` |
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Head {
-    /// A voter.
     Voter(Header),
     /// A sender that is no voter, and may name the election.
     Other(Option<ElectionName>),
 }
 
 impl Head {
-    /// Puts them into a message.
     pub(crate) fn put(&self, headers: &mut HeaderMap) {
         match self {
             Self::Voter(header) => Self::write(header, headers),
@@ -57,7 +53,6 @@ impl Head {
         }
     }
 
-    /// Puts those of a voter into a message.
     pub(crate) fn write(header: &Header, headers: &mut HeaderMap) {
         let Header { election, mode, sender, url, founding } = header;
         let Participant { id, identity, incarnation } = sender;
@@ -74,7 +69,7 @@ impl Head {
             (names::FOUNDING, founding),
         ];
         for (name, value) in all {
-            // Names and URLs have no control characters, so every one of them fits.
+            // Names and URLs have no control characters, so all of them fit.
             let value = value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
             if let Some(value) = value {
                 headers.insert(name, value);
@@ -82,11 +77,11 @@ impl Head {
         }
     }
 
-    /// Reads those of a message.
+    /// Reads the headers of a message.
     ///
     /// # Errors
     ///
-    /// When one is there twice or cannot be read, or some are there and others missing.
+    /// When a header is there twice or cannot be read, or some are there and others missing.
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self, Unread> {
         let election = parsed::<ElectionName>(headers, &names::ELECTION)?;
         let Some(voter) = text(headers, &names::VOTER)? else {

@@ -1,4 +1,4 @@
-//! A heartbeat and its answer: what a leader asks for, and what it is promised.
+//! A heartbeat and its answer: the request of a leader, and the promise to it.
 
 use std::time::Duration;
 

@@ -17,11 +17,11 @@
 //! | `POST /electorate` | `{add: ID}` or `{remove: ID}` | 204 |
 //! | `GET /openapi.json` | | 200 all of this, field by field |
 //!
-//! Paths are below the `voter-url`. The sender and its network are in [headers](Head). Whatever
-//! is not carried out is answered by [problem details](Problem). Spans are whole nanoseconds;
-//! identities, incarnations and fingerprints 32 hexadecimal digits; a vote is any whole number of
-//! 64 bits with a sign, which is read from a string, too. Unknown fields are ignored. A body has at
-//! most [`BODY_BYTES_MAX`] bytes.
+//! Paths are below the `voter-url`. The sender and its network are in [headers](Head). The answer
+//! to a refused request is [problem details](Problem). Spans are whole nanoseconds; identities,
+//! incarnations and fingerprints 32 hexadecimal digits; a vote is any whole number of 64 bits with
+//! a sign, as a number or a string. Unknown fields are ignored. A body has at most
+//! [`BODY_BYTES_MAX`] bytes.
 
 mod fields;
 mod form;
@@ -46,7 +46,7 @@ pub use self::voter_list::read_voter_list;
 /// 64, has less than 160 KiB.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 
-/// Why a document cannot be read, or cannot be meant.
+/// The reason for which a document cannot be read, or makes no sense.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Unread(Arc<str>);

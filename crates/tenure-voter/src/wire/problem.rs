@@ -9,26 +9,26 @@ use super::refusal::{self, RefusalForm};
 /// The type of their bodies.
 pub const PROBLEM: &str = "application/problem+json";
 
-/// Why a request was not carried out, for people and programs.
+/// The reason for which a request was refused, for people and programs.
 ///
 /// `type` is `urn:tenure:voter:` and the label of the refusal, or one of: `unreadable`,
 /// `unknown-path`, `method`, `too-large`, `too-slow`, `busy`, `no-answer`, `unauthenticated`,
 /// `clock`, `replayed`, `misdirected`, `origin`.
 #[derive(Serialize, Deserialize)]
 pub struct Problem {
-    /// `type`: which kind.
+    /// `type`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `title`: the kind in short.
+    /// `title`.
     pub title: String,
     /// `status`, as that of the answer.
     pub status: u16,
-    /// `detail`: what, with the numbers, and what to do.
+    /// `detail`: the reason, with the numbers, and the remedy.
     pub detail: String,
-    /// `refusal`: what a voter makes of it.
+    /// `refusal`: the form for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refusal: Option<Box<RefusalForm>>,
-    /// By which methods it can be asked, where the method was wrong.
+    /// The allowed methods, where the method was wrong.
     #[serde(skip)]
     pub(crate) allow: Option<String>,
 }

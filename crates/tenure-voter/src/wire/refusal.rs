@@ -1,4 +1,4 @@
-//! Why a voter refuses, as a part of problem details and of an answer to a heartbeat.
+//! The reason of a refusal, as a part of problem details and of an answer to a heartbeat.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::Unread;
 use super::fields::{hex, nanos, text};
 use super::form::{ElectorateForm, ElectorateIdForm, Form, LeaderForm, counted};
 
-/// `reason` is the core's own label of it.
+/// `reason` is the core's own label.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub(super) enum RefusalForm {
@@ -140,7 +140,7 @@ impl Form for RefusalForm {
             Self::OtherNetwork => Refusal::OtherNetwork,
             Self::OtherFounding { ours } => Refusal::OtherFounding { ours: Fingerprint(ours) },
             Self::NotAllowed => Refusal::NotAllowed,
-            // The other side's words are for people, in the detail of its problem.
+            // The other voter's text is for people, in the detail of its problem.
             Self::Malformed => Refusal::Malformed("as the other voter reads it"),
             Self::Full => Refusal::Full,
             Self::NotFounded => Refusal::NotFounded,
@@ -171,7 +171,6 @@ impl Form for RefusalForm {
     }
 }
 
-/// Which status of HTTP says it best.
 pub(super) const fn status(refusal: &Refusal) -> u16 {
     match refusal {
         Refusal::Malformed(_) => 400,

@@ -1,4 +1,4 @@
-//! Which path and method is which request, and what its answer is.
+//! Requests by path and method, and their answers.
 
 use http::{Method, StatusCode};
 use serde::Serialize;
@@ -14,7 +14,6 @@ use super::form::{
 use super::heartbeat::{BeatenForm, HeartbeatForm};
 use super::problem::Problem;
 
-/// A path and its method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Route {
     Register,
@@ -31,11 +30,10 @@ pub(crate) enum Route {
     Change,
 }
 
-/// A request as it is sent: the path is below the `voter-url`.
+/// An outgoing request: the path is below the `voter-url`.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(crate) route: Route,
-    /// With the query.
     pub(crate) path: String,
     pub(crate) body: Vec<u8>,
 }
@@ -72,8 +70,8 @@ impl Route {
         }
     }
 
-    /// Whether it is asked of whoever is found at an address: it changes nothing, or only who is
-    /// known.
+    /// Whether any voter at an address may answer: the request changes nothing, or only the known
+    /// voters.
     pub(crate) const fn is_of_anybody(self) -> bool {
         matches!(self, Self::Register | Self::Status | Self::LastResult | Self::Certify)
     }
@@ -102,7 +100,6 @@ impl Route {
         }
     }
 
-    /// Reads a request on this route.
     pub(crate) fn read(self, query: Option<&str>, body: &[u8]) -> Result<Ask, Unread> {
         Ok(match self {
             Self::Register => Ask::Register(read::<VoterForm>(body)?),
@@ -158,7 +155,6 @@ impl Outgoing {
     }
 }
 
-/// An answer as it is sent.
 pub(crate) fn write_answer(answer: &Answer) -> (StatusCode, Vec<u8>) {
     let body = match answer {
         Answer::Status(status) => write::<StatusForm>(status),
@@ -179,7 +175,7 @@ pub(crate) fn write_answer(answer: &Answer) -> (StatusCode, Vec<u8>) {
     (StatusCode::OK, body)
 }
 
-/// The answer to what was asked; `certificate`: by a heartbeat with one.
+/// The answer to `ask`; `certificate`: by a heartbeat with one.
 pub(crate) fn read_answer(ask: &Ask, status: StatusCode, body: &[u8]) -> Result<Answer, Unread> {
     if !status.is_success() {
         let problem: Problem = serde_json::from_slice(body)?;
@@ -216,7 +212,7 @@ fn write_form(form: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(form).unwrap_or_default()
 }
 
-/// A heartbeat has a `seq`, and no result has one.
+/// Whether this is a heartbeat, by its `seq`.
 fn is_heartbeat(body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Any {

@@ -13,7 +13,6 @@ fn drawn<T: std::fmt::Debug>(draw: fn(&mut Rng) -> T) -> impl Strategy<Value = T
     any::<u64>().prop_map(move |seed| draw(&mut Rng::new(seed)))
 }
 
-/// The request as the other side reads it.
 fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
     let query = outgoing.path.split_once('?').map(|(_, query)| query);
     outgoing.route.read(query, &outgoing.body)
@@ -21,7 +20,7 @@ fn received(outgoing: &Outgoing) -> Result<Ask, Unread> {
 
 proptest! {
     #[test]
-    fn what_is_asked_arrives(ask in drawn(ask)) {
+    fn requests_arrive(ask in drawn(ask)) {
         let outgoing = Outgoing::of(&ask);
         prop_assert!(outgoing.path.starts_with(outgoing.route.path()));
         prop_assert_eq!(outgoing.route.path().trim_start_matches('/'), ask.label());
@@ -31,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_answered_arrives((ask, answer) in drawn(exchange)) {
+    fn answers_arrive((ask, answer) in drawn(exchange)) {
         let (status, body) = write_answer(&answer);
         let route = Outgoing::of(&ask).route;
         let described = check::answer(&check::document(), route, status.as_u16(), &body);
@@ -40,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn who_sends_arrives(seed: u64, is_available: bool) {
+    fn senders_arrive(seed: u64, is_available: bool) {
         let mode = if is_available { Mode::Available } else { Mode::Majority };
         let header = header(&mut Rng::new(seed), mode);
         let mut headers = HeaderMap::new();
@@ -48,7 +47,7 @@ proptest! {
         prop_assert_eq!(Head::read(&headers), Ok(Head::Voter(header)));
     }
 
-    /// Whatever arrives is read or refused, never more.
+    /// Each input is read or refused.
     #[test]
     fn nonsense_is_refused(
         body in prop_oneof![
@@ -68,7 +67,7 @@ proptest! {
     }
 }
 
-/// Each status that the server sends without a word of the voter.
+/// The server sends these statuses without the core.
 #[test]
 fn every_status_is_described() {
     let document = check::document();
@@ -137,7 +136,7 @@ fn votes_are_signed_64_bits() {
     }
 }
 
-/// Each with a part of what it is told.
+/// Each document with a part of its error.
 #[test]
 fn bad_documents_are_told() {
     let zero = "0".repeat(32);

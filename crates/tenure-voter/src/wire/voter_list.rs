@@ -1,4 +1,4 @@
-//! `voter-list`, as the text has it.
+//! `voter-list`, as in the text.
 
 use serde::Deserialize;
 use tenure_core::NodeName;
@@ -28,7 +28,7 @@ struct Form {
 ///
 /// # Errors
 ///
-/// When it is something else, as the sample in the protocol's own source is.
+/// When the list has another form, as the sample in the protocol's own source has.
 pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
     let wrong = |error: serde_json::Error| {
         Unread::new(format!(

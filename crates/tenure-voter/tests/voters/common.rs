@@ -32,14 +32,13 @@ pub(crate) fn config(id: &str, address: SocketAddr) -> Config {
     }
 }
 
-/// A socket that is bound before anybody is told of it.
+/// A bound socket with its address.
 pub(crate) fn bind() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-/// Voters a, b, c, … of one list.
 pub(crate) struct Network {
     pub(crate) voters: Vec<Node<AtMostOne>>,
     pub(crate) addresses: Vec<SocketAddr>,
@@ -51,12 +50,10 @@ impl Network {
         Self::with(number, |options| options)
     }
 
-    /// With other options for all.
     pub(crate) fn with(number: usize, change: impl Fn(Options) -> Options) -> Self {
         Self::of(number, |config| config, change)
     }
 
-    /// With other settings for all.
     pub(crate) fn of(
         number: usize,
         set: impl Fn(Config) -> Config,
@@ -91,15 +88,13 @@ impl Network {
         Self { voters, addresses, directory }
     }
 
-    /// The state directory of one of them.
     pub(crate) fn state(&self, n: usize) -> PathBuf {
         let id = char::from(b'a' + u8::try_from(n).unwrap());
         self.directory.path().join(id.to_string())
     }
 }
 
-/// An address from which all that is sent to it arrives there so much later, and what comes back,
-/// too, as long as the tasks are kept.
+/// An address that passes bytes on to `to` after `delay`, and back, as long as the tasks are kept.
 pub(crate) async fn far(to: SocketAddr, delay: Duration) -> (JoinSet<()>, SocketAddr) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -127,17 +122,17 @@ async fn later(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay: Duration)
     }
 }
 
-/// The answer to these bytes until the connection is closed, or the answer is whole.
+/// The answer to these bytes, until the connection is closed or the answer is complete.
 pub(crate) async fn raw(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The connection may be closed before all is written.
+    // The connection may be closed before all bytes are written.
     let _ = stream.write_all(request).await;
     let mut answer = Vec::new();
     let _ = soon(stream.read_to_end(&mut answer)).await;
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A request as a person with `curl` makes it.
+/// The answer to a request as `curl` makes it.
 pub(crate) async fn curl(address: SocketAddr, line: &str, body: &str) -> String {
     let length = body.len();
     let request = format!(
@@ -147,7 +142,6 @@ pub(crate) async fn curl(address: SocketAddr, line: &str, body: &str) -> String 
     raw(address, request.as_bytes()).await
 }
 
-/// The body of an answer.
 pub(crate) fn body(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)
 }

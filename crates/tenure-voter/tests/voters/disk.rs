@@ -1,4 +1,4 @@
-//! A state directory that cannot be written, and can be again.
+//! A state directory that cannot be written, and then can.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use tenure_voter::Notice;
 
 use crate::common::{Network, run, soon};
 
-/// The directory of a voter is gone and comes back, on a disk that takes nothing yet: the voter
-/// writes what it must not forget only once a file that nothing rests on was written.
+/// The directory of a voter is gone and comes back, on a disk that is still full: the voter writes
+/// its memory only after a trial file could be written.
 #[test]
 fn returned_directory_is_tried_first() {
     run(async {
@@ -15,7 +15,7 @@ fn returned_directory_is_tried_first() {
         let mut notices = network.voters[0].notices();
         let path = network.state(0);
         let away = network.state(1);
-        // No file can be made of that name.
+        // A file with this name cannot be made.
         fs::create_dir(path.join("trial")).unwrap();
         fs::rename(&path, &away).unwrap();
         let mut told = async |part: &str| loop {

@@ -1,4 +1,4 @@
-//! Elections: a voter leads, and after it another one.
+//! Elections: a voter leads, and then another one.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tenure_voter::{Config, Counters, Founding, Listed, Mode, Node, Options, Seed
 
 use crate::common::{ELECTION, Network, bind, config, run, soon};
 
-/// The first of these that wins.
+/// The first election that is won.
 async fn first(
     campaigns: &mut Vec<(usize, Campaign<AtMostOne>)>,
 ) -> (usize, Leadership<AtMostOne>) {
@@ -64,7 +64,7 @@ fn resignation_elects_another() {
     });
 }
 
-/// The lease of the last leader runs out; the shorter it is, the sooner.
+/// The lease of the last leader runs out; a shorter lease ends sooner.
 #[test]
 fn lost_leader_is_replaced() {
     run(async {
@@ -86,7 +86,7 @@ fn lost_leader_is_replaced() {
 
 /// Three voters know one seed, the first of them, which answers last.
 #[test]
-fn one_seed_finds_all_voters() {
+fn seed_finds_all_voters() {
     run(async {
         let directory = tempfile::tempdir().unwrap();
         let [a, b, c] = [(); 3].map(|()| bind().0);
@@ -122,24 +122,24 @@ fn one_seed_finds_all_voters() {
 
 /// A server among four accepts connections and never answers.
 #[test]
-fn one_hung_region_delays_nobody() {
+fn hung_region_delays_no_other() {
     delays_nobody(None, "timeout");
 }
 
-/// A server among four answers everything with bytes that are no HTTP, or with JSON that says
-/// nothing.
+/// A server among four answers with bytes that are no HTTP, or with JSON without meaning.
 #[test]
-fn one_that_answers_nonsense_delays_nobody() {
+fn senseless_answers_delay_no_other() {
     let json = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n\
                 {\"seq\":[-1,\"nobody\"]}";
     let json = json.replace("Content-Length: 19", "Content-Length: 20");
     delays_nobody(Some(vec!["\u{1}\u{2} nonsense\r\n\r\n".to_owned(), json]), "");
 }
 
-/// How many heartbeats the voters miss before they elect another leader.
+/// The voters elect another leader after this number of missed heartbeats.
 const TOLERANCE: u32 = 5;
 
-/// Three of four elect, whatever the fourth answers, if it does. Says why requests failed.
+/// Three of four voters elect, whatever the fourth answers. Its `reason` counts the failed
+/// requests.
 fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     run(async {
         let hung = bind();
@@ -187,8 +187,8 @@ fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     });
 }
 
-/// Waits for a leadership that lasts longer than its followers wait for a leader that is silent, by
-/// its own heartbeats. A standstill of the machine may end one; the next one counts, too.
+/// Waits for a leadership that lasts longer than the patience of its followers, by its own
+/// heartbeats. A standstill of the machine may end a leadership; the next one counts, too.
 async fn leads_on(voter: &Node<MayOverlap>, election: &Election<MayOverlap>) -> Counters {
     let beats = async || {
         let counters = voter.counters().await.unwrap();
@@ -207,7 +207,7 @@ async fn leads_on(voter: &Node<MayOverlap>, election: &Election<MayOverlap>) -> 
 }
 
 #[test]
-fn what_cannot_start_is_told() {
+fn failed_starts_are_explained() {
     let (_listener, address) = bind();
     let config = Config { founding: Founding::Expected(1), ..config("a", address) };
     let config = config.check().unwrap();

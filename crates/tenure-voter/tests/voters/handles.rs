@@ -14,7 +14,7 @@ use crate::common::{bind, config};
 
 const IDS: [&str; 3] = ["one", "two", "three"];
 
-/// A network of three for each election, and others, which only ask.
+/// A network of three voters for each election, and askers.
 struct Networks<C: Class> {
     by_election: BTreeMap<String, Network<C>>,
     directory: TempDir,
@@ -56,7 +56,8 @@ impl<C: Class + handles::Class> Networks<C> {
         let config = Config {
             election: election.parse().unwrap(),
             mode: C::MODE,
-            // In `available` the first election begins after so many, and no leadership lapses.
+            // In `available` the first election begins after so many heartbeats, and no leadership
+            // lapses.
             tolerance: if C::EXCLUSIVE { 19 } else { 5 },
             founding: Founding::List(list.to_vec()),
             ..config(id, address)

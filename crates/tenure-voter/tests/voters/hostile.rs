@@ -1,4 +1,4 @@
-//! Strangers: each gets a clear answer, and nothing is lost.
+//! Strangers: each gets a clear answer, and does no harm.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -84,7 +84,7 @@ fn browser_page_changes_nothing() {
     });
 }
 
-/// Slow ones, endless ones and floods, while a voter elects beside them.
+/// Slow clients, endless clients and floods come while a voter elects.
 #[test]
 fn endless_requests_are_cut_off() {
     run(async {

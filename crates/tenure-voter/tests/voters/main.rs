@@ -1,4 +1,4 @@
-//! Voters of one process that elect over real HTTP on loopback, and what strangers send them.
+//! Voters of one process that elect over real HTTP on loopback, and requests of strangers.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

@@ -1,4 +1,4 @@
-//! Voters that share a secret, or whose certificates are of one authority.
+//! Voters with a shared secret, or with certificates of one authority.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn secret_lets_only_voters_elect() {
     });
 }
 
-/// A request for the status as somebody with the secret makes it whose clock shows so much.
+/// A request for the status that a holder of the secret dates with this time.
 fn dated(seconds: u64) -> String {
     let nonce = format!("{seconds:032x}");
     let election = ELECTION;
@@ -64,8 +64,8 @@ fn dated(seconds: u64) -> String {
     )
 }
 
-/// A request signed five minutes ago, or in five minutes, is refused with both times, and what to
-/// do.
+/// A request signed five minutes ago, or in five minutes, is refused with both times and the
+/// remedy.
 #[test]
 fn distant_clocks_are_reported() {
     run(async {
@@ -94,7 +94,7 @@ fn distant_clocks_are_reported() {
     });
 }
 
-/// In the middle of a rotation: one has swapped the lines already.
+/// A voter has swapped the lines already, in the middle of a rotation.
 #[test]
 fn secret_rotation_keeps_electing() {
     run(async {
@@ -166,7 +166,7 @@ fn common_authority_elects() {
         let tls = || Some(Tls { authority: Some(authority.clone()), identity: Some(sign()) });
         let network = Network::with(3, |options| Options { tls: tls(), ..options });
         elects(&network).await;
-        // Without TLS there is no answer, let alone one of a voter.
+        // Without TLS there is no answer at all.
         let answer = curl(network.addresses[0], "GET /status", "").await;
         assert!(!answer.starts_with("HTTP"), "{answer}");
 
@@ -188,7 +188,7 @@ fn common_authority_elects() {
     });
 }
 
-/// Anybody on the way could answer for a voter that is called without TLS.
+/// Any host on the way could answer for a voter without TLS.
 #[test]
 fn certificates_require_tls() {
     run(async {
@@ -197,7 +197,7 @@ fn certificates_require_tls() {
             let tls = Some(Tls { authority: Some(authority.clone()), identity });
             Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) }
         };
-        // A voter that would be believed: it serves without TLS and without a secret.
+        // The other voter serves without TLS and without a secret.
         let plain = Network::start(1);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = listener.local_addr().unwrap();
@@ -215,7 +215,7 @@ fn certificates_require_tls() {
         }
         let called = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
         assert!(called.is_err(), "somebody was called: {called:?}");
-        // With a secret the MAC says who answers, as behind a proxy.
+        // With a secret the MAC shows which voter answers, as behind a proxy.
         let secrets = secrets(SECRET);
         let protected = Network::with(1, |options| Options { secrets: secrets.clone(), ..options });
         let checked = Options { secrets: secrets.clone(), ..options(None) }.check().unwrap();
@@ -225,8 +225,8 @@ fn certificates_require_tls() {
     });
 }
 
-/// A round trip takes two thirds of what a request has: a connection by TLS, and then a request,
-/// take more than all of it, and a request over one that is there does not.
+/// A round trip takes two thirds of a request's time: a connection by TLS and then a request take
+/// longer than that, a request over an open connection does not.
 #[test]
 fn far_voter_is_reached_by_connection() {
     run(async {
@@ -253,7 +253,7 @@ fn far_voter_is_reached_by_connection() {
     });
 }
 
-/// A request to one voter is replayed to another one.
+/// A captured request is replayed to another voter.
 #[test]
 fn captured_request_works_nowhere_else() {
     run(async {
@@ -283,7 +283,7 @@ fn captured_request_works_nowhere_else() {
         let read = soon(stream.read(&mut answer)).await.unwrap();
         let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
         assert!(answer.starts_with("HTTP/1.1 421"), "{answer}");
-        // By its own URL it obeys, or says why not.
+        // The voter obeys a request by its own URL, or gives the reason.
         let url = format!("http://{}", network.addresses[0]).parse().unwrap();
         let refused = operator.change(&url, change).await.unwrap_err();
         assert!(matches!(refused, OperatorError::Refused { .. }), "{refused}");
@@ -307,7 +307,7 @@ fn tls_voter_is_reported() {
 
 /// A refusal names its voter, by a MAC where the request had one.
 #[test]
-fn what_is_refused_says_by_whom() {
+fn refusal_names_its_voter() {
     run(async {
         let network = Network::with(1, |options| Options { secrets: secrets(SECRET), ..options });
         let at = network.addresses[0];

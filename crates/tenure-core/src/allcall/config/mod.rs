@@ -3,7 +3,7 @@
 //! | must be the same everywhere | because |
 //! |---|---|
 //! | `cluster` | packets of others are dropped |
-//! | `heartbeat`, `lease`, `max_clock_skew` | others judge by them how late a claim may end; a newcomer with other times refuses to start |
+//! | `heartbeat`, `lease`, `max_clock_skew` | others derive the end of a claim from them; a newcomer with other times refuses to start |
 //!
 //! The rest may differ from process to process.
 

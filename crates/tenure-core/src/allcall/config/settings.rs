@@ -1,4 +1,4 @@
-//! The settings themselves, and the times that follow from them.
+//! The settings of a participant, and the times that follow from them.
 
 use core::fmt;
 use core::num::NonZeroU16;
@@ -15,55 +15,52 @@ use crate::name::{ClusterName, NodeName};
 /// use tenure_core::allcall::Config;
 ///
 /// let config = Config::new("prod".parse().unwrap(), "web-1".parse().unwrap()).check()?;
-/// // A leader's handle ends K + H before its lease, which is L after it was granted.
+/// // A leader's handle ends K + H before its lease, and the lease L after its grant.
 /// assert_eq!(config.held(), Duration::from_secs(8));
 /// # Ok::<(), tenure_core::allcall::ConfigError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Keeps clusters that share a bus apart. The name is part of the subjects and of each packet.
+    /// The name keeps clusters apart that share a bus: subjects and packets contain it.
     pub cluster: ClusterName,
-    /// This process's name, unique among those that run at the same time: it is what views and logs
-    /// show. Two processes of one name are two participants all the same.
+    /// This process's name in views and logs, unique among processes that run at the same time. Two
+    /// processes of one name are two participants all the same.
     pub id: NodeName,
-    /// Which participant is preferred as leader: the lower. Equal ranks are decided by a tie-break
-    /// of 128 random bits. Below [`Config::RANK_DRAWN`], so that a configured rank goes before all
-    /// drawn ones. Default: drawn when the process starts.
+    /// The participant with the lower rank is preferred as leader. A tie-break of 128 random bits
+    /// decides between equal ranks. Below [`Config::RANK_DRAWN`], so that a configured rank goes
+    /// before all drawn ones. Default: drawn when the process starts.
     pub rank: Option<u64>,
-    /// H, how often a participant calls, from [`Config::HEARTBEAT_MIN`] to
+    /// H, the interval of a participant's calls, from [`Config::HEARTBEAT_MIN`] to
     /// [`Config::HEARTBEAT_MAX`]. A message must take less than half of it, or rounds are void.
     /// Short: a vacancy is filled sooner. Long: fewer messages. Default 1 s.
     pub heartbeat: Duration,
-    /// L, the length of a lease, at most [`Config::LEASE_MAX`] and at least
-    /// `2·(3H + 2K)`: when half of it is over there must be time for two attempts to renew it and
-    /// for stopping H + K before its end. Short: fast take-over after a crash. Long: leaders
-    /// survive longer interruptions, but two of them live longer with `serve-out`. Default 10 s.
+    /// L, the length of a lease, at most [`Config::LEASE_MAX`] and at least `2·(3H + 2K)`: the
+    /// second half must have time for two attempts to renew and for the stop, H + K before the end.
+    /// Short: fast take-over after a crash. Long: leaders survive longer interruptions, but two
+    /// leaders overlap for longer with `serve-out`. Default 10 s.
     pub lease: Duration,
     /// K, the bound on how far the wall clock of any machine is from true time, so that two may
     /// differ by 2K; from [`Config::SKEW_MIN`]. Too small: two leaders at a change. Too large: a
-    /// leader stops that much earlier, and a dead one is waited for that much longer. NTP holds
-    /// a few milliseconds; the default is generous, for machines that have just resumed. Default
-    /// 1 s.
+    /// leader stops that much earlier, and others wait that much longer for a dead leader. NTP
+    /// holds a few milliseconds; the default is generous, for machines that have just resumed.
+    /// Default 1 s.
     pub max_clock_skew: Duration,
-    /// ρ, the bound on the rate error of CLOCK_BOOTTIME against true time, by which spans of a
-    /// lease are shortened at its holder and lengthened at the others; at most
-    /// [`Config::DRIFT_MAX`].
-    /// Default 10⁻³, twice the rate at which Linux slews a clock.
+    /// ρ, the bound on the rate error of CLOCK_BOOTTIME against true time, which shortens a lease
+    /// at its holder and lengthens it at the others; at most [`Config::DRIFT_MAX`]. Default 10⁻³,
+    /// twice the rate at which Linux slews a clock.
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better one. Default: it yields.
     pub on_conflict: OnConflict,
     /// Whether a participant that did not hear itself for a round, and does not lead, stands again
-    /// only after L + K: it may have missed a claim. Without it, a participant that was cut off for
-    /// a moment may lead beside another one until they hear each other. Default true.
+    /// only after L + K, as it may have missed a claim. Without this wait a participant that was
+    /// cut off for a moment may lead beside another one until they hear each other. Default true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
-    /// How long before the end of its handle a leader's work is asked to stop. Default 1 s.
+    /// A leader's work is asked to stop so long before the end of its handle. Default 1 s.
     pub grace: Duration,
-    /// How long before the end of its handle a leader's work is ended by force; at most `grace`.
-    /// Default 100 ms.
+    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// The bounds on the memory of a process.
     pub limits: Limits,
 }
 
@@ -79,27 +76,29 @@ pub enum OnConflict {
     ServeOut,
 }
 
-/// Which participants call each heartbeat.
+/// The participants that call each heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Callers {
     /// All, as published: N calls and N² deliveries of them a heartbeat.
     #[default]
     All,
-    /// A leader, one that is about to stand, and those that heard fewer than so many better
-    /// callers in the last three heartbeats. Two or three survive the loss of one without a gap.
+    /// A leader, a candidate that is about to stand, and participants that heard fewer than so many
+    /// better callers in the last three heartbeats. Two or three survive the loss of one without a
+    /// gap.
     Few(NonZeroU16),
 }
 
 /// Bounds on the memory of a process, for any input. Each is at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// The most elections a process takes part in or observes at the same time. Each is in every
-    /// call. Default 4,096.
+    /// The most elections in which a process takes part or that it observes. Each is in every call.
+    /// Default 4,096.
     pub elections: usize,
-    /// The most other participants that are remembered, of the cluster and of each election; those
-    /// beyond are not counted as present. Default 1,024.
+    /// The most other participants that a process remembers, of the cluster and of each election. A
+    /// process does not count others as present. Default 1,024.
     pub participants: usize,
-    /// The most leaders that are remembered of each election, and the most tombstones. Default 16.
+    /// The most leaders that a process remembers of each election, and the most tombstones. Default
+    /// 16.
     pub claims: usize,
 }
 
@@ -114,13 +113,10 @@ impl Config {
     pub const RANK_DRAWN: u64 = 1 << 32;
     /// The shortest heartbeat: below it, schedulers decide whether a round is valid.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
-    /// The longest heartbeat.
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(600);
     /// The least K: no machine's clock is right to the nanosecond.
     pub const SKEW_MIN: Duration = Duration::from_millis(1);
-    /// The longest lease.
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
-    /// The largest ρ.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(10_000_000) {
         Ok(drift) => drift,
         Err(_) => panic!("a hundredth is below one"),
@@ -153,16 +149,16 @@ impl Config {
         beats.saturating_add(self.max_clock_skew.saturating_mul(2)).saturating_mul(2)
     }
 
-    /// `L − K − H`: how long a handle holds after a grant or a renewal, by a wall clock that goes
-    /// right. The leader stops there unless it was renewed before.
+    /// `L − K − H`: the time that a handle holds after a grant or a renewal, by a right wall clock.
+    /// The leader stops there without another renewal.
     #[must_use]
     pub const fn held(&self) -> Duration {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// How much of [`held`](Self::held) is left at the latest when a renewal takes effect that was
-    /// not lost: it is tried at the first heartbeat when L/2 or less remains of the lease, and its
-    /// claim must be back within H/2.
+    /// The least rest of [`held`](Self::held) when a renewal takes effect that was not lost: the
+    /// leader tries it at the first heartbeat when L/2 or less remains of the lease, and its claim
+    /// must be back within H/2.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let renewed =

@@ -40,7 +40,7 @@ fn bounds_pass_inclusively() {
     check(|config| config.limits.participants = 0).unwrap_err();
 }
 
-/// 2·(3·1 s + 2·1 s) = 10 s: the defaults are as short as they may be.
+/// 2·(3·1 s + 2·1 s) = 10 s: the defaults are as short as possible.
 #[test]
 fn lease_covers_two_renewals() {
     check(|config| config.lease = 10_000 * MS).unwrap();
@@ -52,7 +52,7 @@ fn lease_covers_two_renewals() {
     );
 }
 
-/// 8 s are held (7.992 s with drift), a renewal has taken effect after 6.5 s.
+/// The handle holds for 8 s (7.992 s with drift), and a renewal has taken effect after 6.5 s.
 #[test]
 fn grace_leaves_room_for_renewal() {
     check(|config| config.grace = 1_391 * MS).unwrap();

@@ -1,4 +1,4 @@
-//! A campaign: the lease that this process granted itself, its renewal, and its end.
+//! A campaign: the lease that this process has granted itself, its renewal, and its end.
 
 use crate::allcall::context::{Context, Me};
 use crate::allcall::message::LeaderClaim;
@@ -6,30 +6,28 @@ use crate::name::Value;
 use crate::time::{Time, WallTime};
 use crate::waiting::Waiting;
 
-/// The campaign of this process in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Campaign {
     value: Value,
     pub(in crate::allcall) phase: Phase,
-    /// The reason to wait that was reported last.
     pub(in crate::allcall) waits: Option<Waiting>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) enum Phase {
-    /// The process does not lead.
     Waiting,
     /// The process has granted itself a lease, and has not heard its own claim.
-    Granted { lease: Lease },
+    Granted {
+        lease: Lease,
+    },
     Leading {
         lease: Lease,
         /// The next lease, until the process has heard its own claim to it.
         renewal: Option<Lease>,
         /// The process has heard of a greater claim in this term, and does not renew (ruling 2).
         beaten: bool,
-        /// The process does not renew, as a better one could lead, and has reported that.
+        /// The process does not renew, as a better candidate could lead, and has reported that.
         gives_way: bool,
-        /// The latest E that the process has published.
         published: WallTime,
     },
 }
@@ -38,19 +36,19 @@ pub(in crate::allcall) enum Phase {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Lease {
     pub(in crate::allcall) term: u64,
-    /// E.
+    /// E, in wall time.
     pub(in crate::allcall) until: WallTime,
-    /// E − K − H on CLOCK_BOOTTIME, fixed when it was granted: no step of the wall clock moves it.
+    /// E − K − H on CLOCK_BOOTTIME, fixed at the grant: no step of the wall clock moves it.
     pub(in crate::allcall) ends: Time,
-    /// When L/2 or less remains.
+    /// The renewal is due at this time, when L/2 remains.
     pub(in crate::allcall) renews: Time,
 }
 
-/// A leadership that is over, until others know that.
+/// A leadership that is over, until others have heard of its end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Release {
     pub(in crate::allcall) term: u64,
-    /// When the lease has run out.
+    /// The lease has run out by then.
     pub(in crate::allcall) ends: Time,
 }
 
@@ -65,7 +63,6 @@ impl Lease {
 }
 
 impl Phase {
-    /// A leadership begins with this lease.
     pub(in crate::allcall) const fn leading(lease: Lease) -> Self {
         let published = lease.until;
         Self::Leading { lease, renewal: None, beaten: false, gives_way: false, published }
@@ -77,7 +74,6 @@ impl Campaign {
         Self { value, phase: Phase::Waiting, waits: None }
     }
 
-    /// When the leadership ends unless it is renewed.
     pub(in crate::allcall) fn ends(&self) -> Option<Time> {
         match &self.phase {
             Phase::Leading { lease, .. } => Some(lease.ends),
@@ -85,7 +81,6 @@ impl Campaign {
         }
     }
 
-    /// Whether it leads, and has heard of a greater claim.
     pub(in crate::allcall) fn is_beaten(&self) -> bool {
         matches!(self.phase, Phase::Leading { beaten: true, .. })
     }
@@ -94,14 +89,14 @@ impl Campaign {
         matches!(self.phase, Phase::Leading { .. })
     }
 
-    /// Whether it has claimed a lease, and not heard its own claim yet.
+    /// Whether the process has claimed a lease, and not heard its own claim yet.
     pub(in crate::allcall) fn stands(&self) -> bool {
         matches!(self.phase, Phase::Granted { .. })
     }
 
     /// Term and E of its claim on the bus: the latest E that it has published, also of a renewal
-    /// that had no effect. Others go by that E. A leader that stood by an earlier one, and was
-    /// beaten by a claim between the two, would have beaten the other as well (ruling 2).
+    /// that had no effect. Others hold to that E. With an earlier E, a leader that a claim between
+    /// the two has beaten would still beat the other leader as well (ruling 2).
     pub(in crate::allcall) fn claimed(&self) -> Option<(u64, WallTime)> {
         match &self.phase {
             Phase::Waiting => None,
@@ -110,7 +105,6 @@ impl Campaign {
         }
     }
 
-    /// The claim on the bus.
     pub(in crate::allcall) fn claim(&self, me: &Me) -> Option<LeaderClaim> {
         let (term, until) = self.claimed()?;
         Some(LeaderClaim {

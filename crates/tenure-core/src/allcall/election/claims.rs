@@ -11,39 +11,35 @@ use crate::allcall::identity::{Participant, Rank};
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
 use crate::time::{Time, WallTime};
 
-/// A claim of another participant, as it was heard.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct KnownClaim {
     pub(in crate::allcall) claim: LeaderClaim,
-    /// From the leader itself. A relayed claim makes others wait, and beats no leader (ruling 4).
+    /// The leader itself has sent the claim. A relayed claim makes others wait, and beats no leader
+    /// (ruling 4).
     pub(in crate::allcall) first_hand: bool,
-    /// The leader has heard the claim, too. Before that it does not lead, and may never.
+    /// The leader has heard the claim, too. A leader that has not does not lead, and may never.
     pub(in crate::allcall) holds: bool,
-    /// The claim is believed until E + K, fixed in CLOCK_BOOTTIME when its leader said so.
+    /// The claim is believed until E + K, on CLOCK_BOOTTIME as it was when the leader sent E.
     pub(in crate::allcall) ends: Time,
     /// The leader leads until then at least, unless it gives up.
     pub(in crate::allcall) certain: Time,
-    /// When this E was heard first.
     since: Time,
-    /// When the claim was heard last.
     pub(in crate::allcall) last: Time,
 }
 
-/// Where a claim comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
-    /// From its leader itself.
     pub(in crate::allcall) first_hand: bool,
-    /// The sender holds the claim for true: a leader that stands has not heard its own claim, and
-    /// may be about to resign it.
+    /// The sender believes in the claim: a leader that stands has not heard its own claim, and may
+    /// be about to resign it.
     pub(in crate::allcall) holds: bool,
 }
 
-/// The claims of one election: of each leader its latest term, and no more than the limit.
+/// The claims of one election: the latest term of each leader, up to the limit.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Claims(BTreeMap<Participant, KnownClaim>);
 
-/// The place of a claim among others: the later E is above, then the lower rank.
+/// The order of claims: a later E is greater, then a lower rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimOrder {
     pub(in crate::allcall) until: WallTime,
@@ -61,7 +57,7 @@ impl ClaimOrder {
 }
 
 impl Claims {
-    /// Hears a claim of another participant. Says whether it is believed now.
+    /// Hears a claim of another participant. Returns whether it is believed now.
     pub(in crate::allcall) fn hear(
         &mut self,
         claim: &LeaderClaim,
@@ -70,7 +66,8 @@ impl Claims {
     ) -> Result<bool, Ignored> {
         let now = context.boot();
         let config = context.config;
-        // No clock within K of true time can have granted it: two are 2K apart at most (ruling 4).
+        // No clock within K of true time can have granted the claim: two clocks are 2K apart at
+        // most (ruling 4).
         let longest = config.lease.saturating_add(config.max_clock_skew.saturating_mul(2));
         if claim.until > context.now.wall.after(longest) {
             return Err(Ignored::TooFar);
@@ -98,7 +95,6 @@ impl Claims {
         Ok(true)
     }
 
-    /// Makes room for a greater claim.
     fn drop_least(&mut self, heard: &KnownClaim) -> bool {
         let claims = self.0.values().map(|known| &known.claim);
         let least = claims.reduce(|least, claim| {
@@ -111,7 +107,7 @@ impl Claims {
         }
     }
 
-    /// A tombstone ends the terms of its leader up to its own. Says whether that very term was
+    /// A tombstone ends the terms of its leader up to its own. Returns whether that very term was
     /// believed.
     pub(in crate::allcall) fn bury(&mut self, dead: &Tombstone, now: Time) -> bool {
         let Some(known) = self.0.get(&dead.leader) else { return false };
@@ -122,7 +118,6 @@ impl Claims {
         current
     }
 
-    /// The claims that are believed at `now`.
     pub(in crate::allcall) fn live(&self, now: Time) -> impl Iterator<Item = &KnownClaim> {
         self.0.values().filter(move |known| known.ends > now)
     }
@@ -135,23 +130,23 @@ impl Claims {
         })
     }
 
-    /// Forgets the claims that have ended. Says whether there were any.
+    /// Forgets the claims that have ended. Returns whether there were any.
     pub(in crate::allcall) fn expire(&mut self, now: Time) -> bool {
         let before = self.0.len();
         self.0.retain(|_, known| known.ends > now);
         self.0.len() < before
     }
 
-    /// When the first claim ends.
     pub(in crate::allcall) fn due(&self) -> Option<Time> {
         self.0.values().map(|known| known.ends).min()
     }
 }
 
 impl KnownClaim {
-    /// The same leader is heard again: a later E or term replaces the known one, unless that was
-    /// heard first-hand and this was not. An E that its leader repeats is believed at least as long
-    /// as the wall clock says now: the clock may have been wrong when that E was heard first.
+    /// The same leader is heard again: a later E or term replaces the known one, unless the known
+    /// one was heard first-hand and the new one was not. An E that its leader repeats is believed
+    /// at least as long as the wall clock says now, as the clock may have been wrong when that E
+    /// was heard first.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let known = order(self);
@@ -174,7 +169,7 @@ impl KnownClaim {
                 self.last = heard.last;
             }
         }
-        // A relayed claim hides nothing that its leader says itself (ruling 4).
+        // A relayed claim hides no claim that its leader sends itself (ruling 4).
         let itself = heard_itself && new.0 == known.0;
         self.holds |= itself && heard_holds;
         told && (new >= known || itself)
@@ -187,13 +182,11 @@ impl KnownClaim {
 }
 
 impl LeaderClaim {
-    /// Stands for the claim where it is not repeated.
     pub(in crate::allcall) fn digest(&self) -> Digest {
         digest(&self.leader, self.term, self.until)
     }
 }
 
-/// Stands for a claim of `leader`.
 pub(in crate::allcall) fn digest(leader: &Participant, term: u64, until: WallTime) -> Digest {
     let mut hasher = SipHasher13::new();
     hasher.write(leader.id.as_str().as_bytes());
@@ -201,6 +194,6 @@ pub(in crate::allcall) fn digest(leader: &Participant, term: u64, until: WallTim
     hasher.write(&term.to_le_bytes());
     hasher.write(&until.as_nanos().to_le_bytes());
     let hash = hasher.finish();
-    // Zero stands for no leader.
+    // Zero means no leader.
     Digest(u32::try_from(hash >> 32).unwrap_or(u32::MAX).max(1))
 }

@@ -1,4 +1,4 @@
-//! Statements of others that there is a leader, also where its claim is not believed any more.
+//! Statements of others that there is a leader, even if its claim is not believed any more.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -10,37 +10,33 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
 use crate::time::{Time, WallTime};
 
-/// The last statement of each participant that says that there is a leader, as many as claims are
-/// remembered.
+/// The last such statement of each participant, as many as there may be claims.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Doubts(BTreeMap<Participant, Doubt>);
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Doubt {
-    /// When the statement was made, by the clock of its sender.
+    /// The time of the statement on the wall clock of its sender.
     sent: WallTime,
-    /// The statement is repeated before this, or is over.
+    /// The sender repeats the statement before this time, or it is over.
     until: Time,
-    /// Stands for the claim.
     digest: Digest,
     /// The leader and the term, if they are known.
     leader: Option<(Participant, u64)>,
 }
 
-/// The view of another participant: which claim it follows, if any.
+/// The view of another participant: the claim that it follows, if any.
 pub(in crate::allcall) struct Statement<'a> {
-    /// By its own clock.
     pub(in crate::allcall) sent: WallTime,
     /// The longest time between two of its calls.
     pub(in crate::allcall) beat: Duration,
     pub(in crate::allcall) digest: Digest,
-    /// The claim itself, if it is known.
     pub(in crate::allcall) claim: Option<&'a LeaderClaim>,
 }
 
 impl Doubts {
-    /// Keeps a statement that there is a leader. The opposite takes back the earlier statements of
-    /// the same participant, and no later one that was heard first.
+    /// Keeps a statement that there is a leader. A statement that there is none takes back earlier
+    /// statements of the same participant, but no later one that was heard before.
     pub(in crate::allcall) fn hear(
         &mut self,
         from: &Participant,
@@ -63,12 +59,10 @@ impl Doubts {
         self.0.insert(from.clone(), Doubt { sent, until, digest, leader });
     }
 
-    /// The leader that a participant has named is over.
     pub(in crate::allcall) fn drop_of(&mut self, from: &Participant) {
         self.0.remove(from);
     }
 
-    /// A leadership has ended. A later one of the same leader may have begun.
     pub(in crate::allcall) fn bury(&mut self, dead: &Tombstone) {
         let ended = digest(&dead.leader, dead.term, dead.until);
         let is_over = |doubt: &Doubt| match &doubt.leader {
@@ -78,12 +72,11 @@ impl Doubts {
         self.0.retain(|_, doubt| !is_over(doubt));
     }
 
-    /// Whether a participant has said lately that there is a leader.
+    /// Whether a participant has stated lately that there is a leader.
     pub(in crate::allcall) fn are_there(&self, now: Time) -> bool {
         self.0.values().any(|doubt| now <= doubt.until)
     }
 
-    /// Forgets statements that were not repeated.
     pub(in crate::allcall) fn expire(&mut self, now: Time) {
         self.0.retain(|_, doubt| now <= doubt.until);
     }

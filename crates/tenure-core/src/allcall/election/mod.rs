@@ -1,14 +1,14 @@
-//! The part of one process in one election, beside the [algorithm](super::algorithm).
+//! An election as one process sees it, beside the [algorithm](super::algorithm).
 //!
 //! Each file below uses only files above it in this table.
 //!
 //! | file | |
 //! |---|---|
-//! | `claims.rs` | claims of others: how long they are believed, and which is the greatest |
+//! | `claims.rs` | claims of others: the time until which each is believed, and the greatest of them |
 //! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are there |
 //! | `campaign.rs` | the own campaign: its lease, its claim |
 //! | `state.rs` | `Election`: its parts, and the questions that need several of them |
-//! | `precedence.rs`, `view.rs` | who goes first, who speaks; reports to the application |
+//! | `precedence.rs`, `view.rs` | the order of candidates, and those that call or answer; reports to the application |
 
 mod campaign;
 mod claims;

@@ -1,4 +1,4 @@
-//! Which candidate goes first, and which ones call and answer.
+//! The order of candidates, and the candidates that call and answer.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -15,25 +15,23 @@ use crate::time::Time;
 /// (ruling 4).
 const ANSWER_LEAST: usize = 3;
 
-/// L + K: after that every claim that was granted before is over, or was heard.
+/// L + K: after this every claim that was granted before is over, or was heard.
 pub(in crate::allcall) fn listening(context: &Context<'_>) -> Duration {
     let config = context.config;
     config.drift.stretch(config.lease.saturating_add(config.max_clock_skew))
 }
 
 impl Election {
-    /// Whether the initial wait is over.
     pub(in crate::allcall) fn has_listened(&self, context: &Context<'_>) -> bool {
         self.wait.listens.is_some_and(|listens| listens <= context.boot())
     }
 
-    /// When the initial wait is over, if it is not.
+    /// The end of the initial wait, while it lasts.
     pub(in crate::allcall) fn listens(&self, now: Time) -> Option<Time> {
         self.wait.listens.filter(|listens| *listens > now)
     }
 
-    /// Holds a candidate off after a void round, or one that never was: it may have missed a claim
-    /// (ruling 8).
+    /// Holds a candidate off after a void or missing round: it may have missed a claim (ruling 8).
     pub(in crate::allcall) fn hold_off(&mut self, context: &Context<'_>) {
         let leads = self.campaign.as_ref().is_some_and(Campaign::leads);
         if !leads && context.config.rejoin_wait {
@@ -41,7 +39,7 @@ impl Election {
         }
     }
 
-    /// Whether this process could lead now, but for others (ruling 1).
+    /// Whether this process could lead now, if others let it (ruling 1).
     pub(in crate::allcall) fn is_eligible(&self, context: &Context<'_>) -> bool {
         let beaten = self.campaign.as_ref().is_none_or(Campaign::is_beaten);
         let waits = self.wait.held_off > context.boot() || !self.has_listened(context);
@@ -60,8 +58,8 @@ impl Election {
             || self.others.presence.better_callers(able, context) < usize::from(few.get())
     }
 
-    /// Whether this process answers calls and questions (ruling 9): of many that have the same to
-    /// say only the best do.
+    /// Whether this process answers calls and questions (ruling 9): only the best candidates repeat
+    /// what many could say.
     pub(in crate::allcall) fn answers(&self, context: &Context<'_>) -> bool {
         let Callers::Few(few) = context.config.callers else { return true };
         let few = usize::from(few.get()).max(ANSWER_LEAST);
@@ -70,18 +68,18 @@ impl Election {
     }
 
     /// Whether there is no leader, or soon none, although this process could have stood: the better
-    /// ones may be unable to.
+    /// candidates may be unable to stand.
     fn is_left_vacant(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);
         let ready =
             self.wait.listens.is_some_and(|at| at.max(self.wait.held_off).after(span) <= now);
-        // A leader would have renewed long before.
+        // A living leader would have renewed long before.
         ready && !context.clock_off && self.others.claims.followed(now.after(span)).is_none()
     }
 
-    /// The eligible ones that go before this process when the seat is vacant: the successor that
-    /// the last leader has named, and the better ranks.
+    /// The eligible candidates that go before this process when the seat is vacant: the successor
+    /// that the last leader has named, and the better ranks.
     pub(in crate::allcall) fn before(&self, context: &Context<'_>) -> Vec<Participant> {
         let named = |who: &Participant| self.vacancy.named.as_ref() == Some(who);
         if named(&context.me.who) {
@@ -93,12 +91,10 @@ impl Election {
         eligible.filter(|(rank, who)| goes_before(*rank, who)).map(|(_, who)| who.clone()).collect()
     }
 
-    /// Whether this process is the best of all that could lead.
     pub(in crate::allcall) fn is_best(&self, context: &Context<'_>) -> bool {
         self.others.presence.eligible(context).all(|(rank, who)| context.me.goes_before(rank, who))
     }
 
-    /// The best of the others that could lead.
     pub(in crate::allcall) fn best_other(
         &self,
         context: &Context<'_>,
@@ -107,7 +103,6 @@ impl Election {
         best.map(|(rank, who)| (rank, who.clone()))
     }
 
-    /// The best of the others, if it goes before this process.
     pub(in crate::allcall) fn better(&self, context: &Context<'_>) -> Option<Participant> {
         let best = self.best_other(context);
         best.filter(|(rank, who)| !context.me.goes_before(*rank, who)).map(|(_, who)| who)

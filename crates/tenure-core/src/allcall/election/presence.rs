@@ -8,38 +8,34 @@ use crate::allcall::event::Ignored;
 use crate::allcall::identity::{Participant, Rank};
 use crate::time::Time;
 
-/// The candidates of one election, this process apart.
+/// The other candidates of one election.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Presence(BTreeMap<Participant, Signs>);
 
-/// The signs of one candidate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Signs {
     rank: Rank,
-    /// When it said last that it is eligible, unless it has said since that it is not.
+    /// The last time at which the candidate was eligible, unless it has said since that it is not.
     eligible: Option<Time>,
-    /// When its call was heard last.
     called: Option<Time>,
-    /// Since when it has called without a pause.
+    /// The candidate has called without a pause since this time.
     calls_since: Time,
     last: Time,
 }
 
-/// A packet shows that its sender is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct Sign {
     pub(in crate::allcall) rank: Rank,
-    /// The packet is a call, not a reply.
     pub(in crate::allcall) calls: bool,
 }
 
-/// How long a participant counts as present: two calls in a row may be lost.
+/// The time for which a participant counts as present: two calls in a row may be lost.
 pub(in crate::allcall) fn present_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(5) / 2
 }
 
-/// How long a participant that has called counts as a caller, and one that has spoken as one that
-/// answers.
+/// The time for which a participant counts as a caller after a call, and as one that answers after
+/// any packet.
 pub(in crate::allcall) fn speaks_for(heartbeat: Duration) -> Duration {
     heartbeat.saturating_mul(3)
 }
@@ -77,19 +73,17 @@ impl Presence {
         Ok(())
     }
 
-    /// The number of other candidates.
     pub(in crate::allcall) fn others(&self) -> usize {
         self.0.len()
     }
 
-    /// A candidate has stopped leading.
     pub(in crate::allcall) fn leave(&mut self, who: &Participant) {
         if let Some(seen) = self.0.get_mut(who) {
             seen.eligible = None;
         }
     }
 
-    /// The candidates that said in the last 2.5 H that they are eligible.
+    /// The candidates that were eligible in the last 2.5 H.
     pub(in crate::allcall) fn eligible(
         &self,
         context: &Context<'_>,
@@ -100,8 +94,8 @@ impl Presence {
         self.0.iter().filter(move |(_, seen)| heard(seen)).map(|(who, seen)| (seen.rank, who))
     }
 
-    /// The number of candidates before this process that called in the last 3 H. With `able` it
-    /// counts only candidates that could lead, or have called for less than that.
+    /// The number of candidates before this process that called in the last 3 H. With `able` only
+    /// those that could lead, or have called for less than that.
     pub(in crate::allcall) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);

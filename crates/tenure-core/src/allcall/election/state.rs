@@ -21,7 +21,7 @@ use crate::standing::Standing;
 use crate::time::Time;
 use crate::view::View;
 
-/// The part of this process in one election.
+/// An election as this process sees it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Election {
     pub(in crate::allcall) name: ElectionName,
@@ -36,47 +36,41 @@ pub(in crate::allcall) struct Election {
     /// Another participant follows another leader than this process: the next entry repeats the
     /// claim that this process follows.
     pub(in crate::allcall) relays: bool,
-    /// The election is kept until then, with neither campaign nor observer, as others may still
-    /// believe its last term.
+    /// The election is kept until then without campaign and observer, as others may still believe
+    /// its last term.
     pub(in crate::allcall) kept: Time,
     pub(in crate::allcall) booking: Booking,
 }
 
-/// The waits before this process may call or stand.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Wait {
-    /// The end of the initial wait. `None` while there is no connection.
+    /// The end of the initial wait. `None` without a connection.
     pub(in crate::allcall) listens: Option<Time>,
-    /// The process does not stand before this, after a void round (ruling 8).
+    /// The process does not stand before this time, after a void round (ruling 8).
     pub(in crate::allcall) held_off: Time,
 }
 
-/// The last round and the open one, as far as this election has a part in them.
+/// The part of this election in the last round and the open one.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct ElectionRound {
-    /// Whether the last round was valid.
     pub(in crate::allcall) valid: bool,
-    /// When the last round ended.
     pub(in crate::allcall) closed: Time,
-    /// Whether the open round has an entry of the election.
     pub(in crate::allcall) called: bool,
-    /// Whether that entry says that this process is eligible.
     pub(in crate::allcall) announced: bool,
 }
 
-/// The other candidates, as far as they were heard.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Others {
     pub(in crate::allcall) claims: Claims,
     pub(in crate::allcall) doubts: Doubts,
-    /// When a candidate that could lead has said last that it follows no leader.
+    /// The last time at which a candidate that could lead said that it follows no leader.
     pub(in crate::allcall) vouched: Option<Time>,
     pub(in crate::allcall) tombstones: Tombstones,
     pub(in crate::allcall) presence: Presence,
     likeness: Likeness,
 }
 
-/// Whether another candidate with a trait of this one was reported.
+/// Candidates that were reported because they share a trait with this one.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Likeness {
     name: bool,
@@ -88,23 +82,20 @@ struct Likeness {
 pub(in crate::allcall) struct Vacancy {
     /// The successor that the last leader has named.
     pub(in crate::allcall) named: Option<Participant>,
-    /// Since when this process waits for just these, which go before it.
+    /// The candidates before this process for which it waits, and the start of the wait.
     pub(in crate::allcall) waits: Option<(Time, Vec<Participant>)>,
 }
 
-/// An observer of the election.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Observation {
-    /// The view that was reported last.
     pub(in crate::allcall) shown: Option<View>,
-    /// Whether a round has ended, valid or void, so that there is something to report.
+    /// Whether a round has ended, valid or void, so that there is a view to report.
     pub(in crate::allcall) rounds: bool,
 }
 
 /// The part of an election in a round that this process opens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::allcall) enum Voice {
-    /// The process calls.
     Call(Entry),
     /// The process is no candidate, and only asks.
     Ask,
@@ -112,7 +103,6 @@ pub(in crate::allcall) enum Voice {
 }
 
 impl Election {
-    /// An election that listens once there is a connection.
     pub(in crate::allcall) fn new(name: ElectionName) -> Self {
         Self {
             name,
@@ -135,7 +125,8 @@ impl Election {
         self.wait.listens = self.wait.listens.filter(|listens| *listens <= context.boot());
     }
 
-    /// Whether it has a campaign, or had one not long ago: only then does this process answer.
+    /// Whether the election has a campaign, or had one not long ago: only then does this process
+    /// answer.
     pub(in crate::allcall) fn takes_part(&self, now: Time) -> bool {
         self.campaign.is_some() || self.kept > now
     }
@@ -145,13 +136,11 @@ impl Election {
         self.campaign.as_ref().is_none_or(|campaign| campaign.phase != Phase::Waiting)
     }
 
-    /// Whether nothing is left of it.
     pub(in crate::allcall) fn is_over(&self, now: Time) -> bool {
         let ended = self.campaign.is_none() && self.release.is_none();
         ended && self.observation.is_none() && self.kept <= now
     }
 
-    /// The application contends.
     pub(in crate::allcall) fn campaign(&mut self, value: Value, context: &mut Context<'_>) {
         match self.campaign {
             Some(_) => self.emit(OwnEvent::Ignored(Ignored::Command), context),
@@ -159,7 +148,7 @@ impl Election {
         }
     }
 
-    /// The application wants to know the leader, or wants the next view once more.
+    /// The application asks for the leader, or for the next view once more.
     pub(in crate::allcall) fn observe(&mut self) {
         self.observation = Some(Observation { shown: None, rounds: self.round.valid });
     }
@@ -168,8 +157,8 @@ impl Election {
         self.observation = None;
     }
 
-    /// Whether the sender says that there is a leader, also by a claim that this process believes:
-    /// the next call may come after that claim has ended by a wrong clock.
+    /// Whether the sender states that there is a leader, even by a claim that this process
+    /// believes: the next call may come after that claim has ended by a wrong clock.
     pub(in crate::allcall) fn doubt(
         &mut self,
         header: &Header,
@@ -183,14 +172,15 @@ impl Election {
         }
         let followed = self.others.claims.followed(context.boot());
         let known = followed.filter(|known| known.claim.digest() == entry.digest);
-        // A participant that goes by other times may call less often.
+        // A participant with other times may call less often.
         let beat = header.times.heartbeat.min(config.lease).max(config.heartbeat);
         let claim = entry.claim.as_ref().or(known.map(|known| &known.claim));
         let statement = Statement { sent: header.sent, beat, digest: entry.digest, claim };
         self.others.doubts.hear(from, &statement, context);
     }
 
-    /// Two candidates with one name or rank break nothing, but an operator hardly means it.
+    /// Reports candidates that share this one's name or rank: they break nothing, but an operator
+    /// hardly means it.
     pub(in crate::allcall) fn compare(
         &mut self,
         from: &Participant,
@@ -212,7 +202,7 @@ impl Election {
         }
     }
 
-    /// Forgets the claims that have ended. The last one leaves the seat vacant.
+    /// Forgets the claims that have ended. The end of the last claim leaves the seat vacant.
     pub(in crate::allcall) fn expire_claims(&mut self, now: Time) {
         let claims = &mut self.others.claims;
         if claims.expire(now) && claims.live(now).next().is_none() {
@@ -220,7 +210,6 @@ impl Election {
         }
     }
 
-    /// When something is due.
     pub(in crate::allcall) fn due(&self, now: Time) -> Option<Time> {
         let lapses = self.campaign.as_ref().and_then(Campaign::ends);
         let kept = Some(self.kept).filter(|kept| *kept > now);
@@ -228,8 +217,8 @@ impl Election {
         [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
     }
 
-    /// Whether a reply has to name the election. A process that has called in this round has said
-    /// it to all, and repeats it to participants that do not follow the same claim. An observer
+    /// Whether a reply has to name the election. A process that has called in this round has
+    /// already named it, and repeats it only to participants that follow another claim. An observer
     /// does not say which claim it follows.
     pub(in crate::allcall) fn has_news_for(
         &self,
@@ -241,8 +230,8 @@ impl Election {
         !self.round.called || !same || stands
     }
 
-    /// An observer asks for the leader. A leader that is there answers itself; the claim of one
-    /// that is not heard any more is passed on.
+    /// An observer asks for the leader. A leader that is there answers itself; this process passes
+    /// on the claim of a silent leader.
     pub(in crate::allcall) fn answer(&mut self, context: &Context<'_>) {
         let now = context.boot();
         let beat = context.config.heartbeat;
@@ -250,7 +239,7 @@ impl Election {
         self.relays |= followed.is_some_and(|known| now.since(known.last) > beat);
     }
 
-    /// Stands for the claim that this process holds for true.
+    /// The hash of the claim in which this process believes.
     pub(in crate::allcall) fn digest(&self, context: &Context<'_>) -> Digest {
         match self.campaign.as_ref().and_then(Campaign::claimed) {
             Some(_) if self.campaign.as_ref().is_some_and(Campaign::stands) => Digest::default(),
@@ -262,7 +251,7 @@ impl Election {
         }
     }
 
-    /// Others have heard the own resignation, as it was heard here, or the lease has run out.
+    /// Others have heard the own resignation, as this process has, or the lease has run out.
     pub(in crate::allcall) fn tell_released(&mut self, context: &mut Context<'_>) {
         self.release = None;
         self.emit(Event::Released, context);
@@ -282,7 +271,7 @@ impl Election {
         }
     }
 
-    /// This process takes no part: campaigns cannot be won.
+    /// This process is refused: its campaigns cannot be won.
     pub(in crate::allcall) fn refuse(&mut self, why: &Arc<str>, context: &mut Context<'_>) {
         if self.campaign.take().is_some() {
             self.emit(Event::Ended(End::Refused { why: why.clone() }), context);
@@ -300,7 +289,6 @@ impl Election {
         self.kept = context.boot().after(span);
     }
 
-    /// Whether this process leads.
     pub(in crate::allcall) fn standing(&self, now: Time) -> Standing {
         match self.campaign.as_ref().map(|campaign| &campaign.phase) {
             Some(Phase::Leading { lease, .. }) if now < lease.ends => {

@@ -1,4 +1,4 @@
-//! Leaderships that ended before their leases: a claim that is heard late does not revive them.
+//! Leaderships that ended before their leases: a late claim does not revive them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Entry, LeaderClaim, TOMBSTONES_MAX, Tombstone};
 use crate::time::Time;
 
-/// The tombstone of the latest ended term of each leader, and when that can be forgotten.
+/// The tombstone of the latest ended term of each leader, and the time when it can be forgotten.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Tombstones(BTreeMap<Participant, (Time, Tombstone)>);
 
 impl Tombstones {
     /// Keeps a tombstone until E + 2K: then no claim of that term is believed any more, by any
-    /// clock (ruling 7). Says whether the tombstone is news.
+    /// clock (ruling 7). Returns whether the tombstone is news.
     pub(in crate::allcall) fn hear(
         &mut self,
         dead: &Tombstone,
@@ -48,7 +48,6 @@ impl Tombstones {
         Ok(true)
     }
 
-    /// Makes room for a tombstone that is needed longer.
     fn drop_soonest(&mut self, ends: Time) -> bool {
         let soonest = self.0.iter().map(|(who, (ends, _))| (*ends, who)).min();
         match soonest.filter(|(soonest, _)| *soonest < ends) {
@@ -60,12 +59,10 @@ impl Tombstones {
         }
     }
 
-    /// Whether a claim is of a term that has ended.
     pub(in crate::allcall) fn bury(&self, claim: &LeaderClaim) -> bool {
         self.0.get(&claim.leader).is_some_and(|(_, dead)| claim.term <= dead.term)
     }
 
-    /// Whether the leadership that this entry names has ended.
     pub(in crate::allcall) fn has_ended(&self, entry: &Entry) -> bool {
         let digest = |dead: &Tombstone| digest(&dead.leader, dead.term, dead.until);
         match &entry.claim {
@@ -74,12 +71,11 @@ impl Tombstones {
         }
     }
 
-    /// Whether a term of `who` has a tombstone.
     pub(in crate::allcall) fn is_of(&self, who: &Participant) -> bool {
         self.0.contains_key(who)
     }
 
-    /// The tombstones that calls and replies carry, the longest first.
+    /// The tombstones that calls and replies carry, those that are needed longest first.
     pub(in crate::allcall) fn carried(&self, now: Time) -> Vec<Tombstone> {
         let mut carried: Vec<_> = self.0.values().filter(|(ends, _)| *ends > now).collect();
         carried.sort_by_key(|(ends, _)| core::cmp::Reverse(*ends));

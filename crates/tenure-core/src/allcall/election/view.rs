@@ -14,7 +14,6 @@ use crate::view::{LeaderView, View};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Election {
-    /// Reports changes.
     pub(in crate::allcall) fn tell(&mut self, context: &mut Context<'_>) {
         self.tell_view(context);
         self.tell_waiting(context);
@@ -39,8 +38,8 @@ impl Election {
     ///
     /// The seat is vacant if a valid round found no leader after every lease that may have been
     /// missed is over. The view stays unknown after a void round, while a candidate that has stood
-    /// may lead by now, and while a participant says that there is a leader and is not believed:
-    /// its clock may be wrong, or it goes by other times.
+    /// may lead by now, and while a participant that is not believed states that there is a leader:
+    /// its clock may be wrong, or it has other times.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own_view(campaign, context));
@@ -67,7 +66,7 @@ impl Election {
 
     /// Whether this process would know of a leader that is stopped or cut off: it has listened as
     /// long as a candidate before it stands, or such a candidate has just vouched for the vacancy.
-    /// An overdue round shows that this process was stopped, and has not read what came.
+    /// An overdue round shows that this process was stopped, and has not read its packets.
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = present_for(context.config.heartbeat);
@@ -79,8 +78,8 @@ impl Election {
         vouched || (self.has_listened(context) && self.wait.held_off <= now)
     }
 
-    /// Whether a candidate has stood, and may have heard its own claim, or a participant says that
-    /// there is a leader and is not believed.
+    /// Whether a candidate has stood, and may have heard its own claim, or a participant that is
+    /// not believed states that there is a leader.
     fn may_be_led(&self, now: Time) -> bool {
         let stood = self.others.claims.live(now).next().is_some();
         stood || self.others.doubts.are_there(now)

@@ -1,4 +1,4 @@
-//! Rounds and answers, as far as all elections have a part in them.
+//! Rounds and answers that concern all elections.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ use crate::name::ElectionName;
 
 impl Allcall {
     /// Another participant calls or asks about these elections, each with the claim that it
-    /// follows, if it has said that. This process answers about those in which it takes part.
+    /// follows, if it has named one. This process answers about those in which it takes part.
     pub(in crate::allcall) fn owe(
         &mut self,
         answer: Answered,
@@ -43,8 +43,8 @@ impl Allcall {
         }
     }
 
-    /// Where few call, a process that does not speak itself gives others time to answer, and then
-    /// need not answer (ruling 9): however many there are, few answer at once.
+    /// The delay of an answer where few call: a process that does not speak itself gives others
+    /// time to answer, and then need not answer (ruling 9), so that few of many answer at once.
     fn hesitation(&self, asked: &[(ElectionName, bool)], round: Round) -> Duration {
         let speaks = |(name, _): &(ElectionName, bool)| {
             self.elections.get(name).is_some_and(Election::speaks)
@@ -68,7 +68,8 @@ impl Allcall {
         }
     }
 
-    /// The round is over. Says for which elections it was valid, by the part that each was in.
+    /// The round is over. Returns whether it was valid for each election, by the part of the call
+    /// that named it.
     pub(in crate::allcall) fn close_round(
         &mut self,
         out: &mut Out,

@@ -1,4 +1,4 @@
-//! The contract: inputs, deadlines, and who leads.
+//! The contract: inputs and deadlines.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -34,7 +34,7 @@ impl Allcall {
 
     fn on_link(&mut self, link: Link, out: &mut Out) {
         self.pings.rounds.spoil();
-        // An initial wait that is interrupted begins anew: nothing was heard meanwhile (ruling 8).
+        // An interrupted initial wait begins anew, as packets were missed (ruling 8).
         self.joined = self.joined.filter(|_| self.is_established());
         self.each_election(out, |election, context| election.on_interrupted(context));
         let max_payload = match link {
@@ -94,7 +94,7 @@ impl Allcall {
         }
     }
 
-    /// Makes room for an election, or says why there is none.
+    /// Makes room for an election, or gives the reason why there is none.
     fn enter(&mut self, name: &ElectionName, out: &mut Out) -> Result<(), Arc<str>> {
         if let Some(why) = &self.refused {
             return Err(why.clone());
@@ -114,7 +114,7 @@ impl Allcall {
         Ok(())
     }
 
-    /// Does all that is due.
+    /// Runs all expired timers.
     fn catch_up(&mut self, out: &mut Out) {
         let now = self.now.boot;
         for name in self.deadlines.take_due(now) {
@@ -148,7 +148,8 @@ impl Protocol for Allcall {
             return;
         }
         self.now = BothClocks { boot: self.now.boot.max(now.boot), ..now };
-        // Due work comes before the input, so that a late process hears nothing in an old state.
+        // Expired timers run before the input, so that a late process hears nothing with stale
+        // state.
         self.catch_up(out);
         match input {
             Input::Start(start) => self.start(&start, out),
@@ -173,7 +174,7 @@ impl Protocol for Allcall {
             (self.times.due(), "those that were here before have said by which times they go"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
-        // The end of time never comes.
+        // A deadline at the end of time never comes.
         first.filter(|deadline| deadline.at < Time::MAX).min_by_key(|deadline| deadline.at)
     }
 

@@ -1,13 +1,13 @@
-//! The part of one process in elections on a bus.
+//! A process in elections on a bus.
 //!
 //! Each file below uses only files above it in this table.
 //!
 //! | file | |
 //! |---|---|
-//! | `times.rs`, `state.rs` | heartbeat, lease and skew of others; `Allcall`: its parts, and the doors to them |
+//! | `times.rs`, `state.rs` | heartbeat, lease and skew of others; `Allcall`: its parts, and the calls into them |
 //! | `answer.rs` | rounds and answers for all elections together |
 //! | [`algorithm.rs`](super::algorithm) | the algorithm, from the initial wait to the end of a term |
-//! | `other_times.rs`, `route.rs` | other times than those of this process; packets, each to its place |
+//! | `other_times.rs`, `route.rs` | participants with other times; packets, each to its place |
 //! | `input.rs` | the contract: inputs, deadlines |
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Newcomers with other times than the rest do not take part (ruling 6).
+//! Newcomers with other times than the participants refuse to start (ruling 6).
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -10,20 +10,19 @@ use crate::allcall::message::{Body, Header};
 use crate::allcall::words::{Out, emit};
 
 impl Allcall {
-    /// Whether a packet shows by which times elections are held now: an observer holds none, and an
-    /// old packet may be from before all were set anew.
+    /// Whether a packet shows the times of a participant now: an observer has no part in elections,
+    /// and an old packet may be from before all participants got new times.
     fn shows_times(&self, header: &Header, body: &Body) -> bool {
         let takes_part = !matches!(body, Body::Ask(_));
         let fresh = self.differs(header.sent) <= self.off();
         header.established && takes_part && fresh
     }
 
-    /// A participant goes by the times of this process.
     pub(super) fn hear_our_times(&mut self, header: &Header, body: &Body) {
         self.times.ours |= self.shows_times(header, body);
     }
 
-    /// A participant goes by other times. This process does not believe its claims, and reports no
+    /// A participant has other times. This process does not believe its claims, and reports no
     /// vacancy against them.
     pub(super) fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
         ignore(Ignored::OtherTimes, out);
@@ -51,7 +50,7 @@ impl Allcall {
         self.judge_times(out);
     }
 
-    /// Decides once it is due: a newcomer takes no part if all participants before it go by other
+    /// Decides once it is due: a newcomer takes no part if all participants before it have other
     /// times.
     pub(super) fn judge_times(&mut self, out: &mut Out) {
         if self.times.due().is_none_or(|due| due > self.now.boot && !self.times.ours) {
@@ -61,7 +60,7 @@ impl Allcall {
             return;
         };
         self.times.told = true;
-        // A newcomer by then: by now it may have listened long enough.
+        // The process was a newcomer then, and may have listened long enough by now.
         let refuses = newcomer && !self.times.ours;
         let ours = self.config.times();
         let why: Arc<str> = format!(

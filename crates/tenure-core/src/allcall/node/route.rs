@@ -28,7 +28,7 @@ impl Allcall {
         }
         match body {
             Body::Ask(ask) => {
-                // Questions open no round by which calls are judged (A6).
+                // The round of a question is not one by which calls are judged (A6).
                 let answer = Answered { caller: header.sender, round: ask.round };
                 let asked = ask.elections.into_iter().map(|name| (name, None)).collect();
                 self.owe(answer, asked, false, out);
@@ -45,7 +45,7 @@ impl Allcall {
         }
     }
 
-    /// An own packet has come back: proof that this process is heard, and nothing else.
+    /// An own packet has come back: this process is heard.
     fn hear_own(&mut self, body: &Body, out: &mut Out) {
         let own = match body {
             Body::Ask(ask) => OwnPacket { asks: true, round: ask.round, part: ask.part },
@@ -75,8 +75,7 @@ impl Allcall {
     pub(super) fn resign(&mut self, out: &mut Out) {
         let ended = core::mem::take(&mut self.resigned);
         let one = |_: &_| bytes::NAME + bytes::TOMBSTONE;
-        // Two terms of one election can have ended: the later one is the last, and replaces the
-        // earlier one.
+        // If two terms of one election have ended, the later tombstone replaces the earlier one.
         let ended: BTreeMap<_, _> = ended.into_iter().collect();
         for ended in batch::split(ended.into_iter().collect(), self.room(), one) {
             self.send(Body::Resign(Resign { ended }), out);

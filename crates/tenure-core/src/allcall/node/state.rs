@@ -1,4 +1,4 @@
-//! `Allcall`: its parts, and the doors to its elections and to the bus.
+//! `Allcall`: its parts, and the calls into its elections and the bus.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -23,44 +23,41 @@ use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::time::{Time, WallTime};
 
-/// The part of one process: the machine that the module document describes.
+/// A process in elections on a bus: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Allcall {
     pub(in crate::allcall) config: Checked,
     pub(in crate::allcall) me: Me,
     pub(in crate::allcall) draw: Draw,
     pub(in crate::allcall) now: BothClocks,
-    /// The most bytes of a packet, while there is a connection.
+    /// The most bytes of a packet; `None` without a connection.
     pub(in crate::allcall) link: Option<usize>,
-    /// When the first initial wait is over, once it has begun.
+    /// The end of the first initial wait, once it has begun.
     pub(in crate::allcall) joined: Option<Time>,
     pub(in crate::allcall) times: TimesInUse,
-    /// The reason why this process takes no part at all.
     pub(in crate::allcall) refused: Option<Arc<str>>,
     pub(in crate::allcall) elections: BTreeMap<ElectionName, Election>,
     pub(in crate::allcall) deadlines: Deadlines,
     pub(in crate::allcall) pings: Pings,
-    /// The last term of this process, over all elections.
     pub(in crate::allcall) terms: u64,
     pub(in crate::allcall) clock: Clock,
-    /// Tombstones that are resigned on the bus at the end of this input.
     pub(in crate::allcall) resigned: Vec<(ElectionName, Tombstone)>,
 }
 
 /// The ping phase: rounds of this process and of others, and replies.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Pings {
-    /// When a round ends and the next one begins.
+    /// The open round ends, and the next one begins, at this time.
     pub(in crate::allcall) beat: Option<Time>,
     pub(in crate::allcall) rounds: Rounds,
-    /// Whether the last round was void, as it was reported.
+    /// Whether the last round was reported as void.
     pub(in crate::allcall) void: Option<bool>,
     pub(in crate::allcall) peers: Peers,
     pub(in crate::allcall) replies: Replies,
 }
 
 impl Allcall {
-    /// A process that has not started yet.
+    /// A process before its first input.
     #[must_use]
     pub fn new(config: Checked) -> Self {
         let who = Participant { id: config.id.clone(), incarnation: 0 };
@@ -82,7 +79,7 @@ impl Allcall {
         }
     }
 
-    /// How others know this process, once it has started.
+    /// The name and incarnation of this process, once it has started.
     #[must_use]
     pub const fn who(&self) -> &Participant {
         &self.me.who
@@ -94,7 +91,7 @@ impl Allcall {
         self.me.rank
     }
 
-    /// Whether the first initial wait of this process is over: it is no newcomer.
+    /// Whether the first initial wait of this process is over.
     pub(in crate::allcall) fn is_established(&self) -> bool {
         self.joined.is_some_and(|joined| joined <= self.now.boot)
     }
@@ -131,8 +128,8 @@ impl Allcall {
         (elections, context)
     }
 
-    /// Gives an input to an election, then reports changes and keeps its deadline. No other way
-    /// leads to an election.
+    /// Gives an input to an election, then reports changes and keeps its deadline. Every input of
+    /// an election comes this way.
     pub(in crate::allcall) fn with_election(
         &mut self,
         name: &ElectionName,
@@ -163,7 +160,7 @@ impl Allcall {
         }
     }
 
-    /// How many bytes of entries a packet has room for.
+    /// The bytes of entries for which a packet has room.
     pub(in crate::allcall) fn room(&self) -> usize {
         self.link.unwrap_or(PACKET_BYTES_MAX).saturating_sub(bytes::HEADER)
     }
@@ -176,12 +173,12 @@ impl Allcall {
         }
     }
 
-    /// How far the wall clock of a sender was from this one, the delay of its packet included.
+    /// The distance of a sender's wall clock from this one, the delay of its packet included.
     pub(in crate::allcall) fn differs(&self, sent: WallTime) -> Duration {
         sent.since(self.now.wall).max(self.now.wall.since(sent))
     }
 
-    /// 2K + H: a packet that differs by more is no sign that its sender is there now.
+    /// 2K + H: a packet with a larger distance does not show that its sender is there now.
     pub(in crate::allcall) fn off(&self) -> Duration {
         let skews = self.config.max_clock_skew.saturating_mul(2);
         skews.saturating_add(self.config.heartbeat)

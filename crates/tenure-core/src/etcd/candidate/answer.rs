@@ -13,7 +13,6 @@ use crate::name::Value;
 const ROOM_AGAIN: Duration = Duration::from_secs(1);
 
 impl Candidate {
-    /// The application gives another value to its campaign or leadership.
     pub(in crate::etcd) fn proclaim(&mut self, value: Value, context: &mut CandidateContext<'_>) {
         if !self.is_active() {
             return self.tell(OwnEvent::Ignored(Ignored::Command), context.out);
@@ -134,8 +133,8 @@ impl Candidate {
         Some(())
     }
 
-    /// A key of another campaign has the own name. On a lease of another process, to which the same
-    /// lease was handed, its maker may still lead: the key is waited for.
+    /// A key of another campaign has the own name. Its maker may still lead on a lease of another
+    /// process, to which the same lease was handed: the candidate waits for that key.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,
@@ -149,7 +148,7 @@ impl Candidate {
         self.phase = Phase::Clearing { revision: found.created };
     }
 
-    /// The key that was to go is not there. Another key in its place goes too, if it is ours.
+    /// The key to be deleted is not there. Another key in its place goes too, if it is ours.
     fn on_other(&mut self, found: Option<KeyValue>, context: &mut CandidateContext<'_>) {
         match found.filter(|found| context.session.owns(found.lease)) {
             Some(found) => {
@@ -200,7 +199,7 @@ impl Candidate {
         match reply {
             Reply::Watching => self.failures = 0,
             Reply::Changed(changes) => self.on_changes(&changes, context),
-            // The watch has ended: a read shows what it would have reported.
+            // The watch has ended: a read shows the changes that it would have reported.
             reply => {
                 self.watch = None;
                 let doing = "watching a key";
@@ -237,7 +236,6 @@ impl Candidate {
         }
     }
 
-    /// The key of this leader was written or deleted.
     fn on_own_changes(
         &mut self,
         revision: Revision,
@@ -253,7 +251,7 @@ impl Candidate {
             return self.on_key_lost(context);
         }
         // The change may be from before the session left that lease, or another process has put the
-        // key on its own: a read shows which.
+        // key on its own lease: a read shows which.
         let elsewhere = |change: &Change| match change {
             Change::Deleted { .. } => false,
             Change::Put(kv) => !context.session.owns(kv.lease),
@@ -270,7 +268,7 @@ impl Candidate {
         }
     }
 
-    /// Looks again later for a key of an earlier create, as long as the lease of that is there.
+    /// Looks again later for a key of an earlier create, as long as its lease is there.
     fn sweep_later(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if self.watch.is_none() {
             let key = self.key(context);
@@ -304,8 +302,8 @@ impl Candidate {
         if is_permanent && contends {
             return self.leave(Objection::Refused(refusal).into(), context);
         }
-        // etcd may say of a write that there is no room for it after it was carried out, when the
-        // quota was crossed in between.
+        // etcd may report a full store for a write that it has carried out, when the write crossed
+        // the quota.
         let full = matches!(refusal, Refusal::NoSpace { .. });
         if step == Step::Create && full {
             self.create_unsure();
@@ -316,8 +314,8 @@ impl Candidate {
         }
         self.pause(context);
         if is_permanent && step == Step::Leave {
-            // The key goes with the lease, as soon as no other candidate needs that, unless etcd
-            // lets this user delete it before.
+            // The key goes with the lease, as soon as no other candidate needs the lease, unless
+            // etcd lets this user delete the key before.
             self.denied = true;
             self.again = self.again.max(Some(context.now.after(context.length() / 3)));
         }

@@ -1,4 +1,4 @@
-//! Changes to the leases of a session, as a candidate hears of them.
+//! Changes to the leases of a session, as they concern a candidate.
 
 use super::{Candidate, CandidateContext, Phase, Step};
 use crate::etcd::event::{Lost, Objection, OwnEvent};
@@ -6,7 +6,6 @@ use crate::etcd::key::LeaseId;
 use crate::etcd::message::{KeyValue, Refusal};
 
 impl Candidate {
-    /// The session has a lease.
     pub(in crate::etcd) fn wake(&mut self, context: &mut CandidateContext<'_>) {
         if matches!(self.phase, Phase::Creating { .. }) && self.call.is_none() {
             self.again = Some(context.now);
@@ -14,7 +13,6 @@ impl Candidate {
         }
     }
 
-    /// The session gets no lease.
     pub(in crate::etcd) fn on_lease_refused(
         &mut self,
         refusal: Refusal,
@@ -37,7 +35,7 @@ impl Candidate {
         }
     }
 
-    /// E is proven. A candidate that was the first, and lacked only this, looks again.
+    /// E is proven. A candidate that was the first, and lacked only the proof, looks again.
     pub(in crate::etcd) fn on_proven(&mut self, context: &mut CandidateContext<'_>) {
         let lacked_it = matches!(self.phase, Phase::Queued { first: true, .. });
         if lacked_it && self.call.is_none() {
@@ -69,7 +67,7 @@ impl Candidate {
         }
     }
 
-    /// A confirmation found the own key as it should be, but perhaps not its value.
+    /// A confirmation has found the own key in place, but perhaps with another value.
     pub(in crate::etcd) fn on_confirmed(
         &mut self,
         own: &KeyValue,

@@ -1,7 +1,7 @@
 //! A candidate in one election, beside the [recipe](super::recipe).
 //!
 //! `mod.rs` has its parts and its calls; `lease.rs` has the changes to its lease, and `answer.rs`
-//! the answers of etcd. `step.rs` and `value.rs` know nothing of the others.
+//! the answers of etcd. `step.rs` and `value.rs` use none of the other files.
 
 mod answer;
 mod lease;
@@ -28,13 +28,12 @@ use crate::name::{ElectionName, Value};
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// The part of this process in one election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
     pub(super) value: OwnValue,
     pub(super) phase: Phase,
-    /// The lease on which its key is, or on which it was last to be made.
+    /// The lease that carries the key, or on which it was last to be made.
     pub(super) home: Option<LeaseId>,
     call: Option<(CallId, Step)>,
     pub(super) watch: Option<Watch>,
@@ -45,11 +44,11 @@ pub(super) struct Candidate {
     pub(super) late_on: Option<LeaseId>,
     /// etcd does not let this user delete the key: the key goes with the lease.
     pub(super) denied: bool,
-    /// The highest revision known when the campaign began: keys up to it are not of its making.
+    /// The highest revision known when the campaign began: this campaign has made no key up to it.
     pub(super) since: Revision,
-    /// The value of a campaign that begins once the last one has left.
+    /// The value of a campaign that begins when the last one has left.
     pub(super) next: Option<Value>,
-    /// When to act, while no call is under way.
+    /// The next action is due at this time, while no call is under way.
     pub(super) again: Option<Time>,
     pub(super) failures: u32,
     draws: u64,
@@ -58,7 +57,7 @@ pub(super) struct Candidate {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Phase {
-    /// The candidate takes no part. A key of its last campaign may still appear.
+    /// The candidate does not contend. A key of its last campaign may still appear.
     Over,
     /// The candidate makes its key, as soon as there is a lease.
     Creating {
@@ -67,8 +66,10 @@ pub(super) enum Phase {
         unsure: bool,
     },
     /// A key under the own name, of another campaign, has to go first.
-    Clearing { revision: Revision },
-    /// The candidate has a key, and waits until that is the first.
+    Clearing {
+        revision: Revision,
+    },
+    /// The candidate has a key, and waits until it is the first.
     Queued {
         revision: Revision,
         /// The last look found no key before the own one: only a proven E is missing.
@@ -77,12 +78,13 @@ pub(super) enum Phase {
     Leading {
         revision: Revision,
         fence: Fence,
-        /// The candidate has reported that long work may begin.
         settled: bool,
     },
-    /// The candidate deletes its key. After a create without a certain outcome the revision is not
-    /// known.
-    Leaving { revision: Option<Revision> },
+    /// The candidate deletes its key. The revision is unknown after a create without a certain
+    /// outcome.
+    Leaving {
+        revision: Option<Revision>,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -91,7 +93,7 @@ pub(super) struct Watch {
     pub(super) key: Bytes,
 }
 
-/// The surroundings of a candidate while its node handles one input.
+/// Borrowed parts that a candidate needs while its node handles one input.
 pub(super) struct CandidateContext<'a> {
     pub(super) now: Time,
     pub(super) config: &'a Checked,
@@ -110,7 +112,6 @@ impl CandidateContext<'_> {
         self.session.lease().map_or(self.config.ttl(), |lease| lease.ttl)
     }
 
-    /// The TTL as a span.
     pub(super) fn length(&self) -> Duration {
         Duration::from_secs(u64::from(self.ttl()))
     }
@@ -137,22 +138,21 @@ impl Candidate {
         }
     }
 
-    /// Whether nothing is left of it.
     pub(super) fn is_over(&self) -> bool {
         self.phase == Phase::Over && self.late_on.is_none()
     }
 
-    /// Whether it needs the lease. A key that may not be deleted goes with the lease.
+    /// Whether the candidate needs the lease: a key that this user may not delete goes only with
+    /// it.
     pub(super) fn needs_lease(&self) -> bool {
         self.phase != Phase::Over && !self.denied
     }
 
-    /// Whether it contends or leads, or is about to.
     pub(super) const fn is_active(&self) -> bool {
         self.next.is_some() || !matches!(self.phase, Phase::Over | Phase::Leaving { .. })
     }
 
-    /// The create revision of its key, while it counts on having one.
+    /// The create revision of the own key, while the candidate counts on one.
     pub(super) const fn revision(&self) -> Option<Revision> {
         match self.phase {
             Phase::Queued { revision, .. } | Phase::Leading { revision, .. } => Some(revision),
@@ -160,7 +160,7 @@ impl Candidate {
         }
     }
 
-    /// The lease that its key is on, while it counts on having one.
+    /// The lease of the own key, while the candidate counts on one.
     pub(super) fn home(&self) -> Option<LeaseId> {
         self.home.filter(|_| self.revision().is_some())
     }
@@ -170,17 +170,14 @@ impl Candidate {
         self.home == Some(lease) && (self.is_creating() || self.revision().is_some())
     }
 
-    /// Whether a create is under way.
     pub(super) const fn is_creating(&self) -> bool {
         matches!(self.call, Some((_, Step::Create)))
     }
 
-    /// The lease on which etcd may still carry out a create.
     pub(super) const fn late_key_on(&self) -> Option<LeaseId> {
         self.late_on
     }
 
-    /// The fence, while the candidate leads.
     pub(super) const fn fence(&self) -> Option<Fence> {
         match self.phase {
             Phase::Leading { fence, .. } => Some(fence),
@@ -188,12 +185,11 @@ impl Candidate {
         }
     }
 
-    /// When it wants to act.
+    /// The time of its next action.
     pub(super) const fn due(&self) -> Option<Time> {
         if self.call.is_some() { None } else { self.again }
     }
 
-    /// The purpose of that action.
     pub(super) const fn timer(&self) -> Timer {
         match self.phase {
             Phase::Creating { .. } | Phase::Clearing { .. } => Timer::Create,
@@ -213,9 +209,9 @@ impl Candidate {
         context.calls.ask(context.now, within, asker, op, context.out)
     }
 
-    /// Watches from after the answer that it continues (ruling 9, E8).
+    /// Watches from after the answer that the watch continues (ruling 9, E8).
     pub(super) fn watch(&mut self, key: Bytes, from: Revision, context: &mut CandidateContext<'_>) {
-        // For a key of another candidate only the deletion is of interest.
+        // The deletion of another candidate's key is all that matters.
         let deletions = key != self.key(context);
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let call = self.send(op, context);
@@ -248,8 +244,8 @@ impl Candidate {
         }
     }
 
-    /// A candidate that is elected while a renewal is late has little time left: long work begins
-    /// with half of the lease ahead.
+    /// Reports that long work may begin, once half of the lease is ahead: a candidate that is
+    /// elected while a renewal is late has little time left.
     pub(super) fn tell_settled(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
         if let Phase::Leading { settled: settled @ false, .. } = &mut self.phase
             && until.since(now) >= length / 2
@@ -279,7 +275,6 @@ impl Candidate {
         context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
 
-    /// Reports the key for which this candidate waits.
     pub(super) fn say_behind(&self, key: &Bytes, context: &mut CandidateContext<'_>) {
         let namespace = &context.config.namespace;
         // A look reads keys without their leases.

@@ -1,6 +1,5 @@
 //! The steps of a candidate for which it asks etcd.
 
-/// The purpose of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) enum Step {
     Create,
@@ -12,7 +11,6 @@ pub(in crate::etcd) enum Step {
     Proclaim,
     /// Look whether the own key is there, after the watch of it has ended.
     Check,
-    /// Look for a key that came late.
     Sweep,
 }
 

@@ -6,17 +6,16 @@ use crate::etcd::key::Bytes;
 use crate::name::Value;
 use crate::time::Time;
 
-/// The least pause before a leader writes its value once more over another one: two processes with
-/// different values must not answer each other without pause.
+/// The shortest pause before a leader overwrites another value again: two processes with different
+/// values must not answer each other without pause.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
 
 /// The value that others are to see, and whether they see it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct OwnValue {
     value: Value,
-    /// The key may have another value.
     stale: bool,
-    /// When the value is or was last to be written over another one.
+    /// The time at which the value is or was last to be written over another one.
     mended: Option<Time>,
 }
 
@@ -39,7 +38,7 @@ impl OwnValue {
         self.stale = false;
     }
 
-    /// The application proclaims a value: it need not wait, as it answers no other process.
+    /// The application proclaims a value. The write need not wait, as it answers no other process.
     pub(super) fn propose(&mut self, value: Value, now: Time) {
         self.stale = true;
         self.value = value;
@@ -62,17 +61,17 @@ impl OwnValue {
         *found != self.value.as_str().into()
     }
 
-    /// Whether the value is to be written, and may be by now.
+    /// Whether the value is to be written, and may be written by now.
     pub(in crate::etcd) fn may_write(&self, now: Time) -> bool {
         self.stale && self.mended.is_none_or(|at| at <= now)
     }
 
-    /// When the value is to be written.
     pub(in crate::etcd) fn due(&self) -> Option<Time> {
         self.mended.filter(|_| self.stale)
     }
 
-    /// The key has another value. Says when to write the own one; the next action was `planned`.
+    /// The key has another value. Returns the time at which to write the own one; the next action
+    /// was `planned`.
     pub(super) fn mend(&mut self, planned: Option<Time>, now: Time) -> Time {
         if self.stale {
             // The time of the write is set already.

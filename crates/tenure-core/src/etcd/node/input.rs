@@ -1,4 +1,4 @@
-//! The contract: inputs, deadlines, and who leads.
+//! The contract: inputs, deadlines, and the loss of claims.
 
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
@@ -59,7 +59,6 @@ impl Etcd {
         self.want(out);
     }
 
-    /// A candidate needs a lease.
     fn want(&mut self, out: &mut Out) {
         self.choose_probe(None);
         let (session, mut context) = self.context(out);
@@ -67,7 +66,7 @@ impl Etcd {
     }
 
     /// Chooses an election whose keys the session reads to see etcd's term: the next one after this
-    /// election, so that each comes up.
+    /// election, so that each has its turn.
     fn choose_probe(&mut self, after: Option<&ElectionName>) {
         if self.session.probe.is_some() {
             return;
@@ -80,8 +79,8 @@ impl Etcd {
             .map(|(election, _)| (election.clone(), key::prefix(&self.config.namespace, election)));
     }
 
-    /// Why this process may not contend in this election, or observe it, beside so many others, of
-    /// which one may be nested with it (ruling 10, E9).
+    /// The reason for which this process may not contend in this election, or observe it, beside so
+    /// many others, of which one may be nested with it (ruling 10, E9).
     fn objection(
         &self,
         election: &ElectionName,
@@ -161,7 +160,7 @@ impl Etcd {
 
     fn on_session_event(&mut self, event: SessionEvent, out: &mut Out) {
         match event {
-            // The end of the step moves the keys.
+            // The moves come at the end of the step.
             SessionEvent::Nothing | SessionEvent::Moving => {}
             SessionEvent::Opened => {
                 self.each_candidate(out, |candidate, context| candidate.wake(context));
@@ -192,7 +191,6 @@ impl Etcd {
         }
     }
 
-    /// The lease is over, for whatever reason, and so is each key on it.
     fn on_lease_lost(&mut self, lost: Lost, out: &mut Out) {
         let (session, mut context) = self.context(out);
         let retired = session.retire(&mut context);
@@ -203,7 +201,7 @@ impl Etcd {
         }
     }
 
-    /// All claims by a lease are lowered: the session revokes it now.
+    /// All claims that rest on a lease are lowered: the session revokes it now.
     fn close(&mut self, retired: Option<LeaseId>, lost: Option<Lost>, out: &mut Out) {
         if let Some(lease) = retired {
             emit(None, OwnEvent::Closed { lease, lost }, out);
@@ -212,7 +210,7 @@ impl Etcd {
         session.run_due(&mut context);
     }
 
-    /// The store went back (ruling 7, E6): nothing that was learned from it counts.
+    /// The store went back (ruling 7, E6): all earlier answers of it are void.
     fn on_history(&mut self, header: Header, out: &mut Out) {
         let to = header.revision;
         let from = core::mem::replace(&mut self.calls.seen, to);
@@ -318,7 +316,7 @@ impl Protocol for Etcd {
         let answer = self.calls.due().map(|at| Timer::Answer.at(at));
         let observer = self.observers_due.first().map(|at| Timer::Observe.at(at));
         let all = [self.session.due(), answer, candidate, observer];
-        // The end of time never comes.
+        // A deadline at the end of time never comes.
         all.into_iter().fold(None, Deadline::first).filter(|deadline| deadline.at < Time::MAX)
     }
 

@@ -1,5 +1,4 @@
-//! The keys of all candidates: which ones confirm a renewal, and which ones move to the lease of a
-//! new term.
+//! The keys of all candidates that confirm a renewal, or move to the lease of a new term.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -17,7 +16,7 @@ use crate::name::ElectionName;
 
 impl Etcd {
     /// The next keys that can confirm a renewal, as they are on its lease; in rotation, so that
-    /// each comes up.
+    /// each has its turn.
     pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
             return Vec::new();
@@ -37,7 +36,7 @@ impl Etcd {
     }
 
     /// If there was no key to confirm the last keep-alive, and this election has a key now, made or
-    /// moved, all keys confirm it: a lost one would be claimed again with the rest.
+    /// moved, all keys confirm it together: alone, the key would also renew claims of lost keys.
     pub(super) fn confirm_late(&mut self, election: &ElectionName, out: &mut Out) {
         let home = self.candidates.get(election).and_then(Candidate::home);
         if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
@@ -59,7 +58,7 @@ impl Etcd {
             kv.is_some_and(|kv| kv.created == found.asked && kv.lease == Some(lease))
         };
         let (right, wrong): (Vec<_>, Vec<_>) = found.into_iter().partition(is_right);
-        // A lost key is not claimed again with the rest.
+        // The claim of a lost key is not renewed with the rest.
         for FoundKey { election, asked, .. } in wrong {
             if self.still_has(&election, asked) {
                 self.with_candidate(&election, out, Candidate::on_key_lost);
@@ -172,7 +171,6 @@ impl Etcd {
         }
     }
 
-    /// Keys were moved, or at least one was not where it was thought to be.
     pub(super) fn on_moved(&mut self, report: MoveReport, out: &mut Out) {
         let all: Vec<(ElectionName, Revision, Option<LeaseId>)> = match report {
             MoveReport::All { to, asked } => {

@@ -1,9 +1,9 @@
-//! The part of one process in elections on etcd: a session, and any number of candidates and
-//! observers. The [recipe](super::recipe) has their protocol; the node routes inputs to them.
+//! A process in elections on etcd: a session, and any number of candidates and observers. The
+//! [recipe](super::recipe) has their protocol; the node routes inputs to them.
 //!
 //! | file | |
 //! |---|---|
-//! | `state.rs` | `Etcd`: its parts, and the doors to them |
+//! | `state.rs` | `Etcd`: its parts, and the calls into them |
 //! | `keys.rs` | the keys that confirm a renewal, or move to another lease |
 //! | `input.rs` | the contract: inputs, deadlines |
 

@@ -1,4 +1,4 @@
-//! `Etcd`: its parts, and the doors to them.
+//! `Etcd`: its parts, and the calls into them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::etcd::words::{Out, emit};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The part of one process: the machine that the module document describes.
+/// A process in elections on etcd: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Etcd {
     pub(super) config: Checked,
@@ -28,13 +28,12 @@ pub struct Etcd {
     pub(super) observers: BTreeMap<ElectionName, Observer>,
     pub(super) candidates_due: Deadlines,
     pub(super) observers_due: Deadlines,
-    /// The cluster that answered first.
     pub(super) cluster: Option<u64>,
     pub(super) now: Time,
 }
 
 impl Etcd {
-    /// A process that has not started yet.
+    /// A process before its first input.
     #[must_use]
     pub fn new(config: Checked) -> Self {
         Self {
@@ -51,7 +50,7 @@ impl Etcd {
         }
     }
 
-    /// Whether nothing is held any more: no key, and no lease that could still be revoked.
+    /// Whether the process holds neither a key nor a lease that could still be revoked.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.candidates.is_empty() && self.session.is_idle()
@@ -70,7 +69,7 @@ impl Etcd {
         self.session.name()
     }
 
-    /// The cluster that answered first: answers of another cluster have no effect.
+    /// The cluster that has answered first: answers of another cluster have no effect.
     #[must_use]
     pub const fn cluster(&self) -> Option<u64> {
         self.cluster

@@ -11,8 +11,8 @@ use crate::etcd::message::{Answer, Header, Reply};
 use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most leases of earlier terms with keys on them. Where no key could be moved in that many
-/// terms, the session gives up.
+/// The most leases of earlier terms with keys on them. The session gives up when no key could be
+/// moved in that many terms.
 const OLD_MAX: usize = 8;
 
 impl Session {
@@ -53,7 +53,6 @@ impl Session {
         }
     }
 
-    /// etcd has answered about the lease that was handed in.
     fn on_given_answer(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
         let ours = self.lease().map(|lease| lease.ttl);
         let Some(given) = &mut self.given else { return SessionEvent::Nothing };
@@ -62,8 +61,8 @@ impl Session {
         let doing = "asking how long a lease lasts";
         match reply {
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
-                // After a revocation by another process, the session hears of that within a third
-                // of its own.
+                // The session looks within a third of its own lease, to learn in time of a
+                // revocation by another process.
                 let rest = third(ours.unwrap_or(ttl).min(ttl));
                 given.ttl = ttl;
                 given.again = context.now.after(rest);
@@ -103,7 +102,7 @@ impl Session {
     }
 
     /// etcd has answered a read that shows a term. `Calls::learn` has established the term, if the
-    /// answer does that.
+    /// answer proves it.
     fn on_established(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
         let doing = "looking which term etcd is in";
         let later = context.again(&mut self.failures, "lease");
@@ -131,7 +130,6 @@ impl Session {
         SessionEvent::Nothing
     }
 
-    /// etcd has answered about the first lease.
     fn on_first_answer(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
         let SessionPhase::Granting(mut grant) = core::mem::take(&mut self.phase) else {
             return SessionEvent::Nothing;
@@ -151,7 +149,6 @@ impl Session {
         event
     }
 
-    /// etcd has answered about the lease of the next term.
     fn on_next_answer(&mut self, reply: Reply, context: &mut Context<'_>) -> SessionEvent {
         let Some(mut grant) = self.next.take() else { return SessionEvent::Nothing };
         let (outcome, event) = grant.on_answer(reply, context);
@@ -177,7 +174,6 @@ impl Session {
         Renewal::Idle { until, bare: None }
     }
 
-    /// Asks for a lease of another id in the same term.
     fn ask_anew(&mut self, grant: Grant, is_ours: bool, context: &mut Context<'_>) -> Grant {
         let term = grant.term;
         if is_ours {
@@ -192,7 +188,8 @@ impl Session {
         let SessionPhase::Open(current) = &self.phase else { return SessionEvent::Nothing };
         let of_old = self.old.iter().filter_map(|old| old.proven);
         let latest = of_old.chain(current.proven).max();
-        // A key may be on it before that is known: it must not end before the claims.
+        // A key may be on the new lease before the session knows: the lease must not end before the
+        // claims.
         if lease.proven < latest {
             self.retired.give_back(lease.id, lease.ttl, context);
             let id = self.draws.lease_id(context.draw);
@@ -255,7 +252,6 @@ impl Session {
         SessionEvent::Nothing
     }
 
-    /// etcd has answered the transaction that confirms the keep-alive.
     fn on_read(
         &mut self,
         header: Option<Header>,
@@ -281,7 +277,7 @@ impl Session {
             }
             (Reply::Refused(refusal), _) => {
                 let count = asked.len();
-                // The keep-alive before it still counts.
+                // The previous keep-alive still counts.
                 if self.transactions.takes_fewer(&refusal, count) {
                     return SessionEvent::Answered;
                 }

@@ -18,13 +18,12 @@ impl Context<'_> {
         backoff.pause(failures, |bound| self.draw.span(bound, "session", purpose, attempt))
     }
 
-    /// Counts one more failure in a row, and says when the next attempt begins.
+    /// Counts another failure in a row, and returns the time of the next attempt.
     pub(super) fn again(&self, failures: &mut u32, purpose: &'static str) -> Time {
         *failures = failures.saturating_add(1);
         self.now.after(self.pause(*failures, BACKOFF, purpose))
     }
 
-    /// How long a call about a lease may take.
     pub(in crate::etcd) fn patience(&self) -> Duration {
         self.config.patience(self.config.ttl())
     }

@@ -6,16 +6,15 @@ use crate::etcd::key::LeaseId;
 use crate::etcd::message::{CallId, Op, Refusal, Reply};
 use crate::time::Time;
 
-/// A lease that was asked for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Grant {
     pub(in crate::etcd) lease: LeaseId,
     /// The term that was established before the lease was first asked for.
     pub(in crate::etcd) term: u64,
-    /// The call that is under way, and when it was sent.
+    /// The call that is under way, and the time of its send.
     call: Option<(CallId, Time)>,
     again: Time,
-    /// When the first request without a certain outcome was sent: the lease may exist since then.
+    /// The send of the first request without a certain outcome: the lease may exist since then.
     first: Option<Time>,
     /// The lease exists, and a keep-alive asks for its length. The lease may have ended by this
     /// time.
@@ -23,11 +22,9 @@ pub(in crate::etcd) struct Grant {
     failures: u32,
 }
 
-/// The meaning of an answer for a grant.
 pub(super) enum GrantOutcome {
-    /// The lease is asked for again, after a pause or at once.
+    /// Ask again for the lease, after a pause or at once.
     Wait,
-    /// The lease exists.
     Open {
         /// The length as granted, in seconds.
         ttl: u32,
@@ -35,10 +32,10 @@ pub(super) enum GrantOutcome {
         proven: Option<Time>,
         /// E by the send of this request.
         promised: Time,
-        /// The send of the request that granted or renewed the lease, if that is known.
+        /// The send of the request that granted or renewed the lease, if it is known.
         renewed: Option<Time>,
     },
-    /// Another id is drawn: the lease is not ours, or may be over.
+    /// Draw another id: the lease is not ours, or may be over.
     Anew { is_ours: bool },
 }
 
@@ -68,7 +65,7 @@ impl Grant {
         self.call.is_none().then_some(self.again)
     }
 
-    /// Asks for the lease, or for its length, if that is due.
+    /// Asks for the lease, or for its length, if either is due.
     pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             let lease = self.lease;
@@ -120,7 +117,7 @@ impl Grant {
                 return (GrantOutcome::Open { ttl, proven, promised, renewed: Some(sent) }, event);
             }
             // etcd has granted the lease to an earlier request whose answer was lost (ruling 6):
-            // its age is not known.
+            // its age is unknown.
             (Reply::LeaseExists, Some(first)) => {
                 self.joining = Some(end(first));
                 self.again = context.now;
@@ -156,7 +153,7 @@ impl Grant {
             return (GrantOutcome::Anew { is_ours: true }, event);
         }
         match reply {
-            // No key is there to confirm it.
+            // No key is there to confirm the renewal.
             Reply::Alive { ttl: Some(ttl) } if ttl > 0 => {
                 let promised = sent.after(context.config.proven(ttl));
                 return (GrantOutcome::Open { ttl, proven: None, promised, renewed: None }, event);
@@ -172,8 +169,8 @@ impl Grant {
     }
 }
 
-/// Whether etcd has certainly not carried out a grant that it refuses like this. etcd may say that
-/// there is no room after it has granted the lease.
+/// Whether etcd has certainly not carried out a grant that it refuses like this. etcd may report a
+/// full store after it has granted the lease.
 pub(super) fn is_certain(refusal: &Refusal) -> bool {
     !matches!(refusal, Refusal::NoSpace { .. })
 }

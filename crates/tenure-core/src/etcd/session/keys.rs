@@ -6,32 +6,28 @@ use crate::etcd::key::{Bytes, LeaseId};
 use crate::etcd::message::{KeyValue, Revision};
 use crate::name::ElectionName;
 
-/// A key of a candidate of this process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) struct OwnKey {
     pub(in crate::etcd) election: ElectionName,
     pub(in crate::etcd) key: Bytes,
-    /// The create revision.
     pub(in crate::etcd) revision: Revision,
 }
 
-/// An own key, and the lease that it is on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) struct PlacedKey {
     pub(in crate::etcd) own: OwnKey,
     pub(in crate::etcd) home: LeaseId,
 }
 
-/// The key that etcd has under the name of an own key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::etcd) struct FoundKey {
     pub(in crate::etcd) election: ElectionName,
-    /// The create revision of the own key when etcd was asked.
+    /// The create revision of the own key at the time of the question.
     pub(in crate::etcd) asked: Revision,
     pub(in crate::etcd) kv: Option<KeyValue>,
 }
 
-/// Each of the keys that etcd was asked about, with the key that it found.
+/// Pairs each own key of a question with the key that etcd has found.
 pub(super) fn pair(
     asked: Vec<(ElectionName, Revision)>,
     found: Vec<Option<KeyValue>>,

@@ -1,5 +1,4 @@
-//! Leases of a session: the one that carries new keys, those of earlier terms, and the one that was
-//! handed in.
+//! Leases of a session: the current one, those of earlier terms, and one that was handed in.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -18,19 +17,18 @@ pub(in crate::etcd) struct Lease {
     pub(in crate::etcd) id: LeaseId,
     /// The length as granted, in seconds.
     pub(in crate::etcd) ttl: u32,
-    /// The term of etcd's leader in which the lease was asked for: only in that do renewals count.
-    /// A leader of an earlier term may carry out a revocation late, but not of a lease that it has
-    /// never heard of (ruling 14, E3b).
+    /// The term of etcd's leader in which the lease was asked for: renewals count only in this
+    /// term. A leader of an earlier term may carry out a revocation late, but not of a lease of
+    /// which it has never heard (ruling 14, E3b).
     pub(in crate::etcd) term: u64,
     /// E: the lease lasts until then, by a grant or by a keep-alive that a read of an own key has
-    /// confirmed. `None` before the first of these, and when no key is left to claim by it.
+    /// confirmed. `None` before the first of these, and when no claim rests on the lease.
     pub(in crate::etcd) proven: Option<Time>,
-    /// E by the last keep-alive, without confirmation: no candidate leads by this.
+    /// E by the last keep-alive, without confirmation: no candidate leads by this time.
     pub(in crate::etcd) promised: Time,
     pub(in crate::etcd) renewal: Renewal,
 }
 
-/// The state of the renewal.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) enum Renewal {
     Idle {
@@ -55,9 +53,8 @@ pub(in crate::etcd) enum Renewal {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Alive {
     pub(in crate::etcd) sent: Time,
-    /// In seconds.
+    /// The TTL in the answer, in seconds.
     pub(in crate::etcd) ttl: u32,
-    /// By the header of the answer.
     pub(in crate::etcd) term: u64,
 }
 
@@ -79,7 +76,7 @@ pub(in crate::etcd) struct GivenLease {
     pub(super) again: Time,
 }
 
-/// How many draws of each kind there were: each draw has a number of its own.
+/// The number of draws of each kind: each draw has a number of its own.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::etcd) struct Draws {
     leases: u64,
@@ -87,7 +84,6 @@ pub(in crate::etcd) struct Draws {
 }
 
 impl Lease {
-    /// Sends a keep-alive, if that is due.
     pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if let Renewal::Idle { until, .. } = self.renewal
             && until <= context.now
@@ -105,7 +101,6 @@ impl Renewal {
         Self::Confirming { call: CallId::default(), alive, asked: Vec::new(), witness: 0 }
     }
 
-    /// Drops the call that is under way.
     pub(super) fn forget_call(&self, calls: &mut Calls) {
         if let Self::KeepAliveSent { call, .. } | Self::Confirming { call, .. } = self {
             calls.forget(*call);
@@ -122,7 +117,6 @@ impl GivenLease {
         self.call.is_none().then_some(self.again)
     }
 
-    /// Sends a keep-alive, if that is due.
     pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.call.is_none() && self.again <= context.now {
             let within = context.config.patience(self.ttl.min(context.config.ttl()));
@@ -131,7 +125,7 @@ impl GivenLease {
     }
 
     /// The session has a lease of `ttl` seconds. Within a third of that it looks at the lease that
-    /// was handed in, and so hears of a revocation in time.
+    /// was handed in, to notice a revocation in time.
     pub(in crate::etcd) fn look_within_third_of(&mut self, ttl: u32, now: Time) {
         self.again = self.again.min(now.after(third(ttl)));
     }
@@ -145,8 +139,8 @@ impl Draws {
         LeaseId((number >> 1).max(1).cast_signed())
     }
 
-    /// From one keep-alive to the next: a third of the lease, less a random part of that, so that
-    /// processes that started together do not end together.
+    /// The interval of keep-alives: a third of the lease, less a random part, so that processes
+    /// that started together do not end together.
     pub(super) fn renewal_interval(&mut self, ttl: u32, draw: Draw) -> Duration {
         self.renewals += 1;
         let third = third(ttl);
@@ -154,7 +148,6 @@ impl Draws {
     }
 }
 
-/// A third of a lease of `ttl` seconds.
 pub(super) fn third(ttl: u32) -> Duration {
     Duration::from_secs(u64::from(ttl)) / 3
 }

@@ -1,13 +1,13 @@
-//! The leases that carry the elections of a process, and when each must be taken for over.
+//! The leases that carry the elections of a process, and the end of each.
 //!
 //! Each file below uses only files above it in this table. [`recipe.rs`](super::recipe) says when a
-//! session asks for a lease, and what proves one.
+//! session asks for a lease, and how renewals prove it.
 //!
 //! | file | |
 //! |---|---|
 //! | `keys.rs` | own keys, as etcd is asked about them |
 //! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
-//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that are there, asked for, to be revoked |
+//! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, that are asked for, and that are to be revoked |
 //! | `move_rounds.rs` | rounds in which keys move to another lease |
 //! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
 //! | `moves.rs`, `answer.rs` | moves of keys; answers, each to its place |
@@ -43,7 +43,7 @@ use crate::time::{Deadline, Time};
 /// The most operations of one transaction that etcd takes, unless it is set to fewer.
 const OPERATIONS_MAX: usize = 128;
 
-/// The lease of one process, if it has one, and the leases that it had.
+/// The lease of one process, if there is one, and its former leases.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Session {
     pub(super) phase: SessionPhase,
@@ -52,39 +52,35 @@ pub(super) struct Session {
     pub(super) name: Option<LeaseId>,
     /// A lease that was handed in, and is not used yet.
     pub(super) handed_in: Option<LeaseId>,
-    /// An election whose keys can be read, and the prefix that is read to see the term.
+    /// An election with readable keys, and the prefix that is read to see the term.
     pub(super) probe: Option<(ElectionName, Bytes)>,
     /// The lease that was handed in, once it is used.
     pub(super) given: Option<GivenLease>,
     /// The lease of the next term, until it is granted.
     pub(super) next: Option<Grant>,
-    /// The leases of earlier terms that still carry keys.
     pub(super) old: Vec<OldLease>,
     shift: Shift,
     pub(super) retired: RetiredLeases,
     pub(super) draws: Draws,
     pub(super) transactions: Transactions,
-    /// How many attempts have failed in a row.
     pub(super) failures: u32,
 }
 
-/// How far the session is on its way to a lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) enum SessionPhase {
-    /// No candidate needs a lease.
     #[default]
     Idle,
     /// etcd is asked whether the lease that was handed in is there.
     Checking,
     /// Reads establish a term, so that etcd can grant a lease in it.
-    Establishing { call: Option<CallId>, again: Time },
-    /// etcd is asked for a lease.
+    Establishing {
+        call: Option<CallId>,
+        again: Time,
+    },
     Granting(Grant),
-    /// The lease exists.
     Open(Lease),
 }
 
-/// Transactions about several keys.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Transactions {
     /// The most operations that etcd takes, once it has refused more.
@@ -99,7 +95,8 @@ impl Transactions {
         self.operations.unwrap_or(OPERATIONS_MAX)
     }
 
-    /// etcd refuses a transaction of `asked` operations. Says whether the next one has fewer.
+    /// Notes that etcd has refused a transaction of `asked` operations. Returns whether the next
+    /// one has fewer.
     fn takes_fewer(&mut self, refusal: &Refusal, asked: usize) -> bool {
         let too_many = matches!(refusal, Refusal::TooManyOperations { .. });
         let fewer = too_many && asked > 1;
@@ -115,7 +112,6 @@ impl Session {
         Self { handed_in, ..Self::default() }
     }
 
-    /// The lease on which candidates can make keys.
     pub(super) const fn lease(&self) -> Option<&Lease> {
         match &self.phase {
             SessionPhase::Open(lease) => Some(lease),
@@ -123,7 +119,6 @@ impl Session {
         }
     }
 
-    /// The lease by which keys are named.
     pub(super) const fn name(&self) -> Option<LeaseId> {
         self.name
     }
@@ -134,7 +129,6 @@ impl Session {
         self.given.is_some()
     }
 
-    /// Whether keys on this lease are of this session.
     pub(super) fn owns(&self, lease: Option<LeaseId>) -> bool {
         let current = self.lease().map(|lease| lease.id);
         let given = self.given.as_ref().map(|given| given.lease);
@@ -155,17 +149,15 @@ impl Session {
         proven.filter(|until| now < *until)
     }
 
-    /// The most operations of one transaction.
     pub(super) fn operations(&self) -> usize {
         self.transactions.operations()
     }
 
-    /// The election after whose key the next confirmation begins.
     pub(super) const fn cursor(&self) -> Option<&ElectionName> {
         self.transactions.last.as_ref()
     }
 
-    /// Whether there was no key to confirm the last keep-alive.
+    /// Whether the last keep-alive had no key to confirm it.
     pub(super) const fn is_unconfirmed(&self) -> bool {
         matches!(
             self.phase,
@@ -182,7 +174,8 @@ impl Session {
         }
     }
 
-    /// This election leads now: its key does not wait for the others of the round.
+    /// The key of this election moves before the others of the round, as the election has a leader
+    /// now.
     pub(super) fn moves_first(&mut self, election: &ElectionName) {
         self.shift.move_first(election);
     }
@@ -196,8 +189,8 @@ impl Session {
         }
     }
 
-    /// etcd says of an own key that this lease is gone, and a renewal has to show it. Where no
-    /// renewal counts, as there is no key, only this ends the lease.
+    /// etcd has reported that the lease of an own key is gone, and a renewal has to show it.
+    /// Without a key no renewal counts, and only this report ends the lease.
     pub(super) fn doubt(&mut self, lease: Option<LeaseId>, now: Time) {
         self.hurry(now);
         if let SessionPhase::Open(open) = &mut self.phase
@@ -208,7 +201,6 @@ impl Session {
         }
     }
 
-    /// When the lease must be taken for over.
     fn end(&self) -> Option<Time> {
         self.lease().map(|lease| lease.proven.unwrap_or(lease.promised))
     }
@@ -219,7 +211,7 @@ impl Session {
         self.end().is_some_and(|end| end <= now)
     }
 
-    /// Whether a lease of an earlier term has run out since the last question.
+    /// Whether a lease of an earlier term has run out since the last call.
     pub(super) fn has_old_run_out(&mut self, now: Time) -> bool {
         let mut any = false;
         for old in &mut self.old {
@@ -231,7 +223,7 @@ impl Session {
         any
     }
 
-    /// Waits for the next keep-alive: a third of the TTL after the last one, or sooner after a
+    /// Waits for the next keep-alive: a third of the TTL after the last one, or less after a
     /// failure.
     pub(super) fn rest(&mut self, failed: bool, context: &Context<'_>) {
         let failures = if failed { self.failures.saturating_add(1) } else { 0 };
@@ -254,9 +246,9 @@ impl Session {
         *renewal = Renewal::Idle { until: until.max(context.now), bare: None };
     }
 
-    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes it, once
-    /// all claims that stand on it are lowered, so that its keys go. The revocation of a lease whose
-    /// grant is under way waits for the answer: it might come first, and find nothing.
+    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes the lease,
+    /// once all claims that rest on it are lowered, and so its keys go. The revocation of a lease
+    /// whose grant is under way waits for the answer: it might arrive first, and find no lease.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {
@@ -294,12 +286,10 @@ impl Session {
         lease
     }
 
-    /// Whether nothing is left to be done.
     pub(super) const fn is_idle(&self) -> bool {
         matches!(self.phase, SessionPhase::Idle) && self.retired.is_empty()
     }
 
-    /// When something is due.
     pub(super) fn due(&self) -> Option<Deadline> {
         let end = || Some(Timer::LeaseEnd.at(self.end()?));
         let own = match &self.phase {

@@ -1,4 +1,4 @@
-//! Rounds in which keys are moved to the lease of a new term.
+//! Rounds in which keys move to the lease of a new term.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,24 +9,22 @@ use crate::etcd::message::{CallId, Revision};
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// After so many refusals of single keys in a row there is a pause: a process that may write
-/// nothing does not ask all the time.
+/// The number of refusals of single keys in a row before a pause: a process that may write nothing
+/// must not ask all the time.
 const REFUSED_MAX: u32 = 64;
 
-/// The state of the move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::etcd) struct Shift {
     call: Option<CallId>,
     asked: Vec<(ElectionName, Revision)>,
     again: Option<Time>,
-    /// The most keys that the next transaction moves.
     most: usize,
-    /// The elections whose keys are to be moved in this round. A key that etcd refuses to move
-    /// alone waits for the next round.
+    /// The elections whose keys move in this round. A key that etcd refuses to move alone waits for
+    /// the next round.
     round: VecDeque<ElectionName>,
-    /// Whether this round has moved a key, or shown where a key is.
+    /// Whether this round has moved a key, or shown the place of one.
     moved: bool,
-    /// How many single keys etcd has refused since it moved one.
+    /// The number of single keys that etcd has refused since the last move.
     refused: u32,
     failures: u32,
 }
@@ -55,7 +53,6 @@ impl Shift {
         if self.call.is_some() { None } else { self.again }
     }
 
-    /// Whether the next transaction may be sent now.
     pub(super) fn may_ask(&self, now: Time) -> bool {
         self.call.is_none() && self.again.is_none_or(|again| again <= now)
     }
@@ -73,15 +70,14 @@ impl Shift {
         self.round.pop_front()
     }
 
-    /// This election does not wait for the others of the round.
     pub(super) fn move_first(&mut self, election: &ElectionName) {
         if !self.round.is_empty() {
             self.round.push_front(election.clone());
         }
     }
 
-    /// Begins the next round, if there are keys to move. Says whether that is now: after a round
-    /// that moved no key there is a pause first.
+    /// Begins the next round, if there are keys to move. Returns whether it begins now: a pause
+    /// follows a round that has moved no key.
     pub(super) fn begin(&mut self, round: VecDeque<ElectionName>, context: &Context<'_>) -> bool {
         self.again = None;
         if round.is_empty() {
@@ -104,13 +100,13 @@ impl Shift {
         self.asked = asked;
     }
 
-    /// The transaction was answered. Gives the keys that it was about.
+    /// The transaction was answered. Returns its keys.
     pub(super) fn answered(&mut self) -> Vec<(ElectionName, Revision)> {
         self.call = None;
         core::mem::take(&mut self.asked)
     }
 
-    /// etcd has moved all keys of a transaction: the next one may move twice as many.
+    /// Doubles the keys of the next transaction, as etcd has moved all keys of this one.
     pub(super) fn grow(&mut self) {
         self.moved = true;
         self.refused = 0;
@@ -118,15 +114,15 @@ impl Shift {
         self.most = self.most.saturating_mul(2);
     }
 
-    /// At least one key was not where it was thought to be. The others still are: they come before
-    /// the rest of the round.
+    /// Repeats the keys of a transaction before the rest of the round, as at least one key was not
+    /// in its expected place.
     pub(super) fn repeat(&mut self, asked: Vec<(ElectionName, Revision)>) {
         self.moved = true;
         self.put_back(asked);
     }
 
-    /// etcd has refused a transaction with several keys: the next ones move half as many, until the
-    /// key that is refused stands alone.
+    /// Halves the keys of the next transactions after a refusal, until the refused key stands
+    /// alone.
     pub(super) fn halve(&mut self, asked: Vec<(ElectionName, Revision)>) {
         self.most = asked.len() / 2;
         self.put_back(asked);
@@ -139,7 +135,7 @@ impl Shift {
         }
     }
 
-    /// etcd has refused a single key. Says whether there were so many that a pause is due.
+    /// etcd has refused a single key. Returns whether a pause is due.
     pub(super) fn refuse(&mut self) -> bool {
         self.refused += 1;
         let many = self.refused >= REFUSED_MAX;
@@ -155,7 +151,6 @@ impl Shift {
         call.into_iter().for_each(|call| calls.forget(call));
     }
 
-    /// Begins to move keys to another lease.
     pub(super) fn restart(&mut self, context: &mut Context<'_>) {
         self.reset(context.calls);
         self.again = Some(context.now);

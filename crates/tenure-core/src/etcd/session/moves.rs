@@ -15,27 +15,24 @@ use crate::etcd::words::emit;
 use crate::name::ElectionName;
 use crate::time::Time;
 
-/// The operations that it takes to move a key: etcd counts comparisons as such.
+/// The operations of one move: etcd counts comparisons as such.
 const OPERATIONS: usize = 2;
 
 impl Session {
-    /// Whether keys on leases of earlier terms can be moved now.
     pub(in crate::etcd) fn can_shift(&self, now: Time) -> bool {
         !self.old.is_empty() && self.shift.may_ask(now)
     }
 
-    /// The most keys of one transaction.
     pub(in crate::etcd) fn moved_at_once(&self) -> usize {
         self.shift.bound(self.transactions.operations() / OPERATIONS)
     }
 
-    /// The election whose key comes next in this round.
     pub(in crate::etcd) fn next_of_round(&mut self) -> Option<ElectionName> {
         self.shift.pop()
     }
 
-    /// All keys had their turn, and the keys of `round` are still to be moved. Says whether that
-    /// begins now.
+    /// All keys had their turn, and the keys of `round` are still to be moved. Returns whether
+    /// their round begins now.
     pub(in crate::etcd) fn begin_round(
         &mut self,
         round: VecDeque<ElectionName>,
@@ -44,8 +41,8 @@ impl Session {
         self.shift.begin(round, context)
     }
 
-    /// Moves these keys, if each is as it was made and on the lease where it is thought to be: so a
-    /// move that comes late moves no key back. If not, the same transaction reads them.
+    /// Moves these keys, if each is as it was made and on its expected lease: so a late move moves
+    /// no key back. If not, the same transaction reads them.
     pub(in crate::etcd) fn shift(&mut self, keys: Vec<PlacedKey>, context: &mut Context<'_>) {
         self.shift.forget_pause();
         let SessionPhase::Open(lease) = &self.phase else { return };
@@ -89,8 +86,8 @@ impl Session {
                 self.shift.put_back(asked);
                 return SessionEvent::Nothing;
             }
-            // A key that may not be written shows when it is asked for alone. The other keys do not
-            // wait for it.
+            // A key that this user may not write shows when it is moved alone. The other keys do
+            // not wait for it.
             Reply::Refused(_) if asked.len() > 1 => {
                 self.shift.halve(asked);
                 return SessionEvent::Nothing;
@@ -106,7 +103,7 @@ impl Session {
             reply => {
                 self.shift.put_back(asked);
                 match reply {
-                    // The new lease is gone: its renewal shows that.
+                    // The new lease is gone, as its renewal will show.
                     Reply::LeaseGone => self.hurry(context.now),
                     reply => context.unsure(doing, reply),
                 }
@@ -116,7 +113,7 @@ impl Session {
         SessionEvent::Nothing
     }
 
-    /// Gives back the leases of earlier terms that carry no key, and says which: a create of
+    /// Gives back the leases of earlier terms that carry no key, and returns them: a create of
     /// unknown outcome dies with them.
     pub(in crate::etcd) fn leave_old(
         &mut self,

@@ -11,30 +11,28 @@ use crate::etcd::message::{CallId, Op, Reply};
 use crate::etcd::words::emit;
 use crate::time::Time;
 
-/// The most leases of which the session waits for the revocation.
+/// The most leases whose revocation the session awaits.
 const RETIRED_MAX: usize = 16;
 
-/// A lease that is to be revoked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct RetiredLease {
     lease: LeaseId,
-    /// The grant, until it is answered: it might come after a revocation that is sent before.
+    /// The grant, until it is answered: it might arrive after an earlier revocation.
     grant: Option<CallId>,
     /// Whether the lease may exist even if the grant fails.
     made: bool,
     call: Option<CallId>,
     again: Time,
-    /// etcd has ended the lease by itself by then.
+    /// etcd has ended the lease by itself by this time.
     until: Time,
     failures: u32,
 }
 
-/// The leases that are to be revoked, in the order in which they were given up.
+/// The leases that are to be revoked, the oldest first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::etcd) struct RetiredLeases(Vec<RetiredLease>);
 
 impl RetiredLease {
-    /// Whether no call about it is under way.
     const fn is_resting(&self) -> bool {
         self.grant.is_none() && self.call.is_none()
     }
@@ -45,7 +43,6 @@ impl RetiredLeases {
         self.0.is_empty()
     }
 
-    /// Revokes a lease that exists.
     pub(super) fn give_back(&mut self, lease: LeaseId, ttl: u32, context: &mut Context<'_>) {
         self.remember(lease, ttl, None, true, context);
     }
@@ -75,19 +72,17 @@ impl RetiredLeases {
         let until = context.now.after(Duration::from_secs(u64::from(ttl)) * 2);
         let again = context.now;
         if self.0.len() >= RETIRED_MAX {
-            // etcd ends it by itself.
+            // etcd ends this lease by itself.
             let RetiredLease { grant, call, .. } = self.0.remove(0);
             grant.into_iter().chain(call).for_each(|call| context.calls.forget(call));
         }
         self.0.push(RetiredLease { lease, grant, made, call: None, again, until, failures: 0 });
     }
 
-    /// When the next revocation is due.
     pub(super) fn due(&self) -> Option<Time> {
         self.0.iter().filter(|retired| retired.is_resting()).map(|retired| retired.again).min()
     }
 
-    /// Sends each revocation that is due.
     pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         let within = context.patience();
@@ -100,7 +95,7 @@ impl RetiredLeases {
         }
     }
 
-    /// Takes the answer to a call about one of these leases. Says whether it is one.
+    /// Takes the answer to a call about one of these leases. Returns whether it was one.
     pub(super) fn on_answer(
         &mut self,
         call: CallId,
@@ -117,7 +112,7 @@ impl RetiredLeases {
         true
     }
 
-    /// etcd has answered the grant of a lease that was given up meanwhile.
+    /// Takes the answer to a grant of a lease that is given up.
     fn on_late_grant(&mut self, nth: usize, reply: &Reply, context: &mut Context<'_>) {
         let retired = &mut self.0[nth];
         retired.grant = None;

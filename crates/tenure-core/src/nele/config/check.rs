@@ -22,7 +22,7 @@ impl Deref for Checked {
 }
 
 impl Config {
-    /// Lets settings pass that work together, or says which do not, with the numbers.
+    /// Checks the settings together. The error names those that do not fit, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked(Arc::new(self)))
@@ -46,7 +46,6 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Checks each setting by itself.
 fn shape(config: &Config) -> Result<(), ConfigError> {
     let bytes = config.election.as_str().len();
     if bytes > Config::ELECTION_MAX {

@@ -1,4 +1,4 @@
-//! Which settings do not work together, and why.
+//! The errors of settings that do not work together.
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -10,38 +10,21 @@ use crate::bounds::{Fault, OutOfRange, SettingsError};
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// No room for the role in an election's name.
     #[error(
         "the name has {bytes} bytes; at most {} are allowed, as /ROLE comes after it",
         Config::ELECTION_MAX
     )]
-    Election {
-        /// How long it is.
-        bytes: usize,
-    },
-    /// A setting beyond its bounds.
+    Election { bytes: usize },
     #[error(transparent)]
     OutOfRange(#[from] Box<OutOfRange>),
-    /// A T with which the mode does not keep its promise.
     #[error(transparent)]
     TooShort(Box<TooShort>),
-    /// Work would be asked to stop though all goes well.
     #[error(
         "T is {takeover:?}: when a record was lost and the next one is read, {usable:?} are left \
          (less 2·publish interval, delivery timeout and fetch wait); that must exceed grace \
          {grace:?} + kill margin {kill_margin:?}: lengthen T, or shorten the grace"
     )]
-    Grace {
-        /// T.
-        takeover: Duration,
-        /// [`Config::usable`].
-        usable: Duration,
-        /// The grace.
-        grace: Duration,
-        /// The kill margin.
-        kill_margin: Duration,
-    },
-    /// Not a known mode.
+    Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(
         "a mode is one of: at-least-one (never none, at times two), at-most-one (never two, at \
          times none)"
@@ -68,7 +51,7 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// A T with which a mode does not keep its promise.
+/// A T that is too short for the promise of a mode.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "T is {takeover:?}; in {mode} it must be {needed:?} or more, {} of {sum} = {:?}{}: lengthen T, \
@@ -76,13 +59,9 @@ impl SettingsError for ConfigError {
     .mode.relation(), .sum.total(), .mode.further()
 )]
 pub struct TooShort {
-    /// T.
     pub takeover: Duration,
-    /// The shortest that would do.
     pub needed: Duration,
-    /// For which promise.
     pub mode: Mode,
-    /// The sum that it must hold.
     pub sum: Sum,
 }
 

@@ -3,9 +3,9 @@
 use super::settings::Config;
 use crate::fence::Fence;
 
-/// Offsets must stay below this, so that a fence has room for the epoch above.
+/// Offsets stay below this, so that a fence has room for the epoch above.
 const FENCE_OFFSETS: u64 = 1 << 40;
-/// Leader epochs, with the base, must stay below this.
+/// Base and leader epoch together stay below this.
 const FENCE_EPOCHS: u64 = 1 << 24;
 
 impl Config {

@@ -2,14 +2,14 @@
 //!
 //! | must be the same in a group | because |
 //! |---|---|
-//! | `election` | entries of another one lead nothing here |
-//! | `election`, `group`, `partitions` | they make the group id; who counts partitions in another way leads other roles |
-//! | [`Terms`]: `mode` | a process that makes no claims is no rival to one that does |
+//! | `election` | entries of another election lead nothing here |
+//! | `election`, `group`, `partitions` | they make the group id; a process that counts partitions in another way leads other roles |
+//! | [`Terms`]: `mode` | a process without claims is no rival to a claimant |
 //! | `takeover` and `drift`, in `at_most_one` | a claimant waits as long as an earlier leader may go on |
-//! | `fence_base`, in `at_most_one` | fences of a smaller one are below those before |
+//! | `fence_base`, in `at_most_one` | a smaller base makes fences below earlier ones |
 //!
-//! The rest may differ from process to process. Each record says its sender's terms, so that others
-//! report a process with other terms, and wait for it.
+//! The rest may differ from process to process. Each record holds its sender's terms, so that
+//! others report a process with other terms, and wait for it.
 
 mod check;
 mod error;

@@ -1,4 +1,4 @@
-//! The settings themselves, and the names that follow from them.
+//! The settings of a process, and the names that follow from them.
 
 use alloc::format;
 use alloc::string::String;
@@ -32,73 +32,68 @@ pub struct Config {
     /// The group, to which the election and the number of partitions are added
     /// ([`Config::group_id`]).
     pub group: ClusterName,
-    /// This process's name, unique in the group: it is what views and logs show.
+    /// This process's name in views and logs, unique in the group.
     pub id: NodeName,
-    /// The machine on which it runs: two groups are no help to each other on one machine
-    /// (ruling 9). Default: the process's name.
+    /// The machine of the process: two groups on one machine fail together (ruling 9). Default: the
+    /// process's name.
     pub host: NodeName,
     /// M, the number of partitions of the topic, from 1 to [`Config::PARTITIONS_MAX`]. The number
-    /// never changes while any process runs: role j is decided on partition j mod M. About as many
-    /// as processes, and no more than roles; many more make records: each process writes M of them
-    /// each interval.
+    /// never changes while any process runs: partition j mod M decides on role j. Choose about the
+    /// number of processes, and no more than roles: each process writes M records each interval.
     pub partitions: u32,
-    /// The promise.
     pub mode: Mode,
-    /// T, how long a process leads without news; up to [`Config::TAKEOVER_MAX`].
+    /// T, the time that a process leads without news; up to [`Config::TAKEOVER_MAX`].
     ///
-    /// In `at_least_one` it must exceed [`Config::handover`], or a role is without a leader while
-    /// its partition changes hands; what it has beyond that is overlap. Default 25 s. In
-    /// `at_most_one` it must hold three records and a round trip, and a claimant waits as long
+    /// In `at_least_one` T must exceed [`Config::handover`], or a role is without a leader while
+    /// its partition changes hands; a longer T only lengthens the overlap. Default 25 s. In
+    /// `at_most_one` T must hold three records and a round trip, and a claimant waits as long
     /// ([`Config::grace_period`]): short is a fast take-over, long survives longer interruptions.
     /// Default 5 s.
     pub takeover: Duration,
-    /// How often a process writes to each partition, from [`Config::INTERVAL_MIN`]. Default
-    /// 500 ms.
+    /// The interval between records to each partition, from [`Config::INTERVAL_MIN`]. Default 500
+    /// ms.
     pub publish_interval: Duration,
-    /// S, the effective session timeout: after it the coordinator assigns the partitions of one
-    /// that is silent to others. Default 6 s, the least that a broker allows by default.
+    /// S, the effective session timeout: after it the coordinator assigns the partitions of a
+    /// silent process to others. Default 6 s, the least that a broker allows by default.
     pub session_timeout: Duration,
-    /// How often a member reports to its coordinator, at most a third of S. A rebalance is heard of
-    /// with such a report, and with cooperative rebalancing takes two of them. Default 1.5 s.
+    /// The interval between a member's reports to its coordinator, at most a third of S. A report
+    /// brings news of a rebalance; cooperative rebalancing takes two reports. Default 1.5 s.
     pub heartbeat_interval: Duration,
-    /// R, `max.poll.interval.ms`: how long a member may take to answer a rebalance, at least S.
-    /// Default: S, as every second more is one more without an owner.
+    /// R, `max.poll.interval.ms`: the longest time for a member's answer to a rebalance, at least
+    /// S. Default: S, as a longer time may leave a partition without an owner for longer.
     pub max_poll_interval: Duration,
-    /// `delivery.timeout.ms`: after it a record that is not acknowledged has failed; in
+    /// `delivery.timeout.ms`: a record without an acknowledgement has failed after this time; in
     /// `at_most_one` at most T/2. Default 1 s.
     pub delivery_timeout: Duration,
-    /// `fetch.wait.max.ms`: how long a broker may hold a fetch back. Default 100 ms.
+    /// `fetch.wait.max.ms`: the longest time for which a broker holds a fetch back. Default 100 ms.
     pub fetch_wait: Duration,
-    /// How long it takes at most to find the end of a partition and to begin reading there. Default
-    /// 1 s.
+    /// The longest time to find the end of a partition and to begin reading there. Default 1 s.
     pub seek: Duration,
-    /// Whether a change of the group's coordinator is to leave no gap (`at_least_one`): T must
-    /// exceed one S more, as sessions begin anew at the next coordinator. Default true.
+    /// Whether a change of the group's coordinator may leave no gap (`at_least_one`): T must exceed
+    /// one S more, as sessions begin anew at the next coordinator. Default true.
     pub failover: bool,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME, at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
-    /// Raised by an operator after the topic was created anew, where leader epochs begin again: a
-    /// fence is `(fence_base + leader epoch)·2⁴⁰ + offset`. Higher than all bases and epochs
-    /// before, together below 2²⁴. Default 0.
+    /// An operator raises the base after the topic was created anew, where leader epochs begin
+    /// again: a fence is `(fence_base + leader epoch)·2⁴⁰ + offset`. The base is higher than all
+    /// earlier bases and epochs; base and epoch together stay below 2²⁴. Default 0.
     pub fence_base: u32,
-    /// How long before the end of its handle a leader's work is asked to stop. Default 1 s.
+    /// A leader's work is asked to stop so long before the end of its handle. Default 1 s.
     pub grace: Duration,
-    /// How long before the end of its handle a leader's work is ended by force; at most `grace`.
-    /// Default 100 ms.
+    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// The bounds on the memory of a process.
     pub limits: Limits,
 }
 
 /// The promise for one role in one group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Mode {
-    /// There is a leader, and while leadership changes hands there may be two. No fence.
+    /// A role has a leader, and two leaders while leadership changes hands. No fence.
     #[default]
     AtLeastOne,
-    /// There is never more than one leader, and leaders are ordered by fences. While leadership
-    /// changes hands there is none.
+    /// A role has at most one leader, and fences order the leaders. No leader while leadership
+    /// changes hands.
     AtMostOne,
 }
 
@@ -108,12 +103,12 @@ pub struct Limits {
     /// The most roles for which a process stands, and the most that it observes; at most
     /// [`Limits::ROLES_MAX`]. Default 1,024.
     pub roles: usize,
-    /// The most other processes that are remembered. Default 1,024.
+    /// The most other processes that a process remembers. Default 1,024.
     pub processes: usize,
 }
 
 impl Limits {
-    /// The most roles that there can be room for: a record names all that its sender leads.
+    /// The highest limit of roles: a record names all roles that its sender leads.
     pub const ROLES_MAX: usize = 4_096;
 }
 
@@ -126,13 +121,10 @@ impl Default for Limits {
 impl Config {
     /// The most bytes of an election's name before the role.
     pub const ELECTION_MAX: usize = ElectionName::MAX_BYTES - "/4294967295".len();
-    /// The most partitions.
     pub const PARTITIONS_MAX: u32 = 4_096;
     /// The shortest interval between records.
     pub const INTERVAL_MIN: Duration = Duration::from_millis(10);
-    /// The longest T.
     pub const TAKEOVER_MAX: Duration = Duration::from_secs(86_400);
-    /// The largest ρ.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {
         Ok(drift) => drift,
         Err(_) => panic!("a tenth is below one"),
@@ -176,15 +168,15 @@ impl Config {
         }
     }
 
-    /// The group as the coordinator knows it: `ELECTION.GROUP.mM`. M is part of it, so that
-    /// processes which count partitions in different ways are not members of one group (ruling 5);
-    /// and the election is, so that no partition belongs to one that stands for none of its roles.
+    /// The group as the coordinator knows it: `ELECTION.GROUP.mM`. M is part of the name, so that
+    /// processes that count partitions in different ways are not members of one group (ruling 5);
+    /// the election is, so that each member stands for roles of the same election.
     #[must_use]
     pub fn group_id(&self) -> String {
         format!("{}.{}.m{}", self.election, self.group, self.partitions)
     }
 
-    /// The role whose election this is, if it is one of these elections.
+    /// The role of this election, if it belongs to the configured one.
     #[must_use]
     pub fn role(&self, election: &ElectionName) -> Option<Role> {
         let number = election.as_str().strip_prefix(self.election.as_str())?.strip_prefix('/')?;
@@ -196,7 +188,7 @@ impl Config {
     /// The election of a role.
     #[must_use]
     pub fn election_of(&self, role: Role) -> ElectionName {
-        // There is room for any role, and a name that was checked holds nothing that must not be.
+        // A role always fits, and a checked name has no forbidden characters.
         ElectionName::new(&format!("{}/{}", self.election, role.0))
             .unwrap_or_else(|_| self.election.clone())
     }

@@ -11,15 +11,13 @@ use crate::name::ClusterName;
 /// A part of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The setting, by the name under which operators know it.
+    /// The name of the setting as operators know it.
     pub name: &'static str,
-    /// How often it counts.
     pub times: u32,
-    /// The setting.
     pub span: Duration,
 }
 
-/// A sum of settings that says what it is made of.
+/// A sum of settings that can print its parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sum(pub Vec<Part>);
 
@@ -37,16 +35,16 @@ impl Sum {
 }
 
 impl Config {
-    /// The terms that the others of its group must share.
+    /// The terms of this process.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let Self { mode, takeover, drift, fence_base, .. } = *self;
         Terms { mode, takeover: Terms::in_ms(takeover), drift, fence_base }
     }
 
-    /// How long a partition can be without a process that reads it, and reads a record, after its
-    /// owner has failed: the session ends, the other members answer the rebalance, hear of it and
-    /// of its outcome with their reports, find the end of the partition, and read a record that was
+    /// The longest time after the failure of an owner in which no process has read a record of its
+    /// partition: the session ends, the other members answer the rebalance, learn of it and of its
+    /// outcome with their reports, find the end of the partition, and read a record that was
     /// published after that (ruling 1).
     #[must_use]
     pub fn handover_parts(&self) -> Sum {
@@ -62,13 +60,13 @@ impl Config {
         ])
     }
 
-    /// The same by any clock: what T must exceed in `at_least_one`.
+    /// The same by any clock: T must exceed it in `at_least_one`.
     #[must_use]
     pub fn handover(&self) -> Duration {
         self.by_any_clock(self.handover_parts().total())
     }
 
-    /// The least T in `at_most_one`: of three records in a row two may be lost, and the third is
+    /// The least T in `at_most_one`: two of three records in a row may be lost, and the third is
     /// read back.
     #[must_use]
     pub fn evidence_parts(&self) -> Sum {
@@ -79,19 +77,18 @@ impl Config {
         ])
     }
 
-    /// G, how long a claimant waits after it has read its claim back (`at_most_one`):
-    /// `⌈T·(1 + ρ)/(1 − ρ)⌉` with T in whole
-    /// milliseconds, rounded up, so that by any two clocks one whose last evidence was sent before
-    /// that claim was appended leads no more.
+    /// G, the wait of a claimant after it has read its claim back (`at_most_one`): `⌈T·(1 + ρ)/(1 −
+    /// ρ)⌉` with T in whole milliseconds, rounded up. By any two clocks, a leader whose last
+    /// evidence was sent before the claim was appended leads no more then.
     #[must_use]
     pub fn grace_period(&self) -> Duration {
-        // Two processes whose T is as long in records cannot be distinguished.
+        // Records do not distinguish two processes whose T has the same milliseconds.
         let takeover = Terms::in_ms(self.takeover);
         self.by_any_clock(takeover)
     }
 
-    /// The longest that `span` of one clock can be on another: `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a little
-    /// more than `(1 + 2ρ)·span`.
+    /// The longest time that `span` of one clock can take on another: `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a
+    /// little more than `(1 + 2ρ)·span`.
     pub(crate) fn by_any_clock(&self, span: Duration) -> Duration {
         self.drift.stretch(self.drift.real_at_most(span))
     }
@@ -104,48 +101,47 @@ impl Config {
         self.takeover.saturating_sub(late)
     }
 
-    /// A process that has done nothing for longer than this, though it writes each interval, was
-    /// stopped, and may have lost partitions meanwhile.
+    /// The longest pause of a process that was not stopped, as it writes each interval. After a
+    /// longer one it may have lost partitions.
     #[must_use]
     pub(crate) fn slept(&self) -> Duration {
         (self.session_timeout / 2).max(self.publish_interval.saturating_mul(2))
     }
 
-    /// How long one that is there can be silent at most: two of its records in a row are lost.
+    /// The longest silence of a process that is there: two of its records in a row are lost.
     #[must_use]
     pub fn silence(&self) -> Duration {
         let beats = self.publish_interval.saturating_mul(3);
         beats.saturating_add(self.delivery_timeout).saturating_add(self.fetch_wait)
     }
 
-    /// How long one that was heard to lead may lead at most after that, by any clock, and one that
-    /// was never heard after an observer began to read.
+    /// The longest time that a leader may lead after it was heard, by any clock; and that a leader
+    /// that was never heard may lead after an observer began to read.
     #[must_use]
     pub fn heard_leads(&self) -> Duration {
         let told = self.takeover.saturating_add(self.delivery_timeout);
         self.by_any_clock(told).saturating_add(self.fetch_wait)
     }
 
-    /// `retention.ms` of the topic, at least: the ledger must not delete a claim that a process
+    /// The least `retention.ms` of the topic: the ledger must not delete a claim that a process
     /// could still read (ruling 6).
     #[must_use]
     pub fn retention(&self) -> Duration {
         self.takeover.saturating_mul(10).max(Duration::from_secs(600))
     }
 
-    /// Whether observers are shown what is led in this group: of others only where several lead
-    /// anyway.
+    /// Whether observers see leaders of this group: leaders of other groups only in the mode that
+    /// allows several.
     #[must_use]
     pub fn shows(&self, group: &ClusterName) -> bool {
         self.mode == Mode::AtLeastOne || *group == self.group
     }
 
-    /// The parts that T must hold in this mode, and its least length.
     pub(super) fn needed(&self) -> (Sum, Duration) {
         match self.mode {
             Mode::AtLeastOne => {
                 let parts = self.handover_parts();
-                // More than that, and not as much.
+                // T must be more than the sum.
                 (parts, self.handover().saturating_add(Duration::from_nanos(1)))
             }
             Mode::AtMostOne => {
@@ -158,14 +154,14 @@ impl Config {
 }
 
 impl Terms {
-    /// Until when one with these terms may lead at most, counted by a clock of `config`: from when
-    /// it wrote what it leads by.
+    /// The longest time that a process with these terms may lead, by a clock of `config`, after it
+    /// has written the record by which it leads.
     pub(crate) fn leads_for(&self, config: &Config) -> Duration {
         self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
     }
 
-    /// How long one with these terms that was heard to lead may lead after that, by a clock of
-    /// `config`. How long its records are on their way it does not say: no longer than its T.
+    /// The longest time that a process with these terms may lead after it was heard to lead, by a
+    /// clock of `config`. Its records are on their way for no longer than its T.
     pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
         let ours = config.heard_leads();
         if *self == config.terms() {

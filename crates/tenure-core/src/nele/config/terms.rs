@@ -1,4 +1,4 @@
-//! The terms that the processes of a group must share, and say in each record.
+//! The terms that the processes of a group must share, and write in each record.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,18 +9,15 @@ use crate::drift::Drift;
 /// The settings on which the promises of a group rest, as one of its processes has them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Terms {
-    /// The promise.
     pub mode: Mode,
-    /// T, in whole milliseconds, rounded up.
     pub takeover: Duration,
     /// ρ.
     pub drift: Drift,
-    /// The base of fences.
     pub fence_base: u32,
 }
 
 impl Terms {
-    /// A span as it is written in records: rounded up, against a process that waits for it.
+    /// A span as records have it: rounded up, against a process that waits for it.
     #[must_use]
     pub const fn in_ms(span: Duration) -> Duration {
         let ms = span.as_nanos().div_ceil(1_000_000);

@@ -56,7 +56,7 @@ fn bounds_pass_inclusively() {
     check(&|config| config.limits.processes = 0).unwrap_err();
 }
 
-/// 2·6 + 6 + 2·1.5 + 0.5 + 1 + 0.1 + 1 = 23.6 s, by any clock 23.647248… s, and more than that.
+/// 2·6 + 6 + 2·1.5 + 0.5 + 1 + 0.1 + 1 = 23.6 s, by any clock 23.647248… s; T must be more.
 #[test]
 fn takeover_outlasts_a_handover() {
     let of = config(Mode::AtLeastOne);
@@ -109,7 +109,7 @@ fn grace_survives_a_lost_record() {
 }
 
 proptest! {
-    /// A claimant by the fastest clock waits no less than a leader by the slowest goes on.
+    /// A claimant by the fastest clock waits at least as long as a leader by the slowest goes on.
     #[test]
     fn grace_period_outlasts_takeover(
         nanos in 1_u64..1 << 46,
@@ -119,10 +119,10 @@ proptest! {
         let drift = Drift::from_parts_per_billion(parts).unwrap();
         let config = Config { takeover, drift, ..config(Mode::AtMostOne) };
         let waits = drift.real_at_least(config.grace_period());
-        // Two processes whose T has as many milliseconds, rounded up, cannot be distinguished.
+        // Records do not distinguish two processes whose T has the same milliseconds, rounded up.
         let longest = Terms::in_ms(takeover);
         prop_assert!(waits >= drift.real_at_most(longest), "{waits:?}");
-        // And no more than it must, but for the rounding.
+        // The wait is no longer than necessary, except for rounding.
         let exact = longest.as_nanos() * u128::from(1_000_000_000 + parts);
         let exact = exact.div_ceil(u128::from(1_000_000_000 - parts));
         prop_assert!(config.grace_period().as_nanos() <= exact + 3);

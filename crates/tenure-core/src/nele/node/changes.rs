@@ -27,7 +27,7 @@ impl Nele {
     /// owns their partition, does not.
     fn tell_unfilled(&mut self, out: &mut Out) {
         if self.group.quits && self.group.has_joined() {
-            // This process owns them for a moment more.
+            // This process is about to leave.
             return;
         }
         let unfilled = self.unfilled();
@@ -50,7 +50,7 @@ impl Nele {
         let step = self.config.partitions;
         for (partition, slot) in self.slots.all.iter().filter(|(_, slot)| slot.is_assigned()) {
             for (first, last) in &ranges {
-                // The first of the range that is decided on this partition, and each M further on.
+                // The first role of the range on this partition, and then each M further on.
                 let ahead = (partition.0 + step - first.0 % step) % step;
                 let begin = u64::from(first.0) + u64::from(ahead);
                 let of_it = (begin..=u64::from(last.0)).step_by(usize::try_from(step).unwrap_or(1));
@@ -64,7 +64,7 @@ impl Nele {
         Some(VacantRoles { first: *roles.first()?, last: *roles.last()?, count })
     }
 
-    /// Reports each role that another process of this machine leads, too, in another group.
+    /// Reports each role that this process and another one on its machine, in another group, lead.
     fn tell_same_host(&mut self, out: &mut Out) {
         let mut same = BTreeSet::new();
         let leads = self.campaigns().filter(|(_, campaign)| campaign.leads());

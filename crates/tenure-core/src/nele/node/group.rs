@@ -3,29 +3,26 @@
 use crate::nele::identity::{Membership, RebalanceId};
 use crate::time::Time;
 
-/// The membership of this process in its group.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Group {
     pub(in crate::nele) membership: Membership,
     pub(in crate::nele) phase: GroupPhase,
-    /// The last rebalance that was reported.
     pub(in crate::nele) rebalance: RebalanceId,
     /// The process has left by its own wish, and not joined since.
     pub(in crate::nele) leaves: bool,
     /// The application has resigned its last role: the process leaves at once.
     pub(in crate::nele) quits: bool,
-    /// When the process leaves because it has no campaign, without being asked to.
+    /// The process leaves at this time, because it has no campaign.
     pub(in crate::nele) idle: Option<Time>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) enum GroupPhase {
-    /// The process is no member.
     #[default]
     Out,
     /// The process has joined, and has `heard` its first rebalance or not.
     In { heard: bool },
-    /// The process leaves, and has left at this time at the latest.
+    /// The process leaves, and counts as having left at this time.
     Leaving { until: Time },
 }
 
@@ -38,7 +35,6 @@ impl Group {
         matches!(self.phase, GroupPhase::In { heard: true })
     }
 
-    /// Whether the process has left, or leaves, by its own wish.
     pub(in crate::nele) const fn leaves(&self) -> bool {
         self.leaves
     }

@@ -1,4 +1,4 @@
-//! The contract: inputs, deadlines, and who leads.
+//! The contract: inputs and deadlines.
 
 use alloc::vec::Vec;
 
@@ -62,7 +62,8 @@ impl Nele {
         });
     }
 
-    /// The application gives a role up. The partition stays while there are others.
+    /// The application resigns a role. The partition stays while the process stands for other
+    /// roles.
     fn resign(&mut self, role: Role, out: &mut Out) {
         self.finish(role, None, out);
         let is_last = self.campaigns().next().is_none();
@@ -88,7 +89,7 @@ impl Nele {
         self.changed = true;
     }
 
-    /// Does all that is due.
+    /// Runs all expired timers.
     fn catch_up(&mut self, out: &mut Out) {
         let now = self.now;
         for partition in self.slots.due(now) {
@@ -113,7 +114,8 @@ impl Protocol for Nele {
             self.woke = Some(now);
         }
         self.now = self.now.max(now);
-        // Due work comes before the input, so that a late process hears nothing in an old state.
+        // Expired timers run before the input, so that a late process hears nothing with stale
+        // state.
         self.catch_up(out);
         match input {
             Input::Start(start) => self.start(start, out),
@@ -139,7 +141,7 @@ impl Protocol for Nele {
             (self.sight.due(&self.config), "the ledger is silent"),
         ];
         let first = dues.into_iter().filter_map(|(due, why)| Some(Deadline { at: due?, why }));
-        // The end of time never comes.
+        // A deadline at the end of time never comes.
         first.filter(|deadline| deadline.at < Time::MAX).min_by_key(|deadline| deadline.at)
     }
 

@@ -49,7 +49,6 @@ impl Nele {
         }
     }
 
-    /// Gives a report to a partition of this process.
     fn in_slot(
         &mut self,
         partition: Partition,
@@ -63,7 +62,7 @@ impl Nele {
         }
     }
 
-    /// The topic must stay what it was (rulings 5 and 10).
+    /// The topic must not change (rulings 5 and 10).
     fn on_topic(&mut self, id: &TopicId, partitions: u32, out: &mut Out) {
         let ours = self.config.partitions;
         if *id != self.topic {
@@ -96,7 +95,8 @@ impl Nele {
         }
     }
 
-    /// The first base with which every fence is above all that this process had, or heard of.
+    /// The lowest base with which every fence is above all fences of this process and of others
+    /// that it has heard.
     fn next_fence_base(&self) -> u32 {
         self.log.based.max(self.config.fence_base).saturating_add(1)
     }
@@ -108,7 +108,7 @@ impl Nele {
         records: &Vec<Record>,
         out: &mut Out,
     ) {
-        // Records from before the end that was found show no process that is there now.
+        // Records from before the end show no process that is there now.
         let plain = reading.rebalance == RebalanceId::NONE;
         let slot = self.slots.get(partition);
         let reads = if plain { self.sight.reads() } else { slot.and_then(Slot::reads) };
@@ -123,7 +123,7 @@ impl Nele {
                 Said::Entry(_) | Said::Nothing | Said::Unreadable => None,
             })
         };
-        // A record that cannot be read may name a leader.
+        // An unreadable record may name a leader.
         let hidden = || {
             fresh().any(|record| match &record.said {
                 Said::Entry(entry) => !entry.is_formed(),
@@ -145,7 +145,7 @@ impl Nele {
             return;
         }
         // A process with another number of partitions ends all leaderships before its record
-        // counts. Claims wait for one with another T.
+        // counts. Claims wait for a process with another T.
         for entry in entries() {
             self.hear_partitions(entry, out);
             self.hear_terms(entry, out);
@@ -178,7 +178,7 @@ impl Nele {
         self.halt(why.into(), Loss::Reset, out);
     }
 
-    /// Another process of this group may go by other terms.
+    /// Another process of this group may have other terms.
     fn hear_terms(&mut self, entry: &Entry, out: &mut Out) {
         let Entry { election, group, sender, terms, .. } = entry;
         let same = *group == self.config.group && *election == self.config.election;
@@ -192,7 +192,6 @@ impl Nele {
         }
     }
 
-    /// Another process says this of itself.
     fn hear_entry(&mut self, entry: &Entry, out: &mut Out) {
         if entry.sender == self.me || entry.kind == Kind::Claim {
             return;
@@ -227,7 +226,6 @@ impl Nele {
         self.with_slot(partition, out, |slot, context| slot.on_published(number, offset, context));
     }
 
-    /// Ends all leaderships, and lets no role be won again.
     fn halt(&mut self, cause: Cause, loss: Loss, out: &mut Out) {
         if self.halted.is_some() {
             return;

@@ -1,11 +1,11 @@
-//! The part of one process: a member of a group, with its partitions and its roles.
+//! A process: a member of a group, with its partitions and its roles.
 //!
 //! Each file below uses only files above it in this table.
 //!
 //! | file | |
 //! |---|---|
 //! | `group.rs`, `slots.rs`, `observers.rs`, `troubles.rs` | membership; partitions; observers; reports of troubles |
-//! | `state.rs` | `Nele`: its parts, and the doors to its partitions |
+//! | `state.rs` | `Nele`: its parts, and the calls into its partitions |
 //! | [`emergence.rs`](super::emergence) | the protocol, from joining the group to leaving it |
 //! | `observed_leaders.rs`, `changes.rs` | leaders, as observers see them; reports of changes |
 //! | `ledger_reports.rs` | reports of the ledger, each to its place |

@@ -41,7 +41,7 @@ impl Nele {
         self.changed = true;
     }
 
-    /// The ledger was heard. After a break the time of listening begins anew.
+    /// The ledger has answered. After a break the time of listening begins anew.
     pub(super) fn on_ledger_heard(&mut self) {
         if self.sight.is_deaf(self.now, &self.config) {
             self.sight.since = None;
@@ -52,14 +52,14 @@ impl Nele {
         self.changed |= knew != self.has_listened();
     }
 
-    /// Whether each process that could lead would have been heard by the last record.
+    /// Whether the last record would have shown each process that could lead.
     fn has_listened(&self) -> bool {
         let until = self.sight.alive;
         let since = self.sight.since;
         since.is_some_and(|since| self.peers.is_whole(since, until, &self.config))
     }
 
-    /// Looks for gaps: records between two readings were missed, unless the first one brought a
+    /// Looks for gaps: records between two readings were missed, unless the first reading brought a
     /// record after the second one had begun.
     fn notice_gaps(&mut self) {
         let Self { sight, slots, config, now, .. } = self;
@@ -89,7 +89,8 @@ impl Nele {
                 all = false;
             }
         }
-        // Slots say when their readings change; if none does, the first one to fall silent is next.
+        // Slots report when their readings change; if none does, the first that falls silent is
+        // next.
         let of_slots = all && sight.reads.is_none() && sight.gaps.silent.is_none();
         sight.gaps.look_at = if of_slots { first.after(config.silence()) } else { Time::ZERO };
         if !before.is_empty() && until.is_none() {
@@ -97,7 +98,7 @@ impl Nele {
         }
     }
 
-    /// Reads a partition for observers, where none is read anyway.
+    /// Reads a partition for observers, if no partition is read for other reasons.
     pub(super) fn look(&mut self, out: &mut Out) {
         let needed = !self.sight.roles.is_empty() && self.halted.is_none();
         let reads = self.slots.all.values().any(Slot::is_read);
@@ -109,15 +110,15 @@ impl Nele {
                 None
             }
             None if needed && !reads => {
-                // A leader of that role writes there, if to no other partition.
+                // A leader of that role writes at least to this partition.
                 let first = self.sight.roles.keys().next().copied().unwrap_or(Role(0));
                 let partition = self.config.partition_of(first);
                 let mut context = self.context(out).1;
                 Some(Reader::begin(partition, RebalanceId::NONE, &mut context))
             }
             Some(mut plain) => {
-                // Every member writes to the next partition, too. Where there is no other, a slow
-                // answer still shows whether a record was written meanwhile.
+                // Every member writes to the next partition, too. Without another partition a slow
+                // answer still shows whether a record was written.
                 let next = self.next_to_read(plain.partition);
                 if plain.is_missed(self.now) && next != plain.partition {
                     plain.partition = next;
@@ -143,8 +144,8 @@ impl Nele {
         }
     }
 
-    /// The ledger was silent for so long that a process would have been heard: asks whether it has
-    /// written any record.
+    /// The ledger has been silent for longer than a process can be: asks whether any record was
+    /// written.
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
@@ -157,7 +158,7 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// No record was written since the last one: the new reading goes on from the silent one.
+    /// No record was written since the last one: the new reading continues the silent one.
     fn goes_on(&mut self, partition: Partition, reading: Reading, end: u64) {
         if let Some(silent) = self.sight.gaps.silent.take()
             && silent.partition == partition
@@ -206,17 +207,17 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// A record was not read, or not kept. A role without a known leader is not known to be vacant,
-    /// until this process has listened once more.
+    /// A record was not read, or not kept. A role without a known leader may not be vacant, until
+    /// this process has listened once more.
     pub(super) fn misses(&mut self) {
         if self.sight.since.take().is_some() {
-            // Leaders that were heard before may be shown still.
+            // Views may still show leaders that were heard before.
             self.changed = true;
             self.sight.looks = true;
         }
     }
 
-    /// Records were read for observers. Says whether they are of the present reading.
+    /// Takes records for observers. Returns whether they belong to the present reading.
     pub(super) fn sight_records(
         &mut self,
         reading: Reading,
@@ -239,7 +240,6 @@ impl Nele {
         current
     }
 
-    /// Reports to observers each view that has changed.
     pub(super) fn tell_views(&mut self, out: &mut Out) {
         let roles: Vec<_> = self.sight.roles.keys().copied().collect();
         for role in roles {
@@ -256,8 +256,8 @@ impl Nele {
         }
     }
 
-    /// The leaders: this process, if it leads, then others as they say. The role is vacant if this
-    /// process has listened for as long as a process could lead that was not heard.
+    /// The leaders: this process, if it leads, then others by their own entries. The role is vacant
+    /// if this process has listened for longer than an unheard process could lead.
     fn view(&self, role: Role) -> Option<View> {
         let now = self.now;
         let config = &self.config;
@@ -281,7 +281,7 @@ impl Nele {
         if self.has_listened() {
             return Some(View::Vacant);
         }
-        // At first there is no report, unless a leader was shown that may have ended.
+        // The first report waits, unless a leader was shown that may have ended.
         let early = now.since(observation.since) < config.silence() && !observation.reported;
         (!early).then_some(View::Unknown { since: observation.since })
     }
@@ -300,8 +300,8 @@ impl Nele {
         })
     }
 
-    /// The others that lead a role, those of the own group first. In `at_most_one` at most one of
-    /// several is right: the one with the highest fence.
+    /// The other processes that lead a role, those of the own group first. In `at_most_one` at most
+    /// one of several leads: the one with the highest fence.
     fn others(&self, role: Role) -> Vec<Seen> {
         let ours = |group: &ClusterName| *group == self.config.group;
         let mut heard = self.peers.leaders(role, |group| self.config.shows(group));

@@ -9,50 +9,46 @@ use crate::nele::reader::Reader;
 use crate::time::Time;
 use crate::view::View;
 
-/// The observers of this process, and what was read for them.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Sight {
     pub(super) roles: BTreeMap<Role, Observation>,
-    /// The partition that is read for them, where none is read anyway.
+    /// The partition that is read for observers, if none is read for other reasons.
     pub(super) reads: Option<Reader>,
-    /// Since when the ledger has been heard without a break.
+    /// The ledger has been heard without a break since this time.
     pub(super) since: Option<Time>,
     pub(super) gaps: Gaps,
-    /// Leaders that were heard before a break may still be shown.
+    /// Views may still show leaders from before a break.
     pub(super) looks: bool,
-    /// When the ledger was heard last, or when the first observer began to look.
+    /// The last time at which the ledger was heard, or at which the first observer began to look.
     pub(super) alive: Time,
-    /// When the ledger was asked last, because it was silent.
+    /// The last time at which the ledger was asked because it was silent.
     pub(super) asked: Time,
 }
 
-/// Readings that follow each other, as far as each began before the last one ended.
+/// Readings that overlap: each began before the last one ended.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Gaps {
-    /// All readings without a gap: the ledger is heard until none of them is read.
+    /// All readings without a gap: the ledger counts as heard until none of them is read.
     pub(super) open: BTreeSet<(Partition, Reading)>,
-    /// When to look for gaps: with a thousand readings not each time that one is heard.
+    /// The next search for gaps, which does not run for each of a thousand readings.
     pub(super) look_at: Time,
-    /// A reading that was silent, until the ledger says whether it has missed a record.
+    /// A silent reading, until the ledger says whether it has missed a record.
     pub(super) silent: Option<SilentReading>,
 }
 
-/// A reading of which no record came.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SilentReading {
     pub(super) partition: Partition,
     pub(super) reading: Reading,
-    /// The offset that was to come next.
     pub(super) next: u64,
 }
 
-/// An observed role.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Observation {
     pub(super) since: Time,
-    /// The view that was reported last since then.
     pub(super) shown: Option<View>,
-    /// A view was reported, since then or before: an unknown one is reported at once, too.
+    /// A view was reported for this or an earlier observer: an unknown view is then reported at
+    /// once.
     pub(super) reported: bool,
 }
 
@@ -61,7 +57,6 @@ impl Sight {
         self.roles.remove(&role);
     }
 
-    /// Readings have changed: the next step looks for gaps.
     pub(in crate::nele) const fn look_for_gaps(&mut self) {
         self.gaps.look_at = Time::ZERO;
     }
@@ -70,12 +65,12 @@ impl Sight {
         self.reads.as_ref()
     }
 
-    /// Ends all observations. Gives their roles.
+    /// Ends all observations, and returns their roles.
     pub(super) fn close(&mut self) -> Vec<Role> {
         core::mem::take(&mut self.roles).into_keys().collect()
     }
 
-    /// When the ledger is to be asked, or a view reported, because nothing was heard.
+    /// The time of the next question to a silent ledger, or of a report about it.
     pub(super) fn due(&self, config: &Checked) -> Option<Time> {
         if self.roles.is_empty() {
             return None;
@@ -89,7 +84,7 @@ impl Sight {
         [seek, Some(silent), deaf, first].into_iter().flatten().min()
     }
 
-    /// Whether the ledger was silent for so long that no leader is known.
+    /// Whether the ledger has been silent for so long that no leader is known.
     pub(super) fn is_deaf(&self, now: Time, config: &Checked) -> bool {
         now.since(self.alive) >= config.silence().saturating_mul(2)
     }

@@ -1,4 +1,4 @@
-//! The partitions of a process, and when each is due.
+//! The partitions of a process, and their deadlines.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -15,7 +15,6 @@ pub(in crate::nele) struct Slots {
 }
 
 impl Slots {
-    /// Makes room for a partition, unless it has some.
     pub(in crate::nele) fn enter(&mut self, partition: Partition) {
         self.all.entry(partition).or_insert_with(|| Slot::new(partition));
     }
@@ -28,18 +27,15 @@ impl Slots {
         self.all.contains_key(&partition)
     }
 
-    /// The partitions that are due at `now`, the earliest first.
     pub(super) fn due(&self, now: Time) -> Vec<Partition> {
         let due = self.due.range(..=(now, Partition(u32::MAX)));
         due.map(|(_, partition)| *partition).collect()
     }
 
-    /// When the first partition is due.
     pub(super) fn first_due(&self) -> Option<Time> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// Replaces the deadline of a partition.
     pub(in crate::nele) fn book(
         &mut self,
         partition: Partition,

@@ -1,4 +1,4 @@
-//! `Nele`: its parts, and the doors to its partitions.
+//! `Nele`: its parts, and the calls into its partitions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -21,22 +21,21 @@ use crate::nele::slot::{Campaign, Phase, Slot};
 use crate::nele::words::Out;
 use crate::time::Time;
 
-/// The part of one process: the machine that the module document describes.
+/// A process: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nele {
     pub(in crate::nele) config: Checked,
     pub(in crate::nele) me: Process,
     pub(in crate::nele) draw: Draw,
     pub(in crate::nele) now: Time,
-    /// When this process noticed last that it had been stopped.
+    /// The last time at which this process noticed that it had been stopped.
     pub(in crate::nele) woke: Option<Time>,
-    /// The topic as it was at the start.
     pub(in crate::nele) topic: TopicId,
-    /// The reason why this process leads nothing any more.
+    /// The reason for which this process never leads again.
     pub(in crate::nele) halted: Option<Arc<str>>,
     pub(in crate::nele) group: Group,
     pub(in crate::nele) slots: Slots,
-    /// Leaderships that are over, until others can know that.
+    /// Leaderships that are over, until others can know of their end.
     pub(in crate::nele) releases: BTreeSet<Role>,
     pub(in crate::nele) log: Log,
     pub(in crate::nele) peers: Peers,
@@ -50,16 +49,14 @@ pub struct Nele {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Log {
     pub(in crate::nele) sent: SendTimes,
-    /// When the next record is published.
     pub(in crate::nele) beat: Option<Time>,
-    /// The number of the last reading.
     pub(in crate::nele) attempts: u64,
     /// The highest base of a fence of this process, or of its group.
     pub(in crate::nele) based: u32,
 }
 
 impl Nele {
-    /// A process that has not started yet.
+    /// A process before its first input.
     #[must_use]
     pub fn new(config: Checked) -> Self {
         let me = Process { id: config.id.clone(), incarnation: 0 };
@@ -82,19 +79,19 @@ impl Nele {
         }
     }
 
-    /// How others know this process, once it has started.
+    /// The name and incarnation of this process, once it has started.
     #[must_use]
     pub const fn who(&self) -> &Process {
         &self.me
     }
 
-    /// Whether this process is no member of the group, and asks for nothing.
+    /// Whether this process is no member of the group, and reads nothing for observers.
     #[must_use]
     pub const fn is_out(&self) -> bool {
         self.group.is_out()
     }
 
-    /// Whether this process is a member of the group, and has heard what is assigned to it.
+    /// Whether this process is a member of the group, and has heard its first rebalance.
     #[must_use]
     pub const fn is_member(&self) -> bool {
         self.group.is_member()
@@ -106,7 +103,7 @@ impl Nele {
         own.map(|(partition, _)| *partition)
     }
 
-    /// All leaders of all roles as they say themselves, for a table. Complete while an observer
+    /// All leaders of all roles by their own entries, for a table. Complete while an observer
     /// looks, or a partition is read.
     pub fn seen(&self) -> impl Iterator<Item = Seen> {
         self.peers.all()
@@ -119,7 +116,7 @@ impl Nele {
         self.peers.is_wanted(role, now)
     }
 
-    /// Why no role can be led or observed under this name.
+    /// The reason for which no role can be led or observed under this name.
     pub(in crate::nele) fn objection(
         &self,
         name: &ElectionName,
@@ -143,7 +140,6 @@ impl Nele {
         all.map(|(role, campaign)| (*role, campaign))
     }
 
-    /// The roles for which this process stands, as ranges.
     pub(in crate::nele) fn stands(&self) -> Vec<RoleRange> {
         let mut roles: Vec<_> = self.campaigns().map(|(role, _)| role).collect();
         roles.sort();
@@ -158,7 +154,6 @@ impl Nele {
         stands
     }
 
-    /// The roles that this process leads now.
     pub(in crate::nele) fn leads(&self) -> Vec<Lead> {
         let mut all: Vec<_> = self.campaigns().collect();
         all.sort_by_key(|(role, _)| *role);

@@ -1,4 +1,4 @@
-//! Reports of troubles, of which only changes are reported.
+//! The last reports of troubles, so that only changes are reported.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -7,18 +7,16 @@ use crate::nele::event::OwnEvent;
 use crate::nele::identity::{Partition, Process, Role};
 use crate::nele::words::{Out, emit};
 
-/// The last reports, so that only changes are reported.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct LastReports {
     pub(super) unfilled: Option<VacantRoles>,
-    /// Roles that this process leads, with another leader on its machine.
+    /// Roles that this process and another one on its machine lead.
     pub(super) same_host: BTreeSet<(Role, Process)>,
     /// Partitions to which the last record was not written, with the reason of the first failure in
     /// a row.
     pub(super) unwritten: BTreeMap<Partition, Arc<str>>,
 }
 
-/// Roles that no process fills, from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct VacantRoles {
     pub(super) first: Role,
@@ -27,7 +25,7 @@ pub(super) struct VacantRoles {
 }
 
 impl LastReports {
-    /// A record was written, or not for this reason. Reports the first failure in a row.
+    /// Notes whether a record was written, and reports the first failure in a row.
     pub(super) fn trouble(&mut self, partition: Partition, why: Option<Arc<str>>, out: &mut Out) {
         match why {
             None if self.unwritten.remove(&partition).is_some() => {

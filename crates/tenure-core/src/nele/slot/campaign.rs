@@ -5,12 +5,10 @@ use crate::name::Value;
 use crate::time::Time;
 use crate::waiting::Waiting;
 
-/// The campaign of this process for one role.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct Campaign {
     pub(in crate::nele) value: Value,
     pub(in crate::nele) phase: Phase,
-    /// The reason to wait that was reported last.
     pub(in crate::nele) waits: Option<Waiting>,
 }
 
@@ -19,9 +17,9 @@ pub(in crate::nele) enum Phase {
     Waiting,
     Leading {
         until: Time,
-        /// Other roles of the partition may have an earlier fence.
+        /// The fence of this role; other roles of the partition may have an earlier one.
         fence: Option<Fence>,
-        /// The leadership is settled once its end is this or later; `None` once that was reported.
+        /// The leadership is settled once its end is this or later; `None` after the report.
         full: Option<Time>,
     },
 }

@@ -8,7 +8,6 @@ use crate::nele::context::Context;
 use crate::nele::identity::{EntryNumber, Reading};
 use crate::time::Time;
 
-/// The claim of this process to a partition.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct SlotClaim {
     pub(in crate::nele) bid: Bid,
@@ -19,21 +18,18 @@ pub(in crate::nele) struct SlotClaim {
     pub(in crate::nele) fenceless: Option<(Option<u32>, u64)>,
 }
 
-/// A claim that is not read back yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) enum Bid {
     #[default]
     Idle,
     /// The next claim is published at this time.
     Due(Time),
-    /// A claim was published.
     UnderWay {
         number: EntryNumber,
         /// The claim counts only if it is read back by this reading.
         reading: Reading,
-        /// The claim is given up at this time.
         until: Time,
-        /// The ledger has appended the claim where it is to be read.
+        /// The ledger has appended the claim where this process will read it.
         kept: bool,
     },
 }
@@ -41,28 +37,24 @@ pub(in crate::nele) enum Bid {
 /// A claim that was read back, and is not void.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct HeldClaim {
-    /// When the first claim of this office was read back.
+    /// The first claim of this office was read back at this time.
     pub(in crate::nele) since: Time,
-    /// G: the least wait from then.
     pub(in crate::nele) grace: Duration,
-    /// When the first claim of the present leader epoch was read back.
+    /// The first claim of the present leader epoch was read back at this time.
     pub(in crate::nele) renewed: Time,
-    /// No role is won before: G after that, and longer where others of the group have a longer T.
-    /// A leader leads on.
+    /// No role is won before this time: G after `renewed`, and later if others of the group have a
+    /// longer T. A leader leads on.
     pub(in crate::nele) begins: Time,
-    /// Fence of the most recent claim.
     pub(in crate::nele) fence: Fence,
-    /// The leader epoch of its batch.
     pub(in crate::nele) epoch: Option<u32>,
     /// The send of the latest own record that was read back after the claim.
     pub(in crate::nele) evidence: Option<Time>,
-    /// No role is won by it any more (ruling 10): a leadership that is over has used its fence, or
-    /// a record of another leader epoch was read, which may have had another leader.
+    /// The claim wins no more roles (ruling 10): its fence was used by a leadership that is over,
+    /// or another leader epoch began, which may have had another leader.
     pub(in crate::nele) spent: bool,
 }
 
 impl Bid {
-    /// Whether this claim is under way.
     pub(in crate::nele) fn is(&self, claim: EntryNumber, read: Reading) -> bool {
         match self {
             Self::UnderWay { number, reading, .. } => *number == claim && *reading == read,
@@ -79,13 +71,12 @@ impl Bid {
 }
 
 impl HeldClaim {
-    /// Waits for all other processes of the group that were heard.
     pub(in crate::nele) fn wait_for_all(&mut self, context: &Context<'_>) {
         let grace = context.peers.grace(self.renewed, context.config);
         self.begins = self.begins.max(self.renewed.after(grace));
     }
 
-    /// T after its evidence: the end of a leadership by it, once the grace period is over.
+    /// T after its evidence: the end of a leadership by this claim, once the grace period is over.
     pub(in crate::nele) fn until(&self, context: &Context<'_>) -> Option<Time> {
         Some(self.evidence?.after(context.config.takeover))
     }
@@ -97,7 +88,7 @@ impl HeldClaim {
         (waited && context.now < until).then_some(until)
     }
 
-    /// Whether no role can be won by it as it is: no own record was read back lately.
+    /// Whether the claim can win no role now: no own record was read back lately.
     pub(in crate::nele) fn is_barren(&self, context: &Context<'_>) -> bool {
         let over = self.until(context).is_none_or(|until| until <= context.now);
         over && self.begins <= context.now

@@ -15,17 +15,17 @@ use crate::nele::words::{Effect, emit};
 use crate::standing::Standing;
 use crate::time::Time;
 
-/// A partition, and the roles that it decides on and for which this process stands.
+/// A partition, and its roles for which this process stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct Slot {
     pub(in crate::nele) partition: Partition,
-    /// Since when the partition is assigned to this process, if it is.
+    /// The partition is assigned to this process since this time, if it is.
     pub(in crate::nele) assigned: Option<Time>,
     pub(in crate::nele) reads: Option<Reader>,
-    /// V: when the last record was read (`at_least_one`).
+    /// V: the time of the last record that was read (`at_least_one`).
     pub(in crate::nele) news: Option<Time>,
     pub(in crate::nele) claim: SlotClaim,
-    /// The reason why it cannot be read, as it was reported last.
+    /// The reason for which the partition cannot be read, as it was reported last.
     pub(in crate::nele) trouble: Option<Arc<str>>,
     /// The reason of the end of its leaderships, once they end.
     pub(in crate::nele) loss: Loss,
@@ -60,12 +60,10 @@ impl Slot {
         self.assigned.is_some()
     }
 
-    /// Whether the partition is read, or about to be.
     pub(in crate::nele) const fn is_read(&self) -> bool {
         self.reads.is_some()
     }
 
-    /// The fence of its claim.
     pub(in crate::nele) fn fence(&self) -> Option<Fence> {
         self.claim.held.map(|held| held.fence)
     }
@@ -74,14 +72,12 @@ impl Slot {
         self.reads.as_ref()
     }
 
-    /// Whether nothing is left of it.
     pub(in crate::nele) fn is_idle(&self) -> bool {
         let free = self.assigned.is_none() && self.reads.is_none() && self.news.is_none();
         let bare = self.claim.held.is_none() && !matches!(self.claim.bid, Bid::UnderWay { .. });
         free && bare && self.campaigns.is_empty()
     }
 
-    /// The end of the partition was found, or was not.
     pub(in crate::nele) fn on_position(
         &mut self,
         reading: Reading,
@@ -100,7 +96,7 @@ impl Slot {
         }
     }
 
-    /// Reports a trouble, unless it is as before and no record was read since.
+    /// Reports a trouble, unless it is the same as before without a record since.
     pub(in crate::nele) fn trouble(&mut self, why: Arc<str>, context: &mut Context<'_>) {
         if self.trouble.as_ref() == Some(&why) {
             return;
@@ -109,7 +105,7 @@ impl Slot {
         emit(None, OwnEvent::Trouble { partition: self.partition, why }, context.out);
     }
 
-    /// The ledger has acknowledged a claim at this offset, or not.
+    /// The ledger has acknowledged a claim at this offset, or has not.
     pub(in crate::nele) fn on_published(
         &mut self,
         claim: EntryNumber,
@@ -122,7 +118,7 @@ impl Slot {
         }
         let reads = self.reads.as_ref().filter(|reads| reads.reading == reading);
         let next = reads.and_then(Reader::next);
-        // The claim is read back if it lies where reading goes on (ruling 3).
+        // The process reads the claim back if it lies ahead of the reading (ruling 3).
         let comes = offset.is_some_and(|offset| next.is_some_and(|next| offset >= next));
         if let Bid::UnderWay { kept, .. } = &mut self.claim.bid {
             *kept = comes;
@@ -131,43 +127,45 @@ impl Slot {
             return;
         }
         self.claim.bid = Bid::Idle;
-        // A claim from before the partition was assigned anew needs no pause after it.
+        // A claim from before a new assignment needs no pause after it.
         if next.is_some() {
             self.pause(context);
         }
     }
 
     /// Whether this process was stopped while the partition was assigned to it, and has not read
-    /// back a record that it wrote after that: a claim of another process may lie before it.
+    /// back a record that it wrote after that: the log may hold a claim of another process before
+    /// this record.
     pub(in crate::nele) fn has_slept(&self, context: &Context<'_>) -> bool {
         self.assigned.zip(context.woke).is_some_and(|(assigned, woke)| {
             assigned < woke && self.claim.own.is_none_or(|sent| sent < woke)
         })
     }
 
-    /// When the partition is read anew, because no record comes: as every member writes to every
-    /// partition, something may stand in the way of the reader. With campaigns, in `at_most_one`, a
+    /// The time at which the partition is read anew, because no record comes: as every member
+    /// writes to every partition, the reader may be stuck. With campaigns, in `at_most_one`, a
     /// claim or evidence that is not read back shows that sooner, unless a claim has to wait for a
     /// record.
     pub(in crate::nele) fn silent(&self, context: &Context<'_>) -> Option<Time> {
         let claims = context.by_claims() && !self.campaigns.is_empty();
         let claims = claims && !self.has_slept(context);
         let heard = self.reads.as_ref().filter(|_| !claims)?;
-        // A process that was stopped did not listen meanwhile.
+        // A process that was stopped did not listen.
         let listens = context.woke.map_or(Time::ZERO, |woke| woke.after(context.config.silence()));
         Some(heard.heard()?.after(context.config.takeover).max(listens))
     }
 
-    /// The next claim is made after a pause, unless one is under way.
+    /// Makes the next claim after a pause, unless a claim is under way.
     pub(in crate::nele) fn pause(&mut self, context: &Context<'_>) {
         if !matches!(self.claim.bid, Bid::UnderWay { .. }) {
-            // Two processes that take themselves for the owner do not claim in one step (ruling 1).
+            // Two processes that both believe to own the partition do not claim in one step (ruling
+            // 1).
             self.claim.bid = Bid::Due(context.spaced(context.config.publish_interval, "claim"));
         }
     }
 
-    /// The partition is assigned to this process no more, or anew: its claim counts no more. A
-    /// claim that is under way is waited for.
+    /// The assignment of the partition has ended or changed: its claim counts no more. A claim that
+    /// is under way is waited for.
     pub(in crate::nele) fn drop_claim(&mut self) {
         self.claim.held = None;
         self.claim.fenceless = None;
@@ -177,14 +175,14 @@ impl Slot {
         }
     }
 
-    /// A claim that was appended, and will not be read any more, is no longer waited for.
+    /// Stops waiting for a claim that was appended and will not be read any more.
     pub(in crate::nele) fn drop_kept(&mut self) {
         if matches!(self.claim.bid, Bid::UnderWay { kept: true, .. }) {
             self.claim.bid = Bid::Idle;
         }
     }
 
-    /// A campaign or a leadership is over. Says whether it led.
+    /// A campaign or a leadership is over. Returns whether it led.
     pub(in crate::nele) fn finish(
         &mut self,
         role: Role,
@@ -204,7 +202,6 @@ impl Slot {
         led
     }
 
-    /// Reports once that the lease of `role` is of full length.
     pub(in crate::nele) fn tell_settled(&mut self, role: Role, context: &mut Context<'_>) {
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
         let Phase::Leading { until, full, .. } = &mut campaign.phase else { return };
@@ -213,7 +210,8 @@ impl Slot {
         }
     }
 
-    /// Until when the partition is led by what is known now, whether or not it may be yet.
+    /// The time until which the partition could be led by the present news, whether or not the lead
+    /// has begun.
     pub(in crate::nele) fn until(&self, context: &Context<'_>) -> Option<Time> {
         if context.by_claims() {
             return self.claim.held.and_then(|held| held.until(context));
@@ -221,7 +219,6 @@ impl Slot {
         Some(self.news?.after(context.config.takeover))
     }
 
-    /// When something is due.
     pub(in crate::nele) fn due(&self, context: &Context<'_>) -> Option<Time> {
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
         let silent = self.silent(context);
@@ -231,7 +228,6 @@ impl Slot {
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }
 
-    /// Whether this process leads a role.
     pub(in crate::nele) fn standing(&self, role: Role, now: Time) -> Standing {
         match self.campaigns.get(&role).map(|campaign| &campaign.phase) {
             Some(Phase::Leading { until, fence, .. }) if now < *until => {

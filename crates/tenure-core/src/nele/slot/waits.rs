@@ -14,7 +14,6 @@ use crate::nele::identity::{Process, Role};
 use crate::waiting::{Obstacle, Waiting};
 
 impl Slot {
-    /// Reports the reason why each campaign waits, where that has changed.
     pub(in crate::nele) fn tell_waiting(&mut self, context: &mut Context<'_>) {
         let waiting = self.campaigns.iter().filter(|(_, campaign)| !campaign.leads());
         let roles: Vec<Role> = waiting.map(|(role, _)| *role).collect();
@@ -79,7 +78,7 @@ impl Slot {
     }
 }
 
-/// Another process of the group goes by a mode without claims.
+/// Another process of the group has a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
         "it goes by {}, and is waited for as long as it is heard: give all of a group the same \

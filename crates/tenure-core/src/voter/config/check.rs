@@ -54,10 +54,10 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     check_founding(config)
 }
 
-/// What must fit into a lease (V6).
+/// Refuses a lease that is too short for its parts (V6).
 fn check_lease(config: &Config) -> Result<(), ConfigError> {
     let (lease, counted) = (config.lease(), config.counted(config.lease()));
-    if let Some(Lacking { what, needed, relation, limit }) = lacking(config) {
+    if let Some(UnfitPart { what, needed, relation, limit }) = lacking(config) {
         let Config { tolerance, heartbeat, drift, .. } = *config;
         let does = |tolerance: &u32| {
             lacking(&Config { tolerance: *tolerance, ..config.clone() }).is_none()
@@ -83,8 +83,8 @@ fn check_lease(config: &Config) -> Result<(), ConfigError> {
     }
 }
 
-/// What does not fit, and how it should.
-struct Lacking {
+/// A part that does not fit into the lease, and the remedy.
+struct UnfitPart {
     what: &'static str,
     needed: Duration,
     relation: &'static str,
@@ -96,7 +96,7 @@ const fn renewal(config: &Config) -> Duration {
     config.heartbeat.saturating_add(config.request_timeout.saturating_mul(2))
 }
 
-fn lacking(config: &Config) -> Option<Lacking> {
+fn lacking(config: &Config) -> Option<UnfitPart> {
     let Config { heartbeat, request_timeout, grace, kill_margin, .. } = *config;
     let counted = config.counted(config.lease());
     let ballot = config.cast_timeout.saturating_add(config.result_timeout);
@@ -115,7 +115,7 @@ fn lacking(config: &Config) -> Option<Lacking> {
     } else {
         return None;
     };
-    Some(Lacking { what, needed, relation, limit })
+    Some(UnfitPart { what, needed, relation, limit })
 }
 
 fn check_founding(config: &Config) -> Result<(), ConfigError> {

@@ -1,4 +1,4 @@
-//! Which settings do not work together, and why.
+//! The errors of settings that do not work together.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -14,55 +14,29 @@ use crate::voter::electorate::MEMBERS_MAX;
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// A setting beyond its bounds.
     #[error(transparent)]
     OutOfRange(#[from] Box<OutOfRange>),
-    /// An answer would be waited for beyond the next heartbeat.
     #[error(
         "request timeout is {timeout:?}; it must be more than 0 and less than the heartbeat \
          interval, {heartbeat:?}: one region that hangs would delay the next heartbeat"
     )]
-    Timeout {
-        /// t.
-        timeout: Duration,
-        /// H.
-        heartbeat: Duration,
-    },
-    /// A promise too short for any leader.
+    Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
         "lease max is {lease_max:?}; a leader of these settings asks for {lease:?}, and must be \
          able to count on more than {needed:?}: lengthen it, or leave it out"
     )]
-    LeaseMax {
-        /// As configured.
-        lease_max: Duration,
-        /// L.
-        lease: Duration,
-        /// H + 2t.
-        needed: Duration,
-    },
-    /// Too short a lease for what must fit into it.
+    LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]
     TooShort(Box<TooShort>),
-    /// `majority` without a set of voters to begin with.
     #[error(
         "mode majority needs the set of voters it begins with: give the voter list, or seeds and \
          the number of expected voters; mode available does without"
     )]
     NoFounding,
-    /// A set of voters that is none.
     #[error("{voters} voters are expected, this one included; it must be from 1 to {MEMBERS_MAX}")]
-    Voters {
-        /// How many.
-        voters: usize,
-    },
-    /// One id for two voters.
+    Voters { voters: usize },
     #[error("the voter list has {id} twice: each voter needs an id of its own")]
-    Twice {
-        /// The id.
-        id: NodeName,
-    },
-    /// Not a known way to admit voters.
+    Twice { id: NodeName },
     #[error("admission is one of: operator (an operator gives votes), auto (the leader does)")]
     Admission,
 }
@@ -92,12 +66,12 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// Not a known mode.
+/// A word that names no mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("mode is one of: majority (at most one leader), available (one in each region)")]
 pub struct ModeError;
 
-/// A lease into which something does not fit, with what makes it.
+/// A lease that is too short for one of its parts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "a leader may count on {:?} of its lease of {:?} (tolerance {tolerance} and 1, times \
@@ -106,47 +80,38 @@ pub struct ModeError;
     to_ms(*.counted),
     to_ms(*.lease),
     below(*.needed, *.limit),
-    Enough(*.enough)
+    Remedy(*.enough)
 )]
 pub struct TooShort {
-    /// L.
     pub lease: Duration,
-    /// D(L).
     pub counted: Duration,
-    /// m.
     pub tolerance: u32,
-    /// H.
     pub heartbeat: Duration,
-    /// ρ.
     pub drift: Drift,
-    /// What must fit.
     pub what: &'static str,
-    /// How long that is.
     pub needed: Duration,
-    /// How it is compared.
     pub relation: &'static str,
-    /// With what.
     pub limit: Duration,
-    /// The smallest m that would do with the rest as it is, if one does.
+    /// The smallest m that is enough, with the other settings as they are.
     pub enough: Option<u32>,
 }
 
-/// As people read it.
+/// A span in whole milliseconds, for messages.
 fn to_ms(span: Duration) -> Duration {
     let ms = span.saturating_add(Duration::from_micros(500)).as_millis();
     Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX))
 }
 
-/// A limit as people read it, and less than what does not fit if it is.
+/// A limit in whole milliseconds, below `needed` if the limit is.
 fn below(needed: Duration, limit: Duration) -> Duration {
     let shown = to_ms(limit);
     if shown >= needed && limit < needed { limit } else { shown }
 }
 
-/// What to raise.
-struct Enough(Option<u32>);
+/// The remedy: the setting to raise.
+struct Remedy(Option<u32>);
 
-impl fmt::Display for Enough {
+impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(tolerance) => {

@@ -1,4 +1,4 @@
-//! The settings themselves, and the times that follow from them.
+//! The settings of a voter, and the times that follow from them.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -21,7 +21,7 @@ use crate::voter::identity::VoterUrl;
 /// );
 /// config.founding = Founding::Expected(3);
 /// let config = config.check()?;
-/// // Of (3 + 1) heartbeats a leader counts on what the slowest clock makes of it.
+/// // A leader counts on (3 + 1) heartbeats by the slowest clock.
 /// assert!(config.lease() > Duration::from_secs(4));
 /// assert!(config.counted(config.lease()) <= Duration::from_secs(4) + Duration::from_nanos(2));
 /// # Ok::<(), tenure_core::voter::ConfigError>(())
@@ -34,23 +34,22 @@ pub struct Config {
     pub id: NodeName,
     /// `voter-url`: where others call it.
     pub url: VoterUrl,
-    /// What is promised.
     pub mode: Mode,
-    /// Whose set of voters it begins with.
     pub founding: Founding,
     /// H, `heartbeat-interval`, from [`Config::HEARTBEAT_MIN`] to [`Config::HEARTBEAT_MAX`].
     /// Short: a lost leader is replaced sooner. Long: N² fewer requests. Default 1 s.
     pub heartbeat: Duration,
-    /// m, `missed-heartbeat-tolerance`, from 1 to [`Config::TOLERANCE_MAX`]: how many heartbeats
-    /// in a row may be missed. With H it makes the lease, [`Config::lease`]. Default 3.
+    /// m, `missed-heartbeat-tolerance`, from 1 to [`Config::TOLERANCE_MAX`]: the number of
+    /// heartbeats in a row that may be missed. The lease follows from m and H, [`Config::lease`].
+    /// Default 3.
     pub tolerance: u32,
-    /// t, how long an answer is waited for, below H: one region that hangs delays nobody. Longer
-    /// than the slowest round trip; connections are made beside it. Default 300 ms.
+    /// t, the longest wait for an answer, below H, so that a region that hangs delays no other.
+    /// Longer than the slowest round trip; connections are made beside it. Default 300 ms.
     pub request_timeout: Duration,
-    /// How long a voter waits for the numbers of the others before it counts those it has. At
+    /// The longest wait for the votes of others, before a voter counts the votes that are there. At
     /// least two requests' time, so that one region's slow cast is not left out. Default 600 ms.
     pub cast_timeout: Duration,
-    /// How long after that a ballot without a leader is over. Default 600 ms.
+    /// A ballot without a leader is over so long after that. Default 600 ms.
     pub result_timeout: Duration,
     /// The random part of each wait before an election is started, so that voters do not start at
     /// once. Default 500 ms.
@@ -59,67 +58,61 @@ pub struct Config {
     /// 10⁻³.
     pub drift: Drift,
     /// The longest promise that this voter gives; `None`: its own [`lease`](Config::lease). A
-    /// leader that asks for more gets this. After a restart a voter is silent for the longest
-    /// that it ever promised.
+    /// leader that asks for more gets this. After a restart a voter is silent for its longest
+    /// promise ever.
     pub lease_max: Option<Duration>,
-    /// Who may give a known voter a vote.
     pub admission: Admission,
-    /// How long a voter that was dropped from the known ones is still looked for. Default 10 min.
+    /// A voter that was dropped is looked for so long. Default 10 min.
     pub forget_after: Duration,
-    /// How long before the end of its lease a leader's work is asked to stop. Default 1 s.
+    /// A leader's work is asked to stop so long before the end of its lease. Default 1 s.
     pub grace: Duration,
-    /// How long before that end its work is ended by force; at most `grace`. Default 100 ms.
+    /// A leader's work is killed so long before that end; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     /// The most voters that are known at a time; from 1 to [`Config::VOTERS_MAX`]. Default 128.
     pub voters: usize,
 }
 
-/// What a network promises.
+/// The promise of a network.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Mode {
     /// At most one leader at any instant, with a fence.
     #[default]
     Majority,
-    /// One leader in each region that can reach its own voters; nothing about time, and no fence.
+    /// At most one leader in each region that can reach its own voters; no promise about time, and
+    /// no fence.
     Available,
 }
 
-/// Whose set of voters a voter begins with (V2).
+/// The first set of voters (V2).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Founding {
-    /// `voter-list`: these and itself.
+    /// `voter-list`: these voters, and this one.
     List(Vec<Listed>),
-    /// `expected-voters`, beside seeds: so many, itself included.
+    /// `expected-voters`, beside seeds: the number of voters, this one included.
     Expected(u16),
-    /// Whoever is there: `available` only.
+    /// Any voters that are there: `available` only.
     Anybody,
 }
 
-/// One of a `voter-list`.
+/// A voter of a `voter-list`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Listed {
-    /// `voterId`.
     pub id: NodeName,
-    /// `voterUrl`.
     pub url: VoterUrl,
 }
 
-/// Who may give a known voter a vote (V9).
+/// The rule by which a known voter gets a vote (V9).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Admission {
-    /// An operator only.
     #[default]
     Operator,
-    /// The leader, to each that registers.
     Auto,
 }
 
 impl Config {
     /// The shortest heartbeat: below it, schedulers decide who leads.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
-    /// The longest heartbeat.
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
-    /// The largest tolerance.
     pub const TOLERANCE_MAX: u32 = 1_000;
     /// The most voters that can be known.
     pub const VOTERS_MAX: usize = 256;
@@ -129,7 +122,7 @@ impl Config {
         Err(_) => panic!("a tenth is below one"),
     };
 
-    /// The defaults, in `majority`. The founding is still to be said.
+    /// The defaults, in `majority`. The founding is still to be set.
     #[must_use]
     pub fn new(election: ElectionName, id: NodeName, url: VoterUrl) -> Self {
         Self {
@@ -154,13 +147,13 @@ impl Config {
         }
     }
 
-    /// `L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉`: what a leader asks others to promise.
+    /// `L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉`: the promise that a leader asks for.
     #[must_use]
     pub fn lease(&self) -> Duration {
         self.drift.real_at_most(self.drift.stretch(self.silence()))
     }
 
-    /// `(m + 1)·H`: how long a leader may be silent.
+    /// `(m + 1)·H`: the longest silence of a leader.
     #[must_use]
     pub fn silence(&self) -> Duration {
         self.heartbeat.saturating_mul(self.tolerance.saturating_add(1))
@@ -172,26 +165,26 @@ impl Config {
         self.lease_max.unwrap_or_else(|| self.lease())
     }
 
-    /// `D(p) = ⌊p·(1 − ρ)/(1 + ρ)⌋` for one with the same ρ: how much of a promise p its receiver
-    /// counts on, by its own clock.
+    /// `D(p) = ⌊p·(1 − ρ)/(1 + ρ)⌋`: the part of a promise p on which its receiver counts, by its
+    /// own clock, if both voters have the same ρ.
     #[must_use]
     pub fn counted(&self, promise: Duration) -> Duration {
         self.counted_of(promise, self.drift)
     }
 
-    /// The same, of a voter with this ρ: `⌊⌊p/(1 + ρ′)⌋·(1 − ρ)⌋`.
+    /// The same for a promise of a voter with another ρ: `⌊⌊p/(1 + ρ′)⌋·(1 − ρ)⌋`.
     #[must_use]
     pub fn counted_of(&self, promise: Duration, theirs: Drift) -> Duration {
         self.drift.shrink(theirs.real_at_least(promise))
     }
 
-    /// How long one that was told that others are not free does not ask again: at most a request's
-    /// time, however long heartbeats are.
+    /// The pause of a voter that has heard that others are not free: at most a request's time,
+    /// however long heartbeats are.
     pub(in crate::voter) fn poll_pause(&self) -> Duration {
         self.request_timeout.min(self.heartbeat / 2)
     }
 
-    /// Within which time a connected majority has a leader again after a heal, without loss:
+    /// The longest time in which a connected majority elects a leader after a heal, without loss:
     /// `(L + spread + t + min(t, H/2) + cast + result)·(1 + ρ)/(1 − ρ)`; with `available` H + t in
     /// place of L.
     #[must_use]

@@ -17,8 +17,8 @@ fn check(change: impl FnOnce(&mut Config)) -> Result<(), String> {
     config.check().map(drop).map_err(|error| error.to_string())
 }
 
-/// L = ⌈4 s · 1.001/0.999⌉, D(L) = ⌊L · 0.999/1.001⌋: against who claims, by at most a nanosecond
-/// a rounding.
+/// L = ⌈4 s · 1.001/0.999⌉, D(L) = ⌊L · 0.999/1.001⌋: rounded against the leader, by at most a
+/// nanosecond each.
 #[test]
 fn the_lease_is_rounded_against_the_leader() {
     let config = config();
@@ -26,7 +26,7 @@ fn the_lease_is_rounded_against_the_leader() {
     let exact = config.lease().as_nanos() * 999 / 1_001;
     let counted = config.counted(config.lease()).as_nanos();
     assert!(counted <= exact && counted + 2 >= exact, "{counted} of {exact}");
-    // By a worse clock of the other one less can be counted on.
+    // A worse clock of the other voter makes the promise worth less.
     let worse = "0.05".parse().unwrap();
     assert!(config.counted_of(config.lease(), worse) < config.counted(config.lease()));
 }
@@ -59,7 +59,7 @@ fn each_bound_is_the_last_that_passes() {
 
 /// V6: D ≤ H + 2t, and cast + result + t > D/2, with D = 3.999… s.
 #[test]
-fn what_must_fit_into_a_lease_is_refused_with_the_numbers() {
+fn short_lease_is_refused_with_numbers() {
     check(|config| config.cast_timeout = 1_099 * MS).unwrap();
     let refused = check(|config| config.cast_timeout = 1_101 * MS).unwrap_err();
     assert!(
@@ -76,7 +76,7 @@ fn what_must_fit_into_a_lease_is_refused_with_the_numbers() {
     check(|config| config.grace = 2_599 * MS).unwrap();
     let refused = check(|config| config.grace = 2_601 * MS).unwrap_err();
     assert!(refused.contains("grace + kill margin"), "{refused}");
-    // What is named passes, and one less does not.
+    // The named value passes, and one less does not.
     let with = |tolerance| check(|it| (it.grace, it.tolerance) = (7_000 * MS, tolerance));
     assert!(with(3).unwrap_err().contains("raise the tolerance to 8, or"));
     with(7).unwrap_err();

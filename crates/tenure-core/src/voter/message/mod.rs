@@ -1,11 +1,10 @@
-//! What voters, operators and drivers say to each other. How it is written as JSON, and on which
-//! path, is the driver's.
+//! The messages of voters, operators and drivers. The driver writes them as JSON, each on its path.
 //!
 //! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
-//! its answer comes back with the same one. The core waits for it no longer than `within`; an
-//! answer after that is counted and dropped. Of a request that was carried out and whose answer was
-//! lost nothing comes. A request that comes in has a `Call` of the driver's own, which its answer
-//! carries back to the [`Peer`](super::Peer) that it came from.
+//! the answer comes back with the same call. The core waits for an answer no longer than `within`,
+//! and counts and drops a later one. A voter may carry out a request whose answer is lost. A
+//! request that comes in has a `Call` of the driver, and its answer goes back with that call to the
+//! [`Peer`](super::Peer) that has asked.
 
 mod leader;
 mod print;
@@ -31,200 +30,171 @@ pub const SEEDS_MAX: usize = 256;
 /// The most bytes of a `remove`'s reason.
 pub const REASON_BYTES_MAX: usize = 256;
 
-/// Names an exchange until it is over. Given once in the life of a process by whoever asks.
+/// The number of an exchange, unique in the life of the process that asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Call(pub u64);
 
-/// What comes in, and goes out.
+/// A message of an HTTP exchange, or of the driver.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
-    /// A request: out to a voter, or in from anybody.
+    /// A request: out to a voter, or in from any caller.
     Request {
-        /// Which one.
         call: Call,
-        /// Who asks.
         caller: Caller,
-        /// Out: nobody waits longer than this, and the driver may give the request up then. In: of
-        /// no meaning.
+        /// Out: the wait of the core; the driver may give the request up after it. In: no meaning.
         within: Duration,
-        /// What is asked.
         ask: Ask,
     },
-    /// Its answer.
     Answer {
-        /// Of which request.
         call: Call,
-        /// Who answers.
         header: Header,
-        /// What is answered.
         answer: Answer,
     },
-    /// In only: a request has failed before its time was over. It may have been carried out.
+    /// In only: a request has failed before its time was over. The other voter may have carried it
+    /// out.
     Failed {
-        /// Which one.
         call: Call,
     },
-    /// In only: the URLs that the seeds' name resolves to now. They replace the earlier ones.
+    /// In only: the URLs that the seeds' name resolves to now, in place of the earlier ones.
     Seeds(Vec<VoterUrl>),
 }
 
-/// Who asks, as far as the driver has made sure.
+/// The caller, as far as the driver has authenticated it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Caller {
-    /// A voter, which has authenticated itself where that is asked for.
     Voter(Header),
-    /// Somebody else who has.
     Operator,
-    /// Somebody else who has not.
+    /// Another caller that has not authenticated.
     Anybody,
 }
 
-/// What each message of a voter begins with.
+/// The beginning of each message of a voter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The network: one that asks about another is refused.
+    /// The election of the sender's network: a request for another one is refused.
     pub election: ElectionName,
-    /// What its sender promises.
     pub mode: Mode,
-    /// Who sends it.
     pub sender: Participant,
-    /// Where the sender is called.
     pub url: VoterUrl,
-    /// The founding that the sender has accepted, and whether it knows that all have. A mismatch
-    /// is refused and reported (V2).
+    /// The founding that the sender has accepted, and whether all members have accepted it. The
+    /// recipient refuses and reports a mismatch (V2).
     pub founding: Option<(Fingerprint, bool)>,
 }
 
-/// What is asked. Each has its path.
+/// A request. Each has its path.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
-    /// `POST /register`: the caller is a voter. An operator's body is a voter, too; it is called
-    /// before it is believed.
+    /// `POST /register`: the caller is a voter. An operator's body is a voter, too, which this
+    /// voter calls before it believes in it.
     Register(VoterDto),
     /// `POST /remove`: this voter did not answer the caller.
     Remove {
-        /// Which.
         voter: NodeName,
-        /// Why.
         reason: Value,
     },
-    /// `GET /status`; with a suspect: after asking that one the same.
+    /// `GET /status`; with a suspect: after this voter has asked the suspect for its own.
     Status {
-        /// Whose health is in question.
         suspect: Option<NodeName>,
     },
     /// `POST /heartbeat`; with a certificate `POST /election/certify`.
     Heartbeat(Box<HeartbeatDto>),
-    /// `POST /reconcile`: all that the caller knows.
+    /// `POST /reconcile`: all voters that the caller knows.
     Reconcile(Vec<VoterDto>),
-    /// `POST /election/start`.
     Start,
-    /// `POST /election/cast`.
     Cast(VoteDto),
     /// `POST /election/result`: the caller's result.
     Result(ElectionDto),
     /// `GET /election/result`: the last result that this voter knows.
     LastResult,
-    /// `POST /election/certify` of one that does not lead: whether this voter knows of this
+    /// `POST /election/certify` of a voter that does not lead: whether this voter knows of this
     /// result.
     Certify(ElectionDto),
     /// `POST /election/release`: this leadership is over, or will never be.
     Release(Leadership),
-    /// `POST /electorate`: an operator's wish.
+    /// `POST /electorate`: a change that an operator asks for.
     Change(Change),
 }
 
-/// What is answered.
+/// An answer to an [`Ask`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
     /// To `register` and `status`.
     Status(StatusDto),
-    /// To a heartbeat.
     Heartbeat(BeatenDto),
-    /// To `remove`, `reconcile`, `release` and `electorate`: it was taken.
+    /// To `remove`, `reconcile`, `release` and `electorate`: done.
     Done,
-    /// To `election/start`: it begins, with this ballot if it has begun.
+    /// To `election/start`: a ballot begins, named if it has begun.
     Started(Option<Ballot>),
-    /// To `election/cast`: the number was counted, and this one's own in the same ballot.
+    /// To `election/cast`: the vote was counted; the own vote in the same ballot.
     Cast(VoteDto),
-    /// To `election/result`: whether the ballot goes on. One that is named as the winner and says
-    /// that it does not has given it up for ever.
+    /// To `election/result`: whether the ballot goes on. A named winner that says no has given the
+    /// ballot up for ever.
     Counted {
-        /// Whether.
         open: bool,
     },
     /// To `GET election/result` and `election/certify`.
     Election(ElectionDto),
-    /// None of it.
+    /// To any: refused.
     Refused(Refusal),
 }
 
 /// A voter as the text shows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VoterDto {
-    /// `voterId`.
     pub voter_id: NodeName,
-    /// `voterUrl`.
     pub voter_url: VoterUrl,
-    /// `role`.
     pub role: Role,
-    /// `onLine`.
     pub on_line: bool,
 }
 
 /// `LEADER`, `FOLLOWER` or `NONE`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
-    /// It leads.
     Leader,
-    /// It knows of a leader.
     Follower,
-    /// It knows of none.
     None,
 }
 
-/// What a voter knows.
+/// The state of the election as one voter knows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StatusDto {
-    /// `knownVoters`, the sender among them. At most [`KNOWN_MAX`].
+    /// `knownVoters`, the sender included. At most [`KNOWN_MAX`].
     pub known_voters: Vec<VoterDto>,
-    /// `sender`.
     pub sender: VoterDto,
-    /// Who leads, and for how long at least.
+    /// The leader, and the rest of its lease.
     pub leader: Option<LeaderDto>,
     /// The electorate, once there is one.
     pub electorate: Option<Electorate>,
     /// The highest counter that the sender has endorsed or acknowledged.
     pub endorsed: u64,
-    /// For how long it could have endorsed somebody all the time; `None`: it could not now.
+    /// The time for which the sender could have endorsed a candidate without a break; `None`: not
+    /// now.
     pub free: Option<Duration>,
-    /// Whether the suspect that was asked about has answered the sender.
+    /// Whether the suspect has answered the sender.
     pub reached: Option<bool>,
-    /// What keeps it from voting.
     pub condition: Condition,
 }
 
-/// What keeps a voter from voting, by its own word: for operators and candidates to be told.
+/// The obstacles to a voter's vote, as it describes them: for operators and candidates.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Condition {
-    /// It cannot write its state directory: it endorses nobody, and acknowledges only the leader
-    /// that it has endorsed.
+    /// The voter cannot write its state directory: it endorses no candidate, and acknowledges only
+    /// the leader that it has endorsed.
     pub failing: bool,
-    /// Until the founding, with whom it begins.
+    /// Until the founding, the set with which the voter begins.
     pub first: Option<FirstVoters>,
 }
 
-/// With whom a voter begins.
+/// The set with which a voter begins.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FirstVoters {
-    /// These, itself among them, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// These voters, itself included, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
     Listed(Vec<NodeName>),
-    /// So many.
     Number(u16),
 }
 
 impl FirstVoters {
-    /// Whether voters that begin so can accept the same set.
+    /// Whether voters that begin with these two can accept the same set.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         match (self, other) {
@@ -235,108 +205,98 @@ impl FirstVoters {
     }
 }
 
-/// One voter's number in one ballot.
+/// A vote in one ballot.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VoteDto {
-    /// `voterId`, the sender's.
+    /// `voterId`, of the sender.
     pub voter_id: NodeName,
-    /// `vote`: any 64-bit signed number; `None` of one that does not want to lead.
+    /// `vote`: any 64-bit signed number; `None` of a voter that does not want to lead.
     pub vote: Option<i64>,
-    /// Which ballot.
     pub ballot: Ballot,
-    /// L, as the sender would ask for it.
+    /// L, as the sender would ask for it if it won.
     pub lease: Duration,
-    /// Under which electorate the ballot is counted.
     pub electorate: Electorate,
 }
 
-/// One voter's result of one ballot.
+/// A voter's result of one ballot.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ElectionDto {
-    /// Which ballot.
     pub ballot: Ballot,
-    /// `certified`: its winner held the results of a quorum.
+    /// `certified`: the winner held the results of a quorum.
     pub certified: bool,
     /// `votes`, as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
     pub votes: Vec<(NodeName, Option<i64>)>,
     /// `newLeader`.
     pub new_leader: Participant,
-    /// What the sender promises to the new leader, or promised when it was certified.
+    /// The sender's promise to the new leader, or its promise when the result was certified.
     pub promise: Option<PromiseDto>,
-    /// Who has sent such a result, of a certified one. At most
+    /// The voters that have sent such a result, of a certified one. At most
     /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
     pub endorsed_by: Vec<Participant>,
 }
 
-/// *Until this long after I received what I answer I endorse and acknowledge nobody else* (V6).
+/// *For so long after I have received the request, I endorse and acknowledge no other leader* (V6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PromiseDto {
-    /// p.
     pub span: Duration,
-    /// ρ of the one that promises.
     pub drift: Drift,
 }
 
 /// A heartbeat.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct HeartbeatDto {
-    /// Grows with each heartbeat of a process; one that is not above the last is ignored.
+    /// The number of the heartbeat, which grows; the recipient ignores one that is not above the
+    /// last.
     pub seq: u64,
-    /// The sender as others should know it.
+    /// The sender, as others should know it.
     pub sender: VoterDto,
     /// `knownVoters`. At most [`KNOWN_MAX`].
     pub known_voters: Vec<VoterDto>,
-    /// Of a leader: what it asks for.
+    /// The lease that a leader asks for.
     pub lease: Option<LeaseDto>,
-    /// Of a leader whom the recipient has not acknowledged yet: what it has won by.
+    /// The certificate of a leader that the recipient has not acknowledged yet.
     pub certificate: Option<ElectionDto>,
-    /// What keeps the sender from voting.
     pub condition: Condition,
 }
 
-/// What a leader asks of the others.
+/// A leader's request for a lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaseDto {
-    /// Its leadership.
     pub leadership: Leadership,
-    /// `value`.
     pub value: Value,
     /// L; zero with `available`.
     pub span: Duration,
-    /// Its current document.
     pub electorate: Electorate,
 }
 
 /// The answer to a heartbeat.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct BeatenDto {
-    /// Of which heartbeat.
     pub seq: u64,
-    /// What the sender promises to the leader that asked.
+    /// The sender's promise to the leader that has asked.
     pub promise: Option<AckDto>,
-    /// Why it does not.
+    /// The reason for which the sender does not promise.
     pub refused: Option<Refusal>,
-    /// Of a leader: that it leads, and for how long.
+    /// The sender's own leadership, if it leads.
     pub leader: Option<LeaderDto>,
-    /// For how long it could have endorsed somebody all the time; `None`: it could not now.
+    /// The time for which the sender could have endorsed a candidate without a break; `None`: not
+    /// now.
     pub free: Option<Duration>,
-    /// Which document the sender has, once it is founded.
+    /// The sender's document, once it is founded.
     pub electorate: Option<ElectorateId>,
 }
 
 /// An acknowledgement.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AckDto {
-    /// Of which leadership.
     pub leadership: Leadership,
-    /// The promise.
     pub promise: PromiseDto,
     /// The document that the sender has stored durably.
     pub stored: ElectorateId,
 }
 
 impl Message {
-    /// A short word for what it is: its path, mostly.
+    /// The kind of the message in a short word: mostly its path.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
@@ -349,7 +309,7 @@ impl Message {
 }
 
 impl Ask {
-    /// The path, without what it begins with.
+    /// The path, without its root.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Every message on one line.
+//! Prints every message on one line.
 
 use core::fmt;
 

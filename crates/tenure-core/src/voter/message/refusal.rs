@@ -1,4 +1,4 @@
-//! Why a request is refused: a driver makes problem details of it (RFC 9457).
+//! Reasons for which a request is refused: a driver makes problem details of them (RFC 9457).
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,102 +8,82 @@ use super::leader::LeaderDto;
 use crate::name::NodeName;
 use crate::voter::electorate::{Electorate, ElectorateId, Fingerprint};
 
-/// Why a request was refused.
+/// The reason for which a request was refused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Refusal {
     /// Another election, or another mode, is elected here.
     OtherNetwork,
     /// The caller was founded with other voters (V2).
     OtherFounding {
-        /// The one of this network.
         ours: Fingerprint,
     },
     /// Only members and operators may do this.
     NotAllowed,
-    /// Numbers or lists that contradict each other; what is wrong.
+    /// Numbers or lists that contradict each other, in words.
     Malformed(&'static str),
-    /// This voter knows as many others as it has room for.
     Full,
-    /// This voter has no electorate yet.
     NotFounded,
-    /// The caller, or this voter, has no vote in this electorate; or it has one with another
-    /// identity, because a directory was lost.
+    /// The caller, or this voter, has no vote in this electorate, or has a vote with another
+    /// identity because a directory was lost.
     NotAMember {
-        /// Who.
         who: NodeName,
     },
-    /// A later run of the caller was heard: this one is over, or two run at once.
+    /// A later run of the caller was heard: this run is over, or two runs exist at once.
     EarlierRun {
-        /// Who.
         who: NodeName,
     },
-    /// Somebody leads.
     Leads(Box<LeaderDto>),
-    /// A promise to another leader runs.
     Promised {
-        /// To whom.
         to: NodeName,
-        /// For how much longer.
         remaining: Duration,
     },
-    /// This voter has restarted, and keeps silent as long as it may have promised before (V8).
+    /// This voter has restarted, and is silent for as long as an earlier promise may run (V8).
     Quarantined {
-        /// For how much longer.
         remaining: Duration,
     },
-    /// A higher counter, or the same for somebody else, was endorsed.
+    /// This voter has endorsed a higher counter, or the same counter for another candidate.
     Endorsed {
-        /// The counter.
         counter: u64,
     },
-    /// This ballot was left for another one.
+    /// This voter has left this ballot for another one.
     Left,
-    /// A lower electorate than the one that is stored here.
+    /// The caller's electorate is lower than this one, which is stored here.
     OldElectorate(Electorate),
-    /// This leadership was released.
     Released,
-    /// A heartbeat that is not after the last one.
+    /// The heartbeat does not come after the last one.
     OldHeartbeat,
-    /// There is no such voter.
     UnknownVoter,
-    /// There is no such election.
     UnknownElection,
-    /// Only the leader does this, and this voter is not it.
+    /// Only the leader does this, and this voter does not lead.
     NotLeading(Option<Box<LeaderDto>>),
-    /// The change before this one is not stored by a quorum yet (V9).
+    /// A quorum has not stored the change before this one yet (V9).
     ChangeRuns {
-        /// The document that is not.
+        /// The document without a quorum.
         electorate: ElectorateId,
     },
-    /// Too few of those that would have a vote are there and can write: by the electorate as it is
+    /// Too few members of the next electorate are there and can write: by the present electorate
     /// the leader may go on.
     TooFewAble {
-        /// How many are.
         able: usize,
-        /// How many it takes.
         needed: usize,
     },
-    /// The leader cannot write its directory.
     NotWritten,
-    /// It would change nothing, or take the leader out.
+    /// The change would have no effect, or would remove the leader.
     NoChange(Unchanged),
 }
 
-/// Why an electorate stays as it is.
+/// The reason for which an electorate stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unchanged {
-    /// The one to be added has a vote.
     HasVote,
-    /// The one to be removed has none.
     HasNone,
-    /// The one to be removed leads.
     Leads,
-    /// The one to be removed is there, and would be given its vote back at once.
+    /// The voter to be removed is there, and the leader would give its vote back at once.
     Returns,
 }
 
 impl Refusal {
-    /// One word of lower case and hyphens.
+    /// The reason in one word of lower case and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {

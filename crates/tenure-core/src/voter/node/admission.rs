@@ -1,9 +1,10 @@
-//! Which messages of voters count: those of this network, in a run that is not over (V2, V10).
+//! The messages of voters that count are those of this network, in a run that is not over (V2,
+//! V10).
 
 use super::state::Voter;
 use crate::voter::electorate::{Electorate, MEMBERS_MAX};
 use crate::voter::event::{Breach, Ignored, OwnEvent};
-use crate::voter::known::Met;
+use crate::voter::known::Meeting;
 use crate::voter::message::{Header, Refusal};
 use crate::voter::words::Out;
 
@@ -44,22 +45,22 @@ impl Voter {
         Ok(())
     }
 
-    /// A voter speaks for itself: it is known from now on.
-    pub(super) fn meet(&mut self, header: &Header, out: &mut Out) -> Met {
-        // Members always find room.
+    /// A voter speaks for itself, so it is known from now on.
+    pub(super) fn meet(&mut self, header: &Header, out: &mut Out) -> Meeting {
+        // There is always room for members.
         let member = self.memory.electorate.as_ref().is_some_and(|e| e.has(&header.sender));
         let room = self.config.voters + if member { MEMBERS_MAX } else { 0 };
         let met = self.known.meet(header, self.now, room);
         match met {
-            Met::New => {
+            Meeting::New => {
                 let who = header.sender.clone();
                 self.tell_own(OwnEvent::Known { who }, out);
             }
-            Met::Twice => {
+            Meeting::Twice => {
                 self.breach(Breach::OtherIdentity { id: header.sender.id.clone() }, out);
             }
-            Met::Full => self.ignore(Ignored::Full, out),
-            Met::Known => {}
+            Meeting::Full => self.ignore(Ignored::Full, out),
+            Meeting::Known => {}
         }
         met
     }

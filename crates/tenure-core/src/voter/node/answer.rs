@@ -1,17 +1,16 @@
-//! Answers of other voters, and requests that have none.
+//! Answers of other voters, and requests without an answer.
 
 use alloc::vec::Vec;
 
 use super::state::Voter;
 use crate::voter::calls::{Exchange, Open, Purpose};
 use crate::voter::event::Ignored;
-use crate::voter::known::Met;
+use crate::voter::known::Meeting;
 use crate::voter::message::{Answer, Ask, Call, Header, Refusal};
 use crate::voter::words::{Out, Peer};
 
 impl Voter {
-    /// An answer counts for the request that it belongs to, from the voter that was asked, in
-    /// time.
+    /// Takes an answer to its request, if it comes in time from the voter that was asked.
     pub(super) fn on_answer(
         &mut self,
         from: &Peer,
@@ -33,10 +32,10 @@ impl Voter {
             }
             return self.on_no_answer(&open, out);
         }
-        match if own { Met::Known } else { self.meet(header, out) } {
-            Met::Known | Met::New => {}
-            Met::Full => return self.on_no_answer(&open, out),
-            Met::Twice => {
+        match if own { Meeting::Known } else { self.meet(header, out) } {
+            Meeting::Known | Meeting::New => {}
+            Meeting::Full => return self.on_no_answer(&open, out),
+            Meeting::Twice => {
                 self.known.take_back(header, self.now);
                 return self.on_no_answer(&open, out);
             }
@@ -46,7 +45,7 @@ impl Voter {
         self.on_answered(open, header, answer, out);
     }
 
-    /// A refusal has its own consequences, whatever this voter has asked.
+    /// A refusal has its own consequences, whatever the request was.
     fn on_refused(&mut self, header: &Header, refusal: &Refusal, out: &mut Out) {
         match refusal {
             Refusal::OldElectorate(electorate) => self.adopt_of(header, electorate, out),
@@ -118,7 +117,7 @@ impl Voter {
         }
     }
 
-    /// A request has no answer that counts. It may have been carried out.
+    /// A request has no answer that counts. The other voter may have carried it out.
     pub(super) fn on_no_answer(&mut self, open: &Open, out: &mut Out) {
         let id = open.who.clone();
         match (&open.purpose, id) {

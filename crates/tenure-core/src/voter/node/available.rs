@@ -1,5 +1,5 @@
-//! The mode `available`: a leader has no lease, and of two leaders that hear each other the greater
-//! one goes on and lets all draw.
+//! The mode `available`: a leader has no lease; of two leaders that hear each other the greater one
+//! goes on, and the other one gives up.
 
 use super::state::Voter;
 use crate::event::Loss;
@@ -9,13 +9,12 @@ use crate::voter::identity::Leadership;
 use crate::voter::message::{Header, LeaderDto, LeaseDto, Refusal};
 use crate::voter::words::Out;
 
-/// The order of two leaderships: the greater one goes on.
+/// The order of two leaderships: the greater goes on.
 fn greatness(leadership: &Leadership) -> (u64, &NodeName) {
     (leadership.counter(), &leadership.leader.id)
 }
 
 impl Voter {
-    /// Another voter leads, and says so.
     pub(super) fn hear_leader(
         &mut self,
         header: &Header,
@@ -23,7 +22,7 @@ impl Voter {
         out: &mut Out,
     ) -> Result<(), Refusal> {
         self.ballots.hear_counter(lease.leadership.counter());
-        // Said before it was released, and heard after.
+        // The leader sent this before its release, and this voter hears it after.
         if self.promise.is_released(&lease.leadership) {
             return Err(Refusal::Released);
         }
@@ -46,8 +45,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Another voter leads, by its answer. So a leader that others cannot call learns that it
-    /// is the lesser of two.
+    /// Another voter leads, by its answer. A leader that others cannot call learns so that another
+    /// one is greater.
     pub(super) fn hear_greater(&mut self, leadership: &Leadership, out: &mut Out) {
         let own = self.own_leader_dto().filter(|_| !self.is_majority());
         let lesser = own.is_some_and(|own| greatness(&own.leadership) < greatness(leadership));
@@ -58,7 +57,7 @@ impl Voter {
         }
     }
 
-    /// A leader has answered, and said how much longer it leads; that counts from the question.
+    /// A leader has answered, and said how much longer it leads, counted from the question.
     pub(super) fn follow_answer(&mut self, leader: &LeaderDto, sent: Time, out: &mut Out) {
         if self.leads() || self.promise.is_released(&leader.leadership) {
             return;
@@ -69,7 +68,7 @@ impl Voter {
         self.watch.hear_answer(leader, certain, self.now);
     }
 
-    /// Another voter leads: it has won a ballot of this counter, and no other candidate will.
+    /// Another voter leads: it has won a ballot of this counter, so that no other candidate can.
     fn leave_lesser_round(&mut self, leadership: &Leadership, out: &mut Out) {
         let counter = leadership.counter();
         let lesser =
@@ -79,7 +78,7 @@ impl Voter {
         }
     }
 
-    /// Whether a voter refuses this because it takes part in another ballot: it is there, and may
+    /// Whether a voter refuses because it takes part in another ballot: then it is there, and may
     /// ask for a vote in its own.
     pub(super) fn draws_elsewhere(&self, refusal: &Refusal) -> bool {
         !self.is_majority() && matches!(refusal, Refusal::Left | Refusal::Endorsed { .. })

@@ -17,28 +17,28 @@ impl Voter {
         if let Change::Add(id) = change
             && !self.known.get(id).is_some_and(Neighbour::is_there)
         {
-            // The known header may be that of an earlier run, with another directory.
+            // The known header may be that of an earlier run with another directory.
             return Err(Refusal::UnknownVoter);
         }
         if let Change::Remove(id) = change
             && let Some(known) = self.known.get_mut(id)
         {
-            // Another directory of this name was refused until now.
+            // Another directory of this name was refused before.
             known.answers = false;
         }
         self.change_to(next, out);
         Ok(Answer::Done)
     }
 
-    /// The next document, if that may be made now.
+    /// The next document, if the leader may write it now.
     fn changed(&self, change: &Change) -> Result<Electorate, Refusal> {
         let next = self.next_document(change)?;
-        // A write that fails would take the heartbeats with it.
+        // A write that fails would stop the heartbeats.
         if !self.can_write() {
             return Err(Refusal::NotWritten);
         }
-        // A leader whose voters fail goes on by the document that they have stored: they could not
-        // store another one.
+        // A leader whose voters fail goes on with the document that they have stored: they could
+        // not store another one.
         let (able, needed) = (self.able(&next), next.quorum());
         match able < needed {
             true => Err(Refusal::TooFewAble { able, needed }),
@@ -54,7 +54,8 @@ impl Voter {
         else {
             return Err(Refusal::NotLeading(self.leader_dto().map(Into::into)));
         };
-        // Quorums of this document meet those of the next one, and may miss those after it (V9).
+        // Quorums of this document meet quorums of the next one, but perhaps not of later ones
+        // (V9).
         if !self.is_stored(electorate) {
             return Err(Refusal::ChangeRuns { electorate: electorate.id });
         }
@@ -87,12 +88,12 @@ impl Voter {
 
     /// Whether a quorum has stored the current document, and no write of it is open.
     fn is_stored(&self, electorate: &Electorate) -> bool {
-        // A leader that is alone has not stored it either before its write is done.
+        // The write of a leader that is alone must be done, too.
         let written = !self.writes.is_open();
         written && self.candidacy.lease().is_some_and(|lease| lease.is_stored(electorate))
     }
 
-    /// The document in the memory is another one: the lease rests on promises of its members.
+    /// The document in the memory has changed: the lease rests on the promises of its members.
     pub(super) fn document_changed(&mut self) {
         let others = self.others();
         if let Some(lease) = self.candidacy.lease_mut() {
@@ -109,14 +110,14 @@ impl Voter {
         self.send_heartbeats(&others, out);
     }
 
-    /// Whether a quorum of one more is there without the newcomer, should that one go again. A
+    /// Whether a quorum of one more member is there without the newcomer, in case it goes again. A
     /// leader that is alone can never spare it.
     fn can_spare(&self, electorate: &Electorate) -> bool {
         let all = electorate.members.len();
         all == 1 || self.able(electorate) > all.div_ceil(2)
     }
 
-    /// How many members are there, and could store another document.
+    /// The number of members that are there, and could store another document.
     fn able(&self, electorate: &Electorate) -> usize {
         let is_able = |known: &Neighbour| known.is_there() && !known.condition.failing;
         let able = |member: &&Member| {
@@ -126,7 +127,8 @@ impl Voter {
         electorate.members.iter().filter(able).count()
     }
 
-    /// Whether this very member is there, and this leader would give its vote back at once.
+    /// Whether this member is there with its memory, so that this leader would give its vote back
+    /// at once.
     fn returns(&self, member: &Member) -> bool {
         let known = self.known.get(&member.id);
         let same = known.is_some_and(|it| it.is_there() && it.who().identity == member.identity);

@@ -12,11 +12,11 @@ use crate::voter::identity::VoterUrl;
 use crate::voter::message::{Answer, Ask, Header, Refusal, Role, VoterDto};
 use crate::voter::words::Out;
 
-/// How many unknown voters of one list are looked for at once.
+/// The most unknown voters of one list that are looked for at once.
 const UNKNOWN_MAX: usize = 8;
 
 impl Voter {
-    /// The seeds' name leads to these addresses now, beside those of the list (S2).
+    /// Takes the addresses that the seeds' name leads to now, beside those of the list (S2).
     pub(super) fn on_seeds(&mut self, urls: impl Iterator<Item = VoterUrl>) {
         let listed = match &self.config.founding {
             Founding::List(listed) => listed.as_slice(),
@@ -26,8 +26,8 @@ impl Voter {
         self.known.seek(others.map(|listed| listed.url.clone()).chain(urls));
     }
 
-    /// Registers with each seed behind which no voter is known that answers (S3). The answer of
-    /// this voter itself does not count, and is not asked for again (S4).
+    /// Registers with each seed behind which no voter is known that answers (S3). The own answer
+    /// does not count, and this voter does not ask for it again (S4).
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
@@ -40,8 +40,8 @@ impl Voter {
         }
     }
 
-    /// Compares the list of a heartbeat with the own one. If they differ, its sender is sent the
-    /// own one, and both look for the voters that they do not know (S16).
+    /// Compares the list of a heartbeat with the own list. If they differ, this voter sends its own
+    /// list to the sender, and both look for the voters that they do not know (S16).
     pub(super) fn compare(&mut self, header: &Header, theirs: &[VoterDto], out: &mut Out) {
         let id = &header.sender.id;
         let listed = |id: &NodeName| theirs.iter().any(|voter| voter.voter_id == *id);
@@ -56,8 +56,8 @@ impl Voter {
         }
     }
 
-    /// Another voter knows these: this one asks each that is unknown here for its status. The other
-    /// voter is asked to remove each that does not answer (S17, S18).
+    /// Asks each voter of another one's list that is unknown here for its status, and the other
+    /// voter to remove each that does not answer (S17, S18).
     pub(super) fn look_for_unknown(&mut self, theirs: &[VoterDto], by: &NodeName, out: &mut Out) {
         let unknown = theirs.iter().filter(|voter| self.is_unknown(&voter.voter_id));
         let unknown: Vec<_> = unknown.take(UNKNOWN_MAX).cloned().collect();
@@ -67,7 +67,7 @@ impl Voter {
         }
     }
 
-    /// An earlier run that was taken for over asks something: this voter asks it for its status.
+    /// Asks an earlier run that was taken for over, and sends a request, for its status.
     pub(super) fn look_again(&mut self, header: &Header, out: &mut Out) {
         let (voter_id, voter_url) = (header.sender.id.clone(), header.url.clone());
         let role = Role::None;
@@ -87,7 +87,8 @@ impl Voter {
         self.ask_at(voter.voter_url.clone(), purpose, Ask::Status { suspect: None }, out);
     }
 
-    /// Another voter doubts that the suspect is there: this voter asks it, and answers then.
+    /// Another voter doubts that the suspect is there: this voter asks the suspect, and answers
+    /// then.
     pub(super) fn on_doubt(
         &mut self,
         exchange: &Exchange,
@@ -111,13 +112,12 @@ impl Voter {
             return Some(Answer::Status(self.status(None)));
         }
         let purpose = Purpose::Suspect { id: suspect.clone(), waiters: [exchange.clone()].into() };
-        // Half of the time that the other one waits.
+        // Half of the wait of the other voter.
         let within = self.config.request_timeout / 2;
         self.ask(url, None, purpose, within, Ask::Status { suspect: None }, out);
         None
     }
 
-    /// Another voter says that a voter does not answer.
     pub(super) fn on_remove(&mut self, id: &NodeName, out: &mut Out) -> Result<Answer, Refusal> {
         if *id == self.me.id {
             return Err(Refusal::Malformed("a voter that answers is not removed"));
@@ -129,7 +129,7 @@ impl Voter {
         Ok(Answer::Done)
     }
 
-    /// Another voter does not reach these either.
+    /// Another voter does not reach these voters either.
     pub(super) fn hear_doubts(&mut self, theirs: &[VoterDto], out: &mut Out) {
         let doubted = theirs.iter().filter(|voter| !voter.on_line);
         for VoterDto { voter_id, .. } in doubted {
@@ -139,7 +139,7 @@ impl Voter {
         }
     }
 
-    /// Drops a voter that this one has failed to reach, and another one too (S9, V12).
+    /// Drops a voter that neither this voter nor another one reaches (S9, V12).
     pub(super) fn drop_if_lost(&mut self, id: &NodeName, out: &mut Out) {
         let (tolerance, lately) = (self.config.tolerance, self.config.silence());
         if self.known.drop_if_lost(id, tolerance, self.now, lately) {
@@ -160,7 +160,8 @@ impl Voter {
         if known.dropped.take().is_some() {
             let who = known.who().clone();
             self.tell_own(OwnEvent::Known { who }, out);
-            // Two leaders that had dropped each other meet with this, and not a heartbeat later.
+            // Two leaders that had dropped each other meet by this probe, and not a heartbeat
+            // later.
             if self.leads() && !self.is_majority() {
                 self.send_heartbeats(core::slice::from_ref(id), out);
             }

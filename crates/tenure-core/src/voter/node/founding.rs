@@ -1,5 +1,5 @@
-//! The founding: one set of voters that all of them have accepted (V2); and the electorates that a
-//! voter takes from others.
+//! The founding: one set of voters that all its members have accepted (V2); and the electorates
+//! that a voter takes from others.
 
 use alloc::vec::Vec;
 
@@ -17,11 +17,11 @@ use crate::voter::words::Out;
 impl Voter {
     /// Once a heartbeat interval: accepts a set, or finds that all have accepted it.
     pub(super) fn found(&mut self, out: &mut Out) {
-        // A write that fails would take the heartbeats with it, by which others hear of that.
+        // A write that fails would stop the heartbeats, by which others hear of the failure.
         if !self.is_majority() || !self.can_write() {
             return;
         }
-        // A voter accepts one set, ever: others may rest on the first one (V2).
+        // A voter accepts only one set, ever: others may rest on the first one (V2).
         if self.memory.electorate.is_none() {
             self.accept(out);
         }
@@ -49,7 +49,7 @@ impl Voter {
         }
     }
 
-    /// Accepts the set of voters that it knows, if that is so many, and was the same a heartbeat
+    /// Accepts the set of known voters, if it has the right size, and was the same a heartbeat
     /// interval ago. If others are founded already, this voter waits for a vote instead.
     fn accept(&mut self, out: &mut Out) {
         let set = self.candidates().map(Electorate::founded);
@@ -61,8 +61,8 @@ impl Voter {
         }
     }
 
-    /// Whether an id of the set was heard lately with two identities: which of them has come to
-    /// stay is not known yet, and a voter accepts only once.
+    /// Whether a voter of the set was heard lately with two identities: this voter accepts only
+    /// once, and does not know yet which of them stays.
     fn is_mixed(&self, set: &Electorate) -> bool {
         let lately = |at: Time| self.now.since(at) <= self.config.silence();
         let of_set = |known: &&Neighbour| set.member(&known.who().id).is_some();
@@ -70,7 +70,7 @@ impl Voter {
         others.chain(self.namesake.mixed).any(lately)
     }
 
-    /// The voters of the list, or all that are known, if there are as many as there should be.
+    /// The voters of the list, or all known voters, if their number is right.
     fn candidates(&self) -> Option<Vec<Member>> {
         let own = Member::of(&self.me);
         match &self.config.founding {
@@ -88,7 +88,6 @@ impl Voter {
         }
     }
 
-    /// The sender may be a member of the accepted set that has founded another network.
     pub(super) fn look_whether_superseded(&mut self, header: &Header) {
         let Some((theirs, true)) = header.founding else { return };
         let ours = self.accepted().filter(|_| self.is_unfounded());
@@ -97,7 +96,6 @@ impl Voter {
         }
     }
 
-    /// Another voter has accepted another set, and begins with these.
     pub(super) fn note_apart(&mut self, id: &NodeName, begins: Option<FirstVoters>) {
         self.founding.forget_apart(self.now, self.config.silence());
         let electorate = self.accepted().filter(|_| !self.memory.founded);
@@ -106,14 +104,14 @@ impl Voter {
         }
     }
 
-    /// Takes a document out of an answer, of a voter that votes by it.
+    /// Takes the document of an answer, if its sender votes by it.
     pub(super) fn adopt_of(&mut self, by: &Header, electorate: &Electorate, out: &mut Out) {
         if electorate.has(&by.sender) {
             self.adopt(electorate, out);
         }
     }
 
-    /// Takes a document from another voter that is not below the own one.
+    /// Takes a document of another voter that is not below the own one.
     fn adopt(&mut self, electorate: &Electorate, out: &mut Out) {
         let own = self.accepted();
         let other = own.is_some_and(|own| own.founding != electorate.founding);
@@ -130,7 +128,7 @@ impl Voter {
         self.tell_own(OwnEvent::Electorate(electorate.clone()), out);
     }
 
-    /// The id of this voter may stand in the electorate of others with another identity.
+    /// The electorate of others may have the id of this voter with another identity.
     pub(super) fn lose(&mut self, electorate: &Electorate, out: &mut Out) {
         if electorate.member(&self.me.id).is_some() {
             self.lost_directory(out);

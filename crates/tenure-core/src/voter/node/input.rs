@@ -1,4 +1,4 @@
-//! The contract: each input once, and all that is due with it; deadlines; writes that fail.
+//! The contract: each input once, with all expired timers; deadlines; writes that fail.
 
 use alloc::format;
 use core::time::Duration;
@@ -13,15 +13,15 @@ use crate::voter::calls::OPEN_MAX;
 use crate::voter::event::{Event, Ignored};
 use crate::voter::lease::Campaign;
 use crate::voter::message::{Message, SEEDS_MAX};
-use crate::voter::watch::Observed;
+use crate::voter::watch::Observation;
 use crate::voter::words::{Command, Out, Peer, Words, emit};
 use crate::voter::writes::Before;
 
 impl Voter {
-    /// Does all that is due, and at the same instant what follows from it.
+    /// Runs all expired timers, and at the same instant those that they set.
     fn catch_up(&mut self, out: &mut Out) {
         for _ in 0..OPEN_MAX + 64 {
-            // The end of time never comes.
+            // A deadline at the end of time never comes.
             let now = self.now.min(Time::MAX.before(Duration::from_nanos(1)));
             let is_due = |due: Option<Time>| due.is_some_and(|due| due <= now);
             if let Some(open) = self.calls.overdue(now) {
@@ -44,7 +44,6 @@ impl Voter {
         }
     }
 
-    /// A message of another voter, or of the driver.
     fn on_message(&mut self, from: Peer, message: Message, out: &mut Out) {
         match message {
             Message::Request { call, caller, ask, .. } => {
@@ -61,7 +60,6 @@ impl Voter {
         }
     }
 
-    /// When something is due, and why.
     fn dues(&self) -> [(Option<Time>, &'static str); 8] {
         [
             (self.candidacy.ends(), "the lease ends"),
@@ -90,14 +88,13 @@ impl Voter {
         match command {
             Command::Campaign { value, .. } => self.campaign(value, out),
             Command::Resign => self.withdraw(out),
-            Command::Observe { .. } => self.watch.observed = Some(Observed::default()),
+            Command::Observe { .. } => self.watch.observed = Some(Observation::default()),
             Command::Unobserve => self.watch.observed = None,
             Command::Transfer { .. } => self.ignore(Ignored::Command, out),
             Command::Extra(extra) => match extra {},
         }
     }
 
-    /// A network elects one leader.
     fn refuse_other(&self, election: &ElectionName, command: &Command, out: &mut Out) {
         let why = format!(
             "this network elects a leader of {}, and of nothing else; give {election} a network of \
@@ -117,7 +114,7 @@ impl Voter {
         }
     }
 
-    /// The application wants to lead: from now on this voter casts votes, and starts ballots.
+    /// The application campaigns: from now on this voter casts votes, and starts ballots.
     fn campaign(&mut self, value: Value, out: &mut Out) {
         if self.candidacy.campaign.is_some() {
             return self.ignore(Ignored::Command, out);
@@ -129,14 +126,14 @@ impl Voter {
         }
     }
 
-    /// The last write has failed, and no effect after it has happened.
+    /// The last write has failed, and no later effect was carried out.
     fn on_failed(&mut self, out: &mut Out) {
         let Some(before) = self.writes.undo() else {
             return self.ignore(Ignored::NotWritten, out);
         };
         let Before { memory, promise, lease } = before;
         self.memory = memory;
-        // A leadership that goes on has not grown by what was not carried out.
+        // A leadership that goes on has not grown by effects that were not carried out.
         if let Some(lease) = lease
             && let Some(now) = self.candidacy.lease_mut()
             && now.leadership == lease.leadership
@@ -150,7 +147,7 @@ impl Voter {
         if core::mem::take(&mut self.writes.winning) {
             self.unwin(out);
         }
-        // A leader goes on, with the document that it had.
+        // A leader goes on with the document that it had.
         self.document_changed();
         self.starter.at = Some(self.now.after(self.config.heartbeat));
         self.fail();
@@ -171,7 +168,7 @@ impl Protocol for Voter {
         }
         self.now = self.now.max(now);
         if matches!(input, Input::Failed(None)) {
-            // Expired timers wait: nothing may come between a write and its failure.
+            // Expired timers wait: no effect may come between a write and its failure.
             match self.writes.take_tried() {
                 true => self.fail(),
                 false => self.on_failed(out),
@@ -186,7 +183,7 @@ impl Protocol for Voter {
             Input::Start(start) => self.begin(start, out),
             Input::Message { from, message } => self.on_message(from, message, out),
             Input::Command { election, command } => self.on_command(&election, command, out),
-            // The driver has looked at the directory, which is not as it was, or is again.
+            // The driver has found the directory damaged, or mended.
             Input::Failed(Some(_)) => self.fail(),
             Input::Flushed(_) => self.writes.look(self.now),
             Input::Timeout | Input::Failed(None) => {}
@@ -203,7 +200,7 @@ impl Protocol for Voter {
         }
         let dues = self.dues().into_iter();
         let dues = dues.filter_map(|(due, why)| Some(Deadline { at: due?, why }));
-        // The end of time never comes.
+        // A deadline at the end of time never comes.
         dues.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 

@@ -1,4 +1,4 @@
-//! How a ballot or a leadership ends, and what other voters are told then (V5, V8).
+//! How a ballot or a leadership ends, and how other voters learn of it (V5, V8).
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use crate::time::Time;
 use crate::voter::calls::Purpose;
 use crate::voter::event::{Event, OwnEvent};
 use crate::voter::identity::Leadership;
-use crate::voter::lease::Releasing;
+use crate::voter::lease::EndedLeadership;
 use crate::voter::message::{Answer, Ask, ElectionDto, Header, Refusal};
 use crate::voter::words::{Effect, Out};
 
 impl Voter {
-    /// The ballot is over for this voter: it will never lead by it, and tells so the voters that
-    /// have endorsed it.
+    /// The ballot is over for this voter, which will never lead by it, and says so to the voters
+    /// that have endorsed it.
     pub(super) fn leave_round(&mut self, out: &mut Out) {
         let Some(round) = self.ballots.round.take() else { return };
         let leadership = round.leadership(&self.me);
@@ -28,7 +28,7 @@ impl Voter {
         self.give_up(&leadership, endorsed, out);
     }
 
-    /// The write that a victory rests on has failed: no voter has heard of it.
+    /// The write on which a victory rests has failed: no voter has heard of the victory.
     pub(super) fn unwin(&mut self, out: &mut Out) {
         let Some(lease) = self.candidacy.take_lease() else { return };
         self.promise.release(&lease.leadership, self.now);
@@ -36,8 +36,8 @@ impl Voter {
         self.give_up(&lease.leadership, endorsed.collect(), out);
     }
 
-    /// Tells these voters that a leadership which they endorsed will never be. The own endorsement
-    /// needs no request: this voter does not know itself.
+    /// Informs these voters that a leadership which they have endorsed will never be. The own
+    /// endorsement needs no request: this voter does not know itself.
     fn give_up(&mut self, leadership: &Leadership, endorsed: Vec<NodeName>, out: &mut Out) {
         for id in endorsed {
             let ask = Ask::Release(leadership.clone());
@@ -70,7 +70,8 @@ impl Voter {
         self.tell_own(OwnEvent::Certified { ballot, leader }, out);
     }
 
-    /// A member or an operator asks for an election. Only a leader obeys where one leads (V8).
+    /// A member or an operator asks for an election. Where a voter leads only the leader obeys
+    /// (V8).
     pub(super) fn on_start(&mut self, out: &mut Out) -> Result<Answer, Refusal> {
         if self.leads() && self.is_majority() {
             self.give_way(out);
@@ -90,8 +91,8 @@ impl Voter {
         Ok(Answer::Started(None))
     }
 
-    /// This leader was asked to let others draw: it leads to the end of its lease, so that its
-    /// work has ended when the others are free.
+    /// This leader was asked for another draw: it leads to the end of its lease, so that its work
+    /// has ended when the others are free.
     fn give_way(&mut self, out: &mut Out) {
         let Some(lease) = self.candidacy.lease_mut() else { return };
         if !core::mem::replace(&mut lease.gives_way, true) {
@@ -99,7 +100,6 @@ impl Voter {
         }
     }
 
-    /// The application gives up.
     pub(super) fn withdraw(&mut self, out: &mut Out) {
         if self.candidacy.lease().is_some() {
             return self.end(Loss::Resigned, out);
@@ -107,7 +107,7 @@ impl Voter {
         if self.candidacy.campaign.take().is_some() {
             self.leave_round(out);
             self.tell(Event::Ended(End::Withdrawn), out);
-            // An earlier leadership may bind others still.
+            // An earlier leadership may still bind other voters.
             if self.candidacy.releasing.is_none() {
                 self.tell(Event::Released, out);
             }
@@ -133,17 +133,17 @@ impl Voter {
         self.release(lease.leadership, ends, out);
     }
 
-    /// Tells all members, or with `available` all known voters, that a leadership is over, until
-    /// they have heard it or its lease has run out.
+    /// Informs all members, or with `available` all known voters, of the end of a leadership, until
+    /// they have heard of it or its lease has run out.
     fn release(&mut self, leadership: Leadership, ends: Time, out: &mut Out) {
         let to: BTreeSet<_> = self.followers().into_iter().collect();
         let until = if to.is_empty() { self.now } else { ends };
-        self.candidacy.releasing = Some(Releasing { leadership, to, until });
+        self.candidacy.releasing = Some(EndedLeadership { leadership, to, until });
         self.repeat_release(out);
     }
 
     pub(super) fn repeat_release(&mut self, out: &mut Out) {
-        let Some(Releasing { leadership, to, .. }) = self.candidacy.releasing.clone() else {
+        let Some(EndedLeadership { leadership, to, .. }) = self.candidacy.releasing.clone() else {
             return;
         };
         for id in to {
@@ -152,7 +152,7 @@ impl Voter {
         }
     }
 
-    /// All have heard of the end, or the leadership binds nobody any more.
+    /// All voters have heard of the end, or the leadership binds none any more.
     pub(super) fn on_released(&mut self, out: &mut Out) {
         if self.candidacy.releasing.take().is_some() {
             self.tell(Event::Released, out);
@@ -165,7 +165,7 @@ impl Voter {
         header: &Header,
         leadership: &Leadership,
     ) -> Result<Answer, Refusal> {
-        // A later run may not say so either: the work of the earlier one may stop only at E.
+        // A later run cannot release either: the work of the earlier run may last until E.
         if leadership.leader != header.sender {
             return Err(Refusal::NotAllowed);
         }

@@ -1,18 +1,18 @@
-//! One voter: the machine that the module document describes.
+//! The voter: the machine that the module document describes.
 //!
 //! `protocol.rs` tells the protocol from top to bottom. Each file below calls only files above it
-//! in this table, and the parts of a voter, which know nothing of each other's business.
+//! in this table, and the parts of a voter, which do not call each other.
 //!
 //! | file | |
 //! |---|---|
 //! | `state.rs` | `Voter`: its parts, and the questions that need several of them |
 //! | `send.rs` | requests, answers, heartbeats, events |
 //! | `namesake.rs` | other processes with the id of this voter |
-//! | `obstacle.rs`, `view.rs` | what the application is told: waits, views |
+//! | `obstacle.rs`, `view.rs` | reports to the application: waits, views |
 //! | `discover.rs` | seeds, lists of others, voters that are dropped |
 //! | `founding.rs`, `change.rs` | the electorate: founded, taken from others, changed |
-//! | `admission.rs` | which messages of voters count |
-//! | `promise_rules.rs` | promises: whether one may be given, and what they are worth |
+//! | `admission.rs` | the messages of voters that count |
+//! | `promise_rules.rs` | promises: whether a voter may promise, and their worth to a leader |
 //! | `leave.rs` | how a ballot or a leadership ends |
 //! | `available.rs` | leaders that hear each other, with `available` |
 //! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |

@@ -9,7 +9,6 @@ use crate::voter::message::{Ask, Header, VoterDto};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// Another voter may show the id of this one at another address.
     pub(super) fn hear_own_id(&mut self, theirs: &[VoterDto], out: &mut Out) {
         let own = theirs.iter().find(|voter| voter.voter_id == self.me.id);
         if let Some(url) = own.map(|voter| voter.voter_url.clone()) {
@@ -37,19 +36,18 @@ impl Voter {
         self.ask_at(there, purpose, Ask::Status { suspect: None }, out);
     }
 
-    /// Another process of this voter's id was heard.
     pub(super) fn meet_namesake(&mut self, header: &Header, out: &mut Out) {
         let other_identity = header.sender.identity != self.me.identity;
         self.namesake.meet(&header.url, self.now, other_identity);
         self.breach(Breach::OtherIdentity { id: self.me.id.clone() }, out);
     }
 
-    /// The address of another process of this id, if it was heard lately.
+    /// The address of another process with this id, if it was heard lately.
     pub(super) fn namesake_at(&self) -> Option<&VoterUrl> {
         self.namesake.url(self.now, self.config.silence())
     }
 
-    /// Another voter has heard a later run of this one. That may be an echo, once.
+    /// Another voter has heard a later run of this one. A single report may be an echo.
     pub(super) fn on_told_over(&mut self, out: &mut Out) {
         let lately = self.config.silence().saturating_mul(2);
         if self.namesake.is_told_again(self.now, self.config.heartbeat, lately) {

@@ -9,7 +9,7 @@ use super::state::Voter;
 use crate::name::NodeName;
 use crate::voter::config::Founding;
 use crate::voter::electorate::{Electorate, Member};
-use crate::voter::founding::{Apart, first_voters};
+use crate::voter::founding::{OtherFounder, first_voters};
 use crate::voter::known::Neighbour;
 use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};
@@ -63,7 +63,7 @@ impl Voter {
         ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
     }
 
-    /// Enough members must be there, with their memories, and able to write.
+    /// The wait for enough members that are there with their memories, and can write.
     fn waits_for_quorum(&self, electorate: &Electorate) -> Waiting {
         let others = electorate.members.iter().filter(|member| member.id != self.me.id);
         let obstacles: Vec<_> = others.filter_map(|member| self.cannot_vote(&member.id)).collect();
@@ -78,7 +78,7 @@ impl Voter {
         }
     }
 
-    /// Why a member that is there cannot vote.
+    /// The reason for which a member that is there cannot vote.
     fn cannot_vote(&self, id: &NodeName) -> Option<Obstacle> {
         let (known, silence) = (self.known.get(id), self.config.silence());
         let (label, why) = if self.is_stranger(id) {
@@ -101,8 +101,8 @@ impl Voter {
         Some(Obstacle { by: id.clone().into(), label, why: why.into() })
     }
 
-    /// Whether that member was heard with another identity lately, and does not answer with the one
-    /// that was accepted: while it does, the other one is another process of its id.
+    /// Whether that member was heard lately with another identity, and does not answer with the
+    /// accepted one: while it answers, the other identity is another process of its id.
     fn is_stranger(&self, id: &NodeName) -> bool {
         let heard = self.founding.is_stranger(id, self.now, self.config.silence());
         heard && !self.answers_as_accepted(id)
@@ -114,7 +114,7 @@ impl Voter {
         known.is_some_and(|known| electorate.has(known.who()))
     }
 
-    /// All of the first voters must be there, able to write, and accept each other.
+    /// The wait for all first voters to be there, able to write, and to accept each other.
     fn waits_for_founding(&self) -> Waiting {
         let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
         let ids: Vec<_> = match (&self.memory.electorate, &self.config.founding) {
@@ -192,7 +192,7 @@ impl Voter {
                 self.me.id
             ),
         };
-        let obstacle = |(id, apart): (&NodeName, &Apart)| Obstacle {
+        let obstacle = |(id, apart): (&NodeName, &OtherFounder)| Obstacle {
             by: id.clone().into(),
             label: "first-voters",
             why: why(&apart.begins).into(),
@@ -200,7 +200,6 @@ impl Voter {
         apart.map(obstacle).collect()
     }
 
-    /// An obstacle that only an operator can mend.
     fn obstacle(&self) -> Option<Obstacle> {
         let by: Arc<str> = self.me.id.clone().into();
         let (label, why) = if !self.can_write() {
@@ -227,11 +226,10 @@ impl Voter {
         Some(("name-in-use", why))
     }
 
-    /// This voter has no vote, or no majority can have one.
     fn of_its_vote(&self) -> Option<(&'static str, String)> {
         let by = &self.me.id;
         let unfounded = self.is_unfounded();
-        // Without a leader nobody is removed and added.
+        // Without a leader no voter can be removed or added.
         let begin_anew = "before the network was founded. End all voters, remove the state \
                           directories of all of them, and start them again";
         let other = self.founding.strangers().find(|id| self.is_stranger(id));
@@ -273,8 +271,8 @@ impl Voter {
         Some(("not-a-member", why))
     }
 
-    /// How many of how many members have lost their directories, if those are left no majority.
-    /// While somebody leads that one removes and adds them.
+    /// The number of members without their directories, and of all members, if no majority is left.
+    /// While a voter leads, the leader can remove and add them.
     fn lost_for_good(&self) -> Option<(usize, usize)> {
         if self.watch.followed.is_some() {
             return None;

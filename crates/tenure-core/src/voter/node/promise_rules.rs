@@ -1,5 +1,5 @@
-//! Promises: which ballot, candidate or leader may bind this voter, what binds it then, and what
-//! promises are worth to a leader (V3, V4, V6, V7).
+//! Promises: the ballots, candidates and leaders that may bind this voter, and the worth of
+//! promises to a leader (V3, V4, V6, V7).
 
 use core::time::Duration;
 
@@ -13,7 +13,6 @@ use crate::voter::message::{Header, LeaseDto, PromiseDto, Refusal, VoteDto};
 use crate::voter::words::{Effect, Out};
 
 impl Voter {
-    /// Whether this voter may start a ballot now.
     pub(super) fn may_start(&self) -> Result<(), Refusal> {
         let now = self.now;
         if !self.memory.founded {
@@ -35,7 +34,6 @@ impl Voter {
         }
     }
 
-    /// Whether this voter may join the ballot of this vote.
     pub(super) fn may_join(
         &mut self,
         header: &Header,
@@ -72,8 +70,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Whether a quorum answers this voter. Without one other voters could still endorse it, by
-    /// requests of their own, but no member would acknowledge its leadership (V12).
+    /// Whether a quorum answers this voter. Without a quorum other voters could still endorse this
+    /// one, by requests of their own, but no member would acknowledge its leadership (V12).
     pub(super) fn reaches_quorum(&self, electorate: &Electorate) -> bool {
         let most = self.config.tolerance;
         let reached = |id: &NodeName| {
@@ -83,12 +81,10 @@ impl Voter {
         !self.is_majority() || reached >= electorate.quorum()
     }
 
-    /// Whether this voter has a later electorate.
     pub(super) fn is_lower(&self, electorate: &Electorate) -> bool {
         self.memory.electorate.as_ref().is_some_and(|own| own.id > electorate.id)
     }
 
-    /// Whether this voter may acknowledge this leader (V7).
     pub(super) fn may_acknowledge(
         &mut self,
         lease: &LeaseDto,
@@ -117,7 +113,6 @@ impl Voter {
         }
     }
 
-    /// Whether this electorate may bind this voter, now.
     fn may_follow(&mut self, electorate: &Electorate, out: &mut Out) -> Result<(), Refusal> {
         match self.accepted() {
             None if !electorate.has(&self.me) => {
@@ -139,7 +134,8 @@ impl Voter {
         Ok(())
     }
 
-    /// Stores what an acknowledgement rests on. The version of the document that is stored then.
+    /// Stores the state on which an acknowledgement rests. Returns the version of the document that
+    /// is stored then.
     pub(super) fn store(&mut self, lease: &LeaseDto, out: &mut Out) -> ElectorateId {
         let LeaseDto { leadership, electorate, .. } = lease;
         let own = self.memory.electorate.as_ref();
@@ -155,30 +151,29 @@ impl Voter {
         electorate.id
     }
 
-    /// From now on this counter is given away.
     pub(super) fn endorse_durably(&mut self, to: &Leadership, out: &mut Out) {
         let endorsed = Some(to.clone());
         self.remember(out, |memory| memory.endorsed = endorsed);
         self.ballots.hear_counter(to.counter());
     }
 
-    /// Until C + p this voter endorses and acknowledges nobody else.
+    /// Until C + p this voter endorses and acknowledges no other voter.
     pub(super) fn promise_to(&mut self, to: &Leadership, asked: Duration) -> PromiseDto {
-        // Not beyond what a restart would wait for.
+        // Not beyond the wait of a restart.
         let span = asked.min(self.config.lease_max()).min(self.memory.lease_max);
         // C: a clock that was read after the request arrived (V6).
         self.promise.give(to.clone(), self.now.after(span));
         PromiseDto { span, drift: self.config.drift }
     }
 
-    /// The worth of a promise: from before its request was sent, by the worst clocks.
+    /// The end of a promise, counted from before its request was sent, by the worst clocks.
     pub(super) fn counted(&self, sent: Time, promise: PromiseDto) -> Time {
         let span = promise.span.min(self.config.lease());
         sent.after(self.config.counted_of(span, promise.drift))
     }
 
-    /// A leader may ask for any lease. That it asks for another one than this voter would is told
-    /// once.
+    /// Reports once that a leader asks for another lease than this voter would. A leader may ask
+    /// for any lease.
     pub(super) fn compare_times(&mut self, lease: &LeaseDto, out: &mut Out) {
         let (leader, theirs) = (lease.leadership.leader.id.clone(), lease.span);
         let ours = self.config.lease();
@@ -187,14 +182,14 @@ impl Voter {
         }
     }
 
-    /// The leader promises to itself, too.
+    /// Renews the leader's promise to itself.
     pub(super) fn renew_own(&mut self, out: &mut Out) {
         let lease = self.candidacy.lease().filter(|lease| !lease.gives_way);
         let Some(leadership) = lease.map(|lease| lease.leadership.clone()) else { return };
         if !self.is_majority() || !self.leads() {
             return;
         }
-        // A voter that has won before it had counted has not endorsed itself yet.
+        // A voter that has won before it has counted has not endorsed itself yet.
         if leadership.counter() > self.memory.counter() && self.promise.is_free(self.now) {
             self.endorse_durably(&leadership, out);
         }
@@ -209,7 +204,7 @@ impl Voter {
         self.grow(out);
     }
 
-    /// E is the q-th largest promise over the electorate. It never moves back.
+    /// Sets E to the q-th largest promise over the electorate. E never moves back.
     pub(super) fn grow(&mut self, out: &mut Out) {
         let Some(electorate) = &self.memory.electorate else { return };
         let fence = self.fence();

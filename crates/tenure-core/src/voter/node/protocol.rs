@@ -18,7 +18,7 @@ use crate::time::Time;
 use crate::voter::calls::Purpose;
 use crate::voter::electorate::Electorate;
 use crate::voter::event::{Breach, Event, Ignored, OwnEvent};
-use crate::voter::free::Free;
+use crate::voter::free::FreeSpan;
 use crate::voter::identity::{Ballot, Leadership};
 use crate::voter::lease::{Lease, qth_largest};
 use crate::voter::message::{
@@ -34,8 +34,8 @@ impl Voter {
     //
     // "When a voter process starts, it needs to register with other voters." (S1 to S5)
 
-    /// The process starts. After a restart a voter casts, endorses and acknowledges nothing for the
-    /// longest promise that it may have given (V8).
+    /// The process starts. After a restart a voter casts, endorses and acknowledges nothing for its
+    /// longest promise (V8).
     pub(super) fn begin(&mut self, start: Start, out: &mut Out) {
         let Start { incarnation, seed, memory } = start;
         self.started = true;
@@ -64,7 +64,6 @@ impl Voter {
     //
     // "Each voter periodically checks the health of every other voter." (S14 to S18)
 
-    /// A heartbeat interval has passed.
     pub(super) fn on_beat(&mut self, out: &mut Out) {
         self.beat.step(self.now, self.config.heartbeat);
         self.remember_longest(out);
@@ -125,13 +124,13 @@ impl Voter {
             return self.ignore(Ignored::NotAsked, out);
         }
         let id = &header.sender.id;
-        // A voter that has a later electorate may know that it binds others.
+        // A voter with a later electorate may know of a network that binds others.
         let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
         let later = beaten.electorate > ours;
-        let free = |span| Free::told(span, (sent, self.now), self.config.drift);
+        let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let free = beaten.free.filter(|_| !later).map(free);
         self.known.hear_free(id, free);
-        // All others were asked when this one was.
+        // The other voters were asked when this voter was.
         self.watch.answered_by(self.now.after(self.config.request_timeout));
         if later && self.memory.founded {
             self.ask_voter(id, Purpose::Tell, Ask::Status { suspect: None }, out);
@@ -143,7 +142,8 @@ impl Voter {
             }
             _ => {}
         }
-        // With `available` nobody acknowledges: the answer says that the certificate was heard.
+        // With `available` no voter acknowledges: the answer says that its sender has heard the
+        // certificate.
         if !self.is_majority() {
             self.candidacy.inform(id);
         }
@@ -164,7 +164,6 @@ impl Voter {
     // its health check, then the leader is removed from the voter pool." (S6 to S9; the external
     // call is in `leave.rs`.)
 
-    /// The followed leader was not heard for too long.
     pub(super) fn on_silent_leader(&mut self) {
         if let Some(followed) = self.watch.followed.take() {
             self.starter.suspect = Some(followed.leadership.leader.id);
@@ -172,7 +171,7 @@ impl Voter {
         }
     }
 
-    /// This voter looks whether it should start a ballot (V12).
+    /// Looks whether this voter should start a ballot (V12).
     pub(super) fn on_start_due(&mut self, out: &mut Out) {
         self.starter.at = None;
         let busy = self.ballots.round.is_some() || self.starter.poll.is_some();
@@ -197,7 +196,7 @@ impl Voter {
         self.starter.poll = Some(Poll::default());
         for id in others {
             let suspect = self.starter.suspect.clone().filter(|suspect| *suspect != id);
-            // A voter that cannot be asked is not waited for.
+            // This voter waits for no voter that it cannot ask.
             let asked = self.ask_voter(&id, Purpose::Poll, Ask::Status { suspect }, out);
             if asked && let Some(poll) = &mut self.starter.poll {
                 poll.asked.insert(id);
@@ -206,7 +205,6 @@ impl Voter {
         self.judge_poll(out);
     }
 
-    /// Another voter answers the poll.
     pub(super) fn on_polled(&mut self, header: &Header, status: &StatusDto, out: &mut Out) {
         self.hear_endorsed(header, status.endorsed);
         if let Some(electorate) = &status.electorate {
@@ -217,21 +215,20 @@ impl Voter {
         }
     }
 
-    /// Another voter does not answer the poll.
     pub(super) fn on_poll_failed(&mut self, id: &NodeName, out: &mut Out) {
         if self.starter.miss(id) {
             self.judge_poll(out);
         }
     }
 
-    /// Decides whether a ballot may be started, as soon as that is clear: a quorum is free.
+    /// Decides whether a ballot may start, as soon as a quorum is free or cannot be.
     fn judge_poll(&mut self, out: &mut Out) {
         let Some(poll) = self.starter.poll.clone() else { return };
         let over = poll.asked.is_empty();
         let starts = match (self.is_majority(), &self.memory.electorate) {
             (true, Some(electorate)) => {
                 let free = poll.free.iter().filter(|id| electorate.member(id).is_some()).count();
-                // This voter may have lost its vote since it asked (V3).
+                // This voter may have lost its vote since it has asked (V3).
                 self.is_member() && free + usize::from(self.is_free()) >= electorate.quorum()
             }
             (true, None) => false,
@@ -243,14 +240,14 @@ impl Voter {
         }
         if over {
             self.starter.poll = None;
-            // Do not come later than before because others are not free.
+            // The next start is not delayed because others are not free.
             self.starter.failures = 0;
             self.starter.forced &= !self.is_majority();
             self.start_again(self.config.poll_pause());
         }
     }
 
-    /// The others agree that the suspect does not answer: it leaves the known voters.
+    /// The others agree that the suspect does not answer: this voter drops the suspect.
     fn doubt_suspect(&mut self, poll: &Poll, out: &mut Out) {
         let Some(suspect) = self.starter.suspect.clone() else { return };
         let agreed = poll.doubted && !poll.led && !poll.reached;
@@ -291,7 +288,8 @@ impl Voter {
             self.remember_electorate(&electorate, out);
         }
         self.ballots.join(&ballot);
-        // A tie may show that two voters have the same source of chance: from then on names differ.
+        // A tie may show that two voters have the same random generator: from then on names make
+        // the draws differ.
         let tie = if ballot.attempt > 0 { self.me.id.as_str() } else { "" };
         let number = self.draws.vote(&[self.config.election.as_str(), tie].concat());
         let able = self.can_write() && self.reaches_quorum(&electorate);
@@ -352,7 +350,7 @@ impl Voter {
         Ok(())
     }
 
-    /// The own vote has not reached another voter: its vote is not waited for.
+    /// The own vote has not reached another voter: this voter does not wait for its vote.
     pub(super) fn on_not_cast(&mut self, id: &NodeName, ballot: &Ballot, out: &mut Out) {
         if let Some(round) = self.ballots.of(ballot) {
             round.silent.insert(id.clone());
@@ -370,7 +368,6 @@ impl Voter {
         }
     }
 
-    /// The time for votes is over, or that of the ballot.
     pub(super) fn on_round_due(&mut self, out: &mut Out) {
         let Some(round) = &self.ballots.round else { return };
         if round.counted || self.now >= round.ends {
@@ -382,13 +379,14 @@ impl Voter {
         if enough || !self.is_majority() {
             return self.count(out);
         }
-        // The votes of too few voters say nothing: the ballot runs out.
+        // The votes of too few voters decide nothing: the ballot runs out.
         if let Some(round) = &mut self.ballots.round {
             round.counted = true;
         }
     }
 
-    /// Counts the votes that are there: the highest one is endorsed, and a tie is drawn again.
+    /// Counts the votes that are there: this voter endorses the highest, or draws again after a
+    /// tie.
     fn count(&mut self, out: &mut Out) {
         let Some(round) = &mut self.ballots.round else { return };
         round.counted = true;
@@ -411,8 +409,8 @@ impl Voter {
     // "Each voter sends their version of the results to each other voter. If they all agree, then
     // the election is certified", and "the new leader takes on the role of LEADER." (S12, S13)
 
-    /// Endorses the winner, and says so to all: once for each counter, durably, and bound by a
-    /// promise (V4).
+    /// Endorses the winner, and says so to all voters: once for each counter, durably, and bound by
+    /// a promise (V4).
     fn endorse(&mut self, winner: &Cast, out: &mut Out) {
         let Some(round) = &self.ballots.round else { return };
         let leadership = round.leadership(&winner.who);
@@ -444,7 +442,7 @@ impl Voter {
     }
 
     /// The result of another voter. The answer says whether the ballot goes on: a winner that has
-    /// given it up frees the voters that endorse it late.
+    /// given the ballot up frees the voters that endorse it late.
     pub(super) fn on_result(
         &mut self,
         header: &Header,
@@ -453,7 +451,7 @@ impl Voter {
     ) -> Result<Answer, Refusal> {
         let (who, ballot) = (&header.sender, result.ballot.clone());
         let led = self.candidacy.lease().is_some_and(|lease| lease.leadership.ballot == ballot);
-        // Only this run of this voter knows what it will never lead by.
+        // Only this run of this voter knows the ballots that it has given up.
         let given_up = !led && self.is_me(&result.new_leader);
         let Some(round) = self.ballots.of(&ballot) else {
             return Ok(Answer::Counted { open: !given_up });
@@ -474,7 +472,7 @@ impl Voter {
         Ok(Answer::Counted { open: true })
     }
 
-    /// Leads, if the results that this voter holds are a certificate (V5).
+    /// Leads, if the results that are here make a certificate (V5).
     fn try_to_win(&mut self, out: &mut Out) {
         let Some(round) = &self.ballots.round else { return };
         let Some((promises, ends)) = self.certificate(round) else { return };
@@ -495,7 +493,7 @@ impl Voter {
             return None;
         }
         let members = round.endorsed(&self.me).filter(|(by, _)| round.electorate.has(by));
-        // Other voters have endorsed after they had the own vote (V6).
+        // The other voters have endorsed after they had the own vote (V6).
         let worth = |promise| self.counted(round.cast, promise);
         let promises: BTreeMap<_, _> =
             members.map(|(by, promise)| (by.id.clone(), worth(promise))).collect();
@@ -503,11 +501,10 @@ impl Voter {
         (self.now < ends).then_some((promises, ends))
     }
 
-    /// This voter leads.
     fn win(&mut self, lease: Lease, out: &mut Out) {
         let again = self.leads();
         if self.is_majority() {
-            // So that no change of an earlier leader is taken for a later one (V9).
+            // The new counter keeps changes of an earlier leader below this leader's (V9).
             let document = lease.electorate.rewritten(lease.leadership.counter());
             self.remember(out, |memory| memory.electorate = Some(document));
         }
@@ -536,9 +533,9 @@ impl Voter {
 
     // # The lease
     //
-    // The text has none: a leader leads until a voter suspects it. V6 and V7.
+    // The text has no lease: its leader leads until a voter suspects it. V6 and V7.
 
-    /// A leader asks for its lease: this voter acknowledges it, and promises.
+    /// A leader asks for its lease: this voter acknowledges and promises.
     fn acknowledge(
         &mut self,
         header: &Header,
@@ -561,7 +558,7 @@ impl Voter {
         Ok(Some(AckDto { leadership: lease.leadership.clone(), promise, stored }))
     }
 
-    /// Another voter has acknowledged the leadership that it was `asked` for at `sent`.
+    /// Another voter has acknowledged the leadership that it was `asked` about at `sent`.
     fn on_acknowledged(
         &mut self,
         header: &Header,
@@ -574,11 +571,11 @@ impl Voter {
         if asked != current || current != Some(&ack.leadership) {
             return self.ignore(Ignored::NotAsked, out);
         }
-        // A lease that has lapsed does not return (V6).
+        // A lapsed lease does not return (V6).
         if !self.leads() {
             return;
         }
-        // Promises of another memory with a member's id do not count (V9).
+        // A promise of another memory with a member's id does not count (V9).
         let document = self.memory.electorate.as_ref().filter(|it| it.has(&header.sender));
         let Some(document) = document else { return };
         let (stored, quorum) = (ack.stored == document.id, document.quorum());

@@ -1,4 +1,4 @@
-//! Requests to this voter, and first of all whether the caller may make them.
+//! Requests to this voter, and whether the caller may make them.
 
 use alloc::vec::Vec;
 
@@ -7,14 +7,13 @@ use crate::voter::calls::Exchange;
 use crate::voter::electorate::{Electorate, MEMBERS_MAX};
 use crate::voter::event::Ignored;
 use crate::voter::identity::Ballot;
-use crate::voter::known::Met;
+use crate::voter::known::Meeting;
 use crate::voter::message::{
     Answer, Ask, Caller, ElectionDto, Header, KNOWN_MAX, Refusal, VoterDto,
 };
 use crate::voter::words::Out;
 
 impl Voter {
-    /// A request of another voter, an operator or anybody.
     pub(super) fn on_request(
         &mut self,
         exchange: Exchange,
@@ -41,7 +40,6 @@ impl Voter {
         }
     }
 
-    /// Whether a request is well-formed, and of this network.
     fn admit(&mut self, caller: &Caller, ask: &Ask, out: &mut Out) -> Result<(), Refusal> {
         formed(ask)?;
         let Caller::Voter(header) = caller else { return Ok(()) };
@@ -56,21 +54,21 @@ impl Voter {
         Ok(())
     }
 
-    /// The caller is known from now on; the refusal, if it cannot be.
+    /// Notes the caller as known; returns the refusal if that fails.
     fn stranger(&mut self, header: &Header, ask: &Ask, out: &mut Out) -> Option<Refusal> {
         if header.sender == self.me {
             let asks = matches!(ask, Ask::Register(_) | Ask::Status { .. });
             return (!asks).then_some(Refusal::Malformed("a voter asks itself"));
         }
         match self.meet(header, out) {
-            Met::Known | Met::New => {
+            Meeting::Known | Meeting::New => {
                 if let Some(known) = self.known.get_mut(&header.sender.id) {
                     known.uncalled = self.now;
                 }
                 None
             }
-            Met::Full => Some(Refusal::Full),
-            Met::Twice => {
+            Meeting::Full => Some(Refusal::Full),
+            Meeting::Twice => {
                 self.look_again(header, out);
                 Some(Refusal::EarlierRun { who: header.sender.id.clone() })
             }
@@ -112,7 +110,6 @@ impl Voter {
         Ok(Some(Answer::Status(self.status(None))))
     }
 
-    /// Whether the caller is a member, where there are members.
     fn may_ask(&self, header: &Header) -> bool {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
         electorate.is_none_or(|electorate| electorate.has(&header.sender))
@@ -152,7 +149,7 @@ impl Voter {
     }
 }
 
-/// Whether a request makes sense by itself.
+/// Whether a request is consistent in itself.
 fn formed(ask: &Ask) -> Result<(), Refusal> {
     let fits = |voters: &Vec<VoterDto>| match voters.len() <= KNOWN_MAX {
         true => Ok(()),

@@ -27,10 +27,8 @@ impl Voter {
         }
     }
 
-    // Requests.
-
-    /// Sends a request to a voter at this address; `who` is the voter that must answer. The time
-    /// of the send is before the effect is carried out. Whether there was room for it.
+    /// Sends a request to a voter at this address; `who` is the voter that must answer. The time of
+    /// the send is before the effect is carried out. Returns whether there was room.
     pub(super) fn ask(
         &mut self,
         to: VoterUrl,
@@ -50,12 +48,11 @@ impl Voter {
         true
     }
 
-    /// Sends a request to whichever voter is at this address.
     pub(super) fn ask_at(&mut self, to: VoterUrl, purpose: Purpose, ask: Ask, out: &mut Out) {
         self.ask(to, None, purpose, self.config.request_timeout, ask, out);
     }
 
-    /// Sends a request to another voter, if its address is known. Whether it was sent.
+    /// Sends a request to another voter, if its address is known. Returns whether it was sent.
     pub(super) fn ask_voter(
         &mut self,
         id: &NodeName,
@@ -69,13 +66,13 @@ impl Voter {
     }
 
     /// Sends a heartbeat to these voters. A leader asks the members among them for promises, which
-    /// count from here (V6).
+    /// count from now (V6).
     pub(super) fn send_heartbeats(&mut self, ids: &[NodeName], out: &mut Out) {
         let seq = self.beat.number();
         let (sender, known_voters) = (self.own_dto(), self.known_voters());
         let (lease, condition) = (self.lease_dto(), self.condition());
         for id in ids {
-            // A voter that was dropped is looked for.
+            // A heartbeat goes also to a dropped voter, to find it again.
             if self.known.get(id).is_some_and(|known| known.dropped.is_some()) {
                 let ask = Ask::Status { suspect: None };
                 self.ask_voter(id, Purpose::Heartbeat { seq, leadership: None }, ask, out);
@@ -112,21 +109,19 @@ impl Voter {
         })
     }
 
-    // Answers.
-
     pub(super) fn answer(&self, exchange: Exchange, answer: Answer, out: &mut Out) {
         let (to, call) = exchange;
         let message = Message::Answer { call, header: self.header(), answer };
         out.push(Effect::Send { to, message });
     }
 
-    /// The answer to a heartbeat: the acknowledgement that its leader has asked for, or why not.
+    /// The answer to a heartbeat: the acknowledgement that the leader has asked for, or a refusal.
     pub(super) fn beaten(&self, seq: u64, ack: Result<Option<AckDto>, Refusal>) -> BeatenDto {
         let (promise, refused) = match ack {
             Ok(ack) => (ack, None),
             Err(refusal) => (None, Some(refusal)),
         };
-        // An electorate that is accepted and not founded yet binds nobody.
+        // An electorate that is accepted and not founded yet binds no voter.
         let electorate = self.memory.electorate.as_ref().filter(|_| self.memory.founded);
         BeatenDto {
             seq,
@@ -138,7 +133,7 @@ impl Voter {
         }
     }
 
-    /// The status of this voter. `reached`: whether a suspect has answered it.
+    /// The status of this voter. `reached`: whether a suspect has answered.
     pub(super) fn status(&self, reached: Option<bool>) -> StatusDto {
         StatusDto {
             known_voters: self.known_voters(),
@@ -170,12 +165,10 @@ impl Voter {
         VoterDto { voter_id, voter_url, role, on_line: true }
     }
 
-    /// The leader, if this voter leads or follows one.
     pub(super) fn leader_dto(&self) -> Option<LeaderDto> {
         self.own_leader_dto().or_else(|| self.watch.leader_dto(self.now))
     }
 
-    /// The leadership of this voter.
     pub(super) fn own_leader_dto(&self) -> Option<LeaderDto> {
         let campaign = self.candidacy.campaign.as_ref()?;
         let lease = campaign.lease.as_ref().filter(|_| self.leads())?;
@@ -188,20 +181,17 @@ impl Voter {
         })
     }
 
-    /// The obstacles to the own vote.
     fn condition(&self) -> Condition {
         let first = self.is_unfounded().then(|| first_voters(&self.config)).flatten();
         Condition { failing: !self.can_write(), first }
     }
 
-    // Events.
-
-    /// Tells the application.
+    /// Reports an event about the election.
     pub(super) fn tell(&self, event: impl Into<Event>, out: &mut Out) {
         emit(Some(&self.config.election), event, out);
     }
 
-    /// Tells an operator.
+    /// Reports an event that only an operator needs.
     pub(super) fn tell_own(&self, event: OwnEvent, out: &mut Out) {
         emit(None, event, out);
     }

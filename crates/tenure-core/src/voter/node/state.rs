@@ -1,5 +1,4 @@
-//! One voter: its parts, and the questions that need several of them. No method here sends
-//! anything.
+//! A voter: its parts, and the questions that need several of them. No method here sends anything.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -14,7 +13,7 @@ use crate::voter::draws::Draws;
 use crate::voter::electorate::Electorate;
 use crate::voter::founding::Foundation;
 use crate::voter::identity::{Identity, Participant};
-use crate::voter::known::Known;
+use crate::voter::known::KnownVoters;
 use crate::voter::lease::Candidacy;
 use crate::voter::memory::Memory;
 use crate::voter::message::Header;
@@ -26,7 +25,7 @@ use crate::voter::watch::Watch;
 use crate::voter::words::Out;
 use crate::voter::writes::{Before, Writes};
 
-/// One voter of a network.
+/// A voter of a network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Voter {
     pub(super) config: Checked,
@@ -35,30 +34,23 @@ pub struct Voter {
     /// The own clock at the current input.
     pub(super) now: Time,
     pub(super) draws: Draws,
-    /// The document in the state directory.
     pub(super) memory: Memory,
     pub(super) writes: Writes,
     /// The promise to a leader or a candidate, and the quarantine.
     pub(super) promise: Promise,
-    /// The requests of this voter that are not answered yet.
     pub(super) calls: Calls,
-    /// The other voters.
-    pub(super) known: Known,
+    pub(super) known: KnownVoters,
     pub(super) founding: Foundation,
     pub(super) namesake: Namesake,
     pub(super) beat: Beat,
-    /// When this voter starts a ballot.
     pub(super) starter: Starter,
-    /// The ballot that this voter takes part in.
     pub(super) ballots: Ballots,
-    /// The campaign and the lease of this voter.
     pub(super) candidacy: Candidacy,
-    /// The leader that this voter knows of.
     pub(super) watch: Watch,
 }
 
 impl Voter {
-    /// A voter that has not started yet.
+    /// A voter before its first input.
     #[must_use]
     pub fn new(config: Checked) -> Self {
         let id = config.id.clone();
@@ -72,7 +64,7 @@ impl Voter {
             writes: Writes::default(),
             promise: Promise::default(),
             calls: Calls::default(),
-            known: Known::default(),
+            known: KnownVoters::default(),
             founding: Foundation::default(),
             namesake: Namesake::default(),
             beat: Beat::default(),
@@ -89,7 +81,7 @@ impl Voter {
         &self.me
     }
 
-    /// The document in the state directory.
+    /// The document of the state directory.
     #[must_use]
     pub const fn memory(&self) -> &Memory {
         &self.memory
@@ -99,15 +91,13 @@ impl Voter {
         self.config.mode == Mode::Majority
     }
 
-    /// Whether this participant is this run of this voter.
     pub(super) fn is_me(&self, who: &Participant) -> bool {
         self.me == *who
     }
 
     // Durable changes.
 
-    /// Changes the memory. The change is durable before any effect after the first change of this
-    /// input (R2).
+    /// Changes the memory, durably before any effect after the first change of this input (R2).
     pub(super) fn remember(&mut self, out: &mut Out, change: impl FnOnce(&mut Memory)) {
         if self.is_majority() && !self.writes.is_open() {
             let (memory, promise) = (self.memory.clone(), self.promise.clone());
@@ -124,7 +114,7 @@ impl Voter {
         });
     }
 
-    /// No promise is longer than the longest one in the memory.
+    /// Raises the longest promise in the memory to that of the settings.
     pub(super) fn remember_longest(&mut self, out: &mut Out) {
         let longest = self.config.lease_max();
         if self.is_majority() && self.can_write() && longest > self.memory.lease_max {
@@ -132,19 +122,19 @@ impl Voter {
         }
     }
 
-    /// A write has failed: nothing that must be written first is done until a write succeeds.
+    /// A write has failed: nothing that needs a write is done until a write succeeds.
     pub(super) fn fail(&mut self) {
         if self.is_majority() {
             self.writes.fail(self.now);
         }
     }
 
-    /// Whether this voter can endorse a candidate, as far as its directory goes.
+    /// Whether the directory lets this voter endorse a candidate.
     pub(super) const fn can_write(&self) -> bool {
         self.writes.due.is_none()
     }
 
-    /// When this voter looks again whether it can write, if it cannot.
+    /// The time of the next try to write, after a failed one.
     pub(super) fn writes_later(&self) -> Option<Time> {
         (!self.can_write()).then(|| self.now.after(self.config.heartbeat))
     }
@@ -160,19 +150,17 @@ impl Voter {
         self.is_majority() && !self.memory.founded
     }
 
-    /// Whether this voter has a vote.
     pub(super) fn is_member(&self) -> bool {
         let electorate = self.memory.electorate.as_ref();
         self.memory.founded && electorate.is_some_and(|electorate| electorate.has(&self.me))
     }
 
-    /// The other members of the electorate.
     pub(super) fn others(&self) -> Vec<NodeName> {
         let electorate = self.memory.electorate.as_ref();
         electorate.map(|electorate| electorate.others(&self.me.id)).unwrap_or_default()
     }
 
-    /// The voters that a leader informs: the other members, or with `available` all known ones.
+    /// The voters that a leader informs: the other members, or with `available` all known voters.
     pub(super) fn followers(&self) -> Vec<NodeName> {
         match self.is_majority() {
             true => self.others(),
@@ -180,14 +168,12 @@ impl Voter {
         }
     }
 
-    /// Whether no other voter of this id is known, or it was dropped.
     pub(super) fn is_unknown(&self, id: &NodeName) -> bool {
         *id != self.me.id && self.known.is_unknown(id)
     }
 
     // The own leadership.
 
-    /// Whether E is ahead.
     pub(super) fn leads(&self) -> bool {
         self.candidacy.ends().is_some_and(|ends| self.now < ends)
     }
@@ -199,29 +185,28 @@ impl Voter {
 
     // Whether this voter is free.
 
-    /// Whether this voter could endorse a candidate.
     pub(super) fn is_free(&self) -> bool {
         let free = self.promise.is_free(self.now) && !self.leads();
-        // A voter without a vote by its own electorate may have one by a later electorate.
+        // A voter without a vote by its own electorate may have a vote by a later one.
         let electorate = self.memory.electorate.as_ref();
         let has_none = electorate.is_none_or(|electorate| !electorate.has(&self.me));
         let votes = has_none || self.is_member();
         free && (!self.is_majority() || votes && self.can_write())
     }
 
-    /// For how long this voter has been free without a break, if it is free now.
+    /// The time for which this voter has been free without a break, if it is free now.
     pub(super) fn free_for(&self) -> Option<Duration> {
         let since = self.promise.free_since(self.now);
         self.is_free().then(|| self.now.since(since))
     }
 
-    /// Until when the followed leader counts as one, if it does now.
+    /// The time until which the followed leader counts, if it does now.
     pub(super) fn following_until(&self) -> Option<Time> {
         self.watch.follows_until(&self.promise, self.now, self.config.silence())
     }
 
-    /// Another voter has endorsed this counter, by its answer. Only a member is believed: the
-    /// highest counter that there is would be the last one.
+    /// Another voter has endorsed this counter, by its answer. This voter believes only a member,
+    /// because no counter is left after the highest possible one.
     pub(super) fn hear_endorsed(&mut self, by: &Header, counter: u64) {
         let electorate = self.memory.electorate.as_ref().filter(|_| self.is_majority());
         let votes = electorate.is_none_or(|electorate| electorate.has(&by.sender));
@@ -232,12 +217,11 @@ impl Voter {
 
     // When this voter starts a ballot.
 
-    /// A random wait below `bound`.
     fn random(&mut self, bound: Duration) -> Duration {
         self.draws.wait(bound, &self.config.election)
     }
 
-    /// Moves the start later by a random span: voters do not start at once.
+    /// Moves the start later by a random span, so that voters do not start at once.
     pub(super) fn wait_a_little(&mut self) {
         let random = self.random(self.config.spread);
         self.starter.wait(self.now, random);

@@ -1,4 +1,4 @@
-//! Views and waits, as the application is told of them.
+//! Views and waits, as the application sees them.
 
 use alloc::vec::Vec;
 
@@ -8,18 +8,17 @@ use crate::name::NodeName;
 use crate::time::Time;
 use crate::view::{LeaderView, View};
 use crate::voter::event::Event;
-use crate::voter::free::{self, Free};
+use crate::voter::free::{self, FreeSpan};
 use crate::voter::words::Out;
 use crate::waiting::Waiting;
 
 impl Voter {
-    /// When the followed leader counts as one no more.
     pub(super) fn view_due(&self) -> Option<Time> {
         self.watch.followed.as_ref()?;
         Some(self.following_until().unwrap_or(self.now))
     }
 
-    /// The application may have missed what it was told last.
+    /// The application may have missed the last reports.
     pub(super) fn tell_again(&mut self) {
         if let Some(campaign) = &mut self.candidacy.campaign {
             campaign.waits = None;
@@ -27,7 +26,6 @@ impl Voter {
         self.watch.show_again();
     }
 
-    /// Tells the application what has changed.
     pub(super) fn tell_changes(&mut self, out: &mut Out) {
         if let Some(waits) = self.waits()
             && let Some(campaign) = &mut self.candidacy.campaign
@@ -67,7 +65,7 @@ impl Voter {
         })
     }
 
-    /// Whether a quorum without a later electorate was free at one instant, lately, so that no
+    /// Whether a quorum without a later electorate was free lately, at one instant, so that no
     /// voter could lead; with `available`, whether others have had the time to name a leader.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
@@ -76,7 +74,7 @@ impl Voter {
         };
         // Voters that were free a while ago may have elected a leader since.
         let lately = self.config.heartbeat.saturating_add(self.config.request_timeout);
-        let own = Free { since: self.promise.free_since(self.now), until: self.now };
+        let own = FreeSpan { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {
             true => Some(own).filter(|_| self.is_free()),
             false => self.known.get(id)?.free.filter(|free| self.now.since(free.until) < lately),

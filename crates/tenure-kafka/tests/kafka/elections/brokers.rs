@@ -15,7 +15,7 @@ use tenure_testkit::handles::{PATIENCE, soon};
 
 use crate::common::{tests, three};
 
-tests!(fences_grow_across_a_truncated_log, a_broker_of_three_is_killed_and_somebody_leads_again,);
+tests!(fences_grow_across_a_truncated_log, lost_broker_leaves_a_leader,);
 
 /// More records than a process writes in any test.
 const MANY: u64 = 20_000;
@@ -24,7 +24,7 @@ fn config(name: &str) -> Config {
     let election = name.parse().unwrap();
     let group = name.parse().unwrap();
     let mut config = Config::new(election, group, "one".parse().unwrap(), 1, Mode::AtMostOne);
-    // A leadership may be lost before it is meant to be, and is won again with a higher fence.
+    // A leadership may be lost too early, and is won again with a higher fence.
     config.takeover = Duration::from_secs(4);
     config.publish_interval = Duration::from_millis(250);
     config.grace = Duration::from_millis(400);
@@ -64,7 +64,7 @@ async fn until(cluster: &Cluster, topic: &str, leader: i32, in_sync: &[i32]) {
     soon(waited).await;
 }
 
-/// Writes so many records that mean nothing.
+/// Writes many records without meaning.
 fn fill(cluster: &Cluster, topic: &str) {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", cluster.addresses());
@@ -89,11 +89,11 @@ async fn fences_grow_across_a_truncated_log() {
     let options = AdminOptions::new().operation_timeout(Some(PATIENCE));
     admin.create_topics([&topic], &options).await.unwrap()[0].as_ref().unwrap();
     until(&cluster, "cut", 0, &[0, 1]).await;
-    // The second replica hears nothing of all that follows.
+    // The second replica misses all later records.
     cluster.broker(1).terminate().unwrap();
     until(&cluster, "cut", 0, &[0]).await;
 
-    // Claims before the truncation are at higher offsets than any after it.
+    // Claims before the truncation have higher offsets than any after it.
     fill(&cluster, "cut");
     let options = Options { allow_unreplicated: true, ..Options::new(vec![], "cut") };
     let node = start(&cluster, "cut", options).await;
@@ -113,7 +113,7 @@ async fn fences_grow_across_a_truncated_log() {
 }
 
 /// An acknowledged record is in two copies, so one broker may fail.
-async fn a_broker_of_three_is_killed_and_somebody_leads_again() {
+async fn lost_broker_leaves_a_leader() {
     let cluster = three();
     let node = start(&cluster, "kept", Options { create: Some(3), ..Options::new(vec![], "kept") });
     let node = node.await;
@@ -128,7 +128,7 @@ async fn a_broker_of_three_is_killed_and_somebody_leads_again() {
         }
     };
     soon(is_led_anew).await;
-    // Either it goes on by records that are sent from now on, or it comes back with a higher fence.
+    // The leader goes on by new records, or comes back with a higher fence.
     let led_by_news = clock::now().after(config("kept").takeover);
     let goes_on = async {
         let mut until = first.until();

@@ -1,4 +1,4 @@
-//! Two groups that fill the same roles, a group that is restarted, and roles that nobody fills.
+//! Two groups with the same roles, a group that is restarted, and roles without a leader.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -17,17 +17,17 @@ use crate::common::{cluster, tests, unique};
 use crate::elections::node::{patient, short, start};
 
 tests!(
-    a_group_is_restarted_and_the_other_one_leads_every_role_throughout,
-    who_leaves_and_leads_on_leaves_no_role_without_a_leader,
-    one_host_that_leads_a_role_in_two_groups_is_told,
-    an_owner_that_does_not_stand_for_a_role_is_told,
+    restarted_group_leaves_no_vacancy,
+    leading_on_leaves_no_vacancy,
+    shared_host_is_reported,
+    unfilled_role_is_reported,
 );
 
-/// More roles than partitions, and as many partitions as there are processes of two groups.
+/// More roles than partitions, and as many partitions as processes of two groups.
 const ROLES: u32 = 8;
 const PARTITIONS: u32 = 4;
 
-/// Between two looks at all handles.
+/// The pause between two looks at all handles.
 const PACE: Duration = Duration::from_millis(2);
 
 fn config(name: &str, group: &str, id: &str, partitions: u32) -> Config {
@@ -46,31 +46,31 @@ async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     came.unwrap_or_else(|_| panic!("not in {PATIENCE:?}: {what}"));
 }
 
-/// A leadership, and which process it was given to.
-type Given = (String, Leader<MayOverlap>);
+/// A leadership, and its process.
+type Reign = (String, Leader<MayOverlap>);
 
-/// Every leadership that was ever given, by role.
+/// All leaderships so far, by role.
 #[derive(Clone, Default)]
-struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Given>>>>);
+struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Reign>>>>);
 
 impl Handles {
-    /// Which roles this process leads, or anybody.
+    /// The roles that this process leads, or any.
     fn led(&self, by: Option<&str>) -> Vec<u32> {
         let mut all = self.0.lock().unwrap();
         all.values_mut().for_each(|handles| handles.retain(|(_, leader)| leader.is_current()));
-        let is_led = |handles: &[Given]| handles.iter().any(|(id, _)| by.is_none_or(|by| by == id));
+        let is_led = |handles: &[Reign]| handles.iter().any(|(id, _)| by.is_none_or(|by| by == id));
         all.iter().filter(|(_, handles)| is_led(handles)).map(|(role, _)| *role).collect()
     }
 }
 
-/// The first role that was seen without a leader, and when.
-type Vacant = Option<(u32, Duration)>;
+/// The first role without a leader, and the time of the look.
+type FirstVacancy = Option<(u32, Duration)>;
 
-/// Looks at all handles on a thread of its own: nothing that waits delays it.
+/// Looks at all handles on a thread of its own, without delay by other work.
 struct Lookout {
     ends: Arc<AtomicBool>,
     looks: Arc<AtomicU32>,
-    thread: thread::JoinHandle<Vacant>,
+    thread: thread::JoinHandle<FirstVacancy>,
 }
 
 impl Lookout {
@@ -85,7 +85,7 @@ impl Lookout {
             let began = clock::now();
             let mut last = false;
             while !last {
-                // A look begins after the end is asked for.
+                // A last look begins after the request to end.
                 last = over.load(Ordering::SeqCst);
                 let led = handles.led(None);
                 let vacant = (0..ROLES).find(|role| !led.contains(role));
@@ -105,7 +105,7 @@ impl Lookout {
         until("a look", async || self.looks.load(Ordering::SeqCst) > under_way).await;
     }
 
-    fn end(self) -> Vacant {
+    fn end(self) -> FirstVacancy {
         self.ends.store(true, Ordering::SeqCst);
         self.thread.join().unwrap()
     }
@@ -130,7 +130,7 @@ impl Process {
             let id = id.to_owned();
             standing.spawn(async move {
                 while !ends.load(Ordering::Relaxed) {
-                    // Refused: the node has been closed, or leaves.
+                    // A refused campaign: the node was closed, or leaves.
                     let Ok(leadership) = node.role(role).campaign(&id).await else { return };
                     let leader = leadership.leader();
                     let all = &handles.0;
@@ -142,7 +142,7 @@ impl Process {
         Self { node, ends, standing }
     }
 
-    /// Gives everything up at once.
+    /// Ends all leaderships at once.
     async fn close(self) {
         self.node.close().await;
     }
@@ -160,7 +160,7 @@ async fn leads(handles: &Handles, id: &str) {
     until(&format!("{id} leads"), async || !handles.led(Some(id)).is_empty()).await;
 }
 
-async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
+async fn restarted_group_leaves_no_vacancy() {
     let cluster = cluster();
     let name = &unique("rolled");
     let addresses = cluster.addresses();
@@ -188,7 +188,7 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
         leads(&handles, id).await;
     }
     assert_eq!(lookout.end(), None);
-    // Asserts that the other group causes this, and that the test would see it.
+    // The other group causes this, and the test would see its absence.
     for process in green {
         process.close().await;
     }
@@ -201,7 +201,7 @@ async fn a_group_is_restarted_and_the_other_one_leads_every_role_throughout() {
     assert!(lookout.end().is_some(), "nobody leads any more");
 }
 
-async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
+async fn leading_on_leaves_no_vacancy() {
     let cluster = cluster();
     let name = &unique("led-on");
     let addresses = cluster.addresses();
@@ -219,7 +219,6 @@ async fn who_leaves_and_leads_on_leaves_no_role_without_a_leader() {
     two.close().await;
 }
 
-/// Waits for what a node tells.
 async fn told(notices: &mut Receiver<Notice>, is_it: impl Fn(&OwnEvent) -> bool) -> String {
     let told = async {
         loop {
@@ -236,7 +235,7 @@ async fn counters(node: &Node<MayOverlap>) -> Counters {
     node.counters().await.unwrap()
 }
 
-async fn one_host_that_leads_a_role_in_two_groups_is_told() {
+async fn shared_host_is_reported() {
     let cluster = cluster();
     let name = &unique("one-host");
     let addresses = cluster.addresses();
@@ -263,7 +262,7 @@ async fn one_host_that_leads_a_role_in_two_groups_is_told() {
     }
 }
 
-async fn an_owner_that_does_not_stand_for_a_role_is_told() {
+async fn unfilled_role_is_reported() {
     let cluster = cluster();
     let name = &unique("unfilled");
     let addresses = cluster.addresses();

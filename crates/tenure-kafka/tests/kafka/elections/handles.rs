@@ -14,28 +14,26 @@ use crate::elections::node::{MARGIN, patient, short, start};
 
 enum Broker {
     Shared(Shared),
-    /// A node that can be stopped.
     Own(Box<Cluster>),
 }
 
 /// Processes on one broker. Each election has a topic and a group of its own, and so each
-/// participant is a process in each.
+/// participant has a process for each election.
 struct Processes<C: Class> {
     broker: Broker,
     prefix: String,
     nodes: BTreeMap<(&'static str, String), Node<C>>,
-    /// A process without partitions reads nothing of its own accord, and knows who leads only if it
-    /// observes.
+    /// A process without partitions reads only for an observer.
     observers: Vec<Observer>,
 }
 
 impl<C: Class> Processes<C> {
-    /// On a broker that others use as well.
+    /// Processes on a shared broker.
     fn beside_others() -> Self {
         Self::on(Broker::Shared(cluster()))
     }
 
-    /// On a broker of their own.
+    /// Processes on a broker of their own.
     fn alone() -> Self {
         Self::on(Broker::Own(Box::new(quick().start().unwrap())))
     }
@@ -63,8 +61,8 @@ impl<C: Class> Processes<C> {
         let id = participant.parse().unwrap();
         let group = name.parse().unwrap();
         let mut config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
-        // An observer waits for this long, anew whenever it has heard nobody for a moment. No
-        // leadership ends with a session, which is as long as fits in twice.
+        // An observer waits for this long, anew after each silence. A session, which ends no
+        // leadership, fits into it twice.
         if C::MODE == Mode::AtLeastOne {
             config.takeover = Duration::from_secs(16);
             config.session_timeout = Duration::from_secs(5);
@@ -74,7 +72,7 @@ impl<C: Class> Processes<C> {
             config.publish_interval = Duration::from_secs(1);
         }
         let addresses = self.addresses();
-        // Where this is called from nothing can be waited for.
+        // The caller cannot wait.
         let start = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(start(&addresses, &name, config))
@@ -116,7 +114,7 @@ impl<C: Class + tenure_testkit::handles::Class> Group for Processes<C> {
     }
 }
 
-/// Lists what handles promise, each for processes of this class.
+/// Lists the promises of handles, each for processes of this class.
 macro_rules! promises {
     ($class:ty: $($processes:ident => $($promise:ident)*;)*) => {
         pub(crate) const TESTS: crate::common::Tests = &[$($((stringify!($promise), || {

@@ -6,7 +6,7 @@ use tenure_core::nele::{Config, Mode};
 use tenure_core::{ClusterName, ElectionName, NodeName};
 use tenure_kafka::{Class, Node, Options};
 
-/// So long may the machine stand still when it is time to drop work.
+/// The machine may stand still for this time when work must be dropped.
 pub(crate) const MARGIN: Duration = Duration::from_millis(400);
 
 /// Settings with short times, for a broker that allows them.
@@ -34,9 +34,9 @@ pub(crate) fn short(
     config
 }
 
-/// The same with times that outlast a busy machine: a session or a take-over that ends ends
+/// The same with times that outlast a busy machine: the end of a session or a take-over ends
 /// leaderships, and lets others in. In `at_most_one` every claimant waits for a take-over; in
-/// `at_least_one` who leaves does, and observers, and a session has to fit into it.
+/// `at_least_one` leavers and observers do, and a session has to fit into it.
 pub(crate) fn patient(config: Config) -> Config {
     let (session, takeover) = match config.mode {
         Mode::AtMostOne => (20, 6),
@@ -50,13 +50,12 @@ pub(crate) fn patient(config: Config) -> Config {
     Config { session_timeout, max_poll_interval, takeover, delivery_timeout, seek, ..config }
 }
 
-/// A process with these settings, and its topic, made with one copy if need be.
+/// A process with these settings, and its topic, made with one copy if necessary.
 pub(crate) async fn start<C: Class>(addresses: &str, topic: &str, config: Config) -> Node<C> {
     let options = options(addresses, topic).check().unwrap();
     Node::builder(config.check().unwrap(), options).start().await.unwrap()
 }
 
-/// How it is reached.
 pub(crate) fn options(addresses: &str, topic: &str) -> Options {
     let brokers = addresses.split(',').map(|broker| broker.parse().unwrap()).collect();
     Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, topic) }

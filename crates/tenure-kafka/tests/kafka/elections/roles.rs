@@ -1,4 +1,4 @@
-//! Many roles, spread over the processes that are there.
+//! Many roles, spread over the present processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -13,11 +13,11 @@ use tokio::task::JoinSet;
 use crate::common::{cluster, tests, unique};
 use crate::elections::node::{options, patient, short};
 
-tests!(sixteen_roles_are_spread_over_those_who_are_there, so_they_are_by_the_newer_protocol,);
+tests!(sixteen_roles_are_spread, so_they_are_by_the_newer_protocol,);
 
 const ROLES: u32 = 16;
 
-/// Long enough for anything that comes at all, after each of the processes has claimed.
+/// A wait that is long enough for any event, after each of the processes has claimed.
 const SOON: Duration = Duration::from_secs(120);
 
 /// A role that ends early is won again: the awaited state comes later.
@@ -31,7 +31,7 @@ async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node
     let group = name.parse().unwrap();
     let mode = Mode::AtMostOne;
     let mut config = patient(short(election, group, id.parse().unwrap(), ROLES, mode));
-    // By the newer protocol a member may not hear of an assignment, and is one anew after R.
+    // With the newer protocol a member may not hear of an assignment, and joins anew after R.
     config.session_timeout = SESSION;
     config.heartbeat_interval = Duration::from_millis(400);
     config.max_poll_interval = config.session_timeout;
@@ -40,7 +40,7 @@ async fn start(name: &str, id: &str, by: GroupProtocol, addresses: &str) -> Node
     builder.start().await.unwrap()
 }
 
-/// Stands for every role, again and again, and writes down what it leads.
+/// Campaigns for every role, again and again, and notes the leaderships.
 fn stand(node: &Node<AtMostOne>, id: &str, table: &Table) {
     let mut roles = node.roles(0..ROLES, id);
     let table = Arc::clone(table);
@@ -50,7 +50,7 @@ fn stand(node: &Node<AtMostOne>, id: &str, table: &Table) {
         loop {
             tokio::select! {
                 Some((role, emerged)) = roles.next() => {
-                    // Refused: the node has been closed.
+                    // A refused campaign: the node was closed.
                     let Ok(leadership) = emerged else { continue };
                     table.lock().unwrap().entry(role).or_default().insert(id.clone());
                     led.spawn(async move {
@@ -69,7 +69,7 @@ fn stand(node: &Node<AtMostOne>, id: &str, table: &Table) {
     });
 }
 
-/// Waits until every role has one leader, of these processes, and they lead about as many each.
+/// Waits until each role has one leader, of these processes, with about as many roles each.
 async fn until_spread(table: &Table, ids: &[String]) {
     let even = ROLES as usize / ids.len();
     let is_spread = || {
@@ -121,7 +121,7 @@ async fn spread(by: GroupProtocol, name: &str) {
     nodes[0].close().await;
 }
 
-async fn sixteen_roles_are_spread_over_those_who_are_there() {
+async fn sixteen_roles_are_spread() {
     spread(GroupProtocol::Classic, &unique("spread")).await;
 }
 

@@ -1,5 +1,5 @@
-//! A topic that changes while it is used, and members that cannot be two: nothing is led from then
-//! on, and the words say what to do.
+//! A topic that changes while it is used, and members with one static id: leaderships end, and a
+//! notice has the remedy.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::common::{cluster, make_anew, tests, unique};
 use crate::elections::node::{options, patient, short, start};
 
 tests!(
-    a_topic_that_is_given_partitions_is_led_no_more,
-    a_topic_that_is_made_anew_is_led_no_more,
-    nobody_leads_a_topic_that_was_made_anew_before_that_is_known,
-    of_two_members_with_one_static_id_the_earlier_leads_no_more,
+    added_partitions_end_leaderships,
+    replaced_topic_ends_leaderships,
+    unnoticed_replacement_elects_no_leader,
+    static_id_fences_earlier_member,
 );
 
 fn admin(addresses: &str) -> AdminClient<DefaultClientContext> {
@@ -36,7 +36,7 @@ async fn lead(node: &Node<AtMostOne>) -> Leadership<AtMostOne> {
     soon(node.role(0).campaign("here")).await.unwrap()
 }
 
-/// Waits until nothing is led for good; says why. `notices` are from before the reason for it.
+/// Waits until the node leads nothing for good; returns the reason. `notices` are from before it.
 async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String {
     let told = async {
         loop {
@@ -53,7 +53,7 @@ async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String
     why
 }
 
-async fn a_topic_that_is_given_partitions_is_led_no_more() {
+async fn added_partitions_end_leaderships() {
     let cluster = cluster();
     let name = &unique("widened");
     let addresses = cluster.addresses();
@@ -71,7 +71,7 @@ async fn a_topic_that_is_given_partitions_is_led_no_more() {
     node.close().await;
 }
 
-async fn a_topic_that_is_made_anew_is_led_no_more() {
+async fn replaced_topic_ends_leaderships() {
     let cluster = cluster();
     let name = &unique("anew");
     let addresses = cluster.addresses();
@@ -86,8 +86,8 @@ async fn a_topic_that_is_made_anew_is_led_no_more() {
     node.close().await;
 }
 
-/// Whether it looks again by itself makes no difference: that is 15 s later.
-async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
+/// The node's own look comes 15 s later, and so does not matter.
+async fn unnoticed_replacement_elects_no_leader() {
     let cluster = cluster();
     let name = &unique("anew-soon");
     let addresses = cluster.addresses();
@@ -99,7 +99,7 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
     make_anew(&addresses, name).await;
     soon(led.leader().lost()).await;
     drop(led);
-    // No other process is there, so only the halt keeps this one from leading.
+    // No other process is there, so only the halt keeps this node from leading.
     let next = soon(node.role(0).campaign("anew")).await;
     let why = next.map(|led| led.fence()).unwrap_err().to_string();
     assert!(why.contains("Start again with a fence base of 1 or more"), "{why}");
@@ -107,7 +107,7 @@ async fn nobody_leads_a_topic_that_was_made_anew_before_that_is_known() {
     node.close().await;
 }
 
-async fn of_two_members_with_one_static_id_the_earlier_leads_no_more() {
+async fn static_id_fences_earlier_member() {
     let cluster = cluster();
     let name = &unique("static");
     let mut options = options(&cluster.addresses(), name);
@@ -122,10 +122,10 @@ async fn of_two_members_with_one_static_id_the_earlier_leads_no_more() {
     let of_second = second.notices();
     let led = lead(&first).await;
     let other = lead(&second).await;
-    // Only what is ordered by fences can have been led by both.
+    // Only leaderships with ordered fences can have been at the same time.
     assert!(!led.leader().is_current() && other.fence() > led.fence());
-    // By the claim of the second, the first may have lost before the coordinator refused it. Then
-    // it stands again, and is the later of the two.
+    // The first may have lost by the second's claim before the coordinator refused it. Then the
+    // first campaigns again, and is the later of the two.
     let stands_again = async {
         let (_, why) = tokio::join!(first.role(0).campaign("again"), halted(&first, of_first));
         why

@@ -1,4 +1,4 @@
-//! Members of a group: what is assigned, read, given back and lost.
+//! Members of a group: partitions that are assigned, read, given back and lost.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::common::{cluster, make_anew, quick, tests, unique};
 use crate::ledger::process::{Hand, config, options, rebalance, records};
 
 tests!(
-    who_joins_gets_what_is_given_back_and_disturbs_nothing_else,
-    what_is_not_given_back_is_given_back_before_r_is_over,
-    who_leaves_hands_over_at_once,
-    who_gets_nothing_is_told_so,
-    which_topic_it_is_is_told_before_where_it_ends;
-    a_claim_is_read_back_where_it_was_published,
+    newcomer_gets_only_revoked_partitions,
+    late_revocation_is_answered_in_time,
+    leaving_member_hands_over_at_once,
+    empty_assignment_is_reported,
+    topic_is_reported_before_its_end;
+    claim_is_read_back_in_place,
     a_partition_can_be_read_anew,
-    who_is_cut_off_has_lost_its_partitions,
-    who_is_answered_by_nobody_leaves_all_the_same,
-    who_leaves_does_so_at_once_while_another_broker_stands_still,
-    a_session_below_the_minimum_is_told_with_what_to_do,
-    a_broker_without_the_newer_protocol_is_told_with_what_to_do,
+    isolated_member_loses_its_partitions,
+    unanswered_member_leaves_in_time,
+    silent_broker_delays_no_leaving,
+    short_session_is_explained,
+    missing_protocol_is_explained,
 );
 
-/// Reads what it writes after it was assigned so many partitions: the library may never hear of a
+/// Reads its own records after an assignment of this number of partitions: the library may miss a
 /// newer assignment that comes while it takes the first one.
 async fn settle(hand: &mut Hand, partitions: usize) {
     let assigned = hand.rebalance(Change::Assigned, partitions).await;
@@ -41,7 +41,7 @@ pub(super) fn with_session(cluster: &Shared, config: Config, session: Duration) 
     Config { session_timeout: session, max_poll_interval: session, ..config }
 }
 
-async fn a_claim_is_read_back_where_it_was_published() {
+async fn claim_is_read_back_in_place() {
     let cluster = cluster();
     let name = &unique("claimed");
     let by = GroupProtocol::Classic;
@@ -52,7 +52,7 @@ async fn a_claim_is_read_back_where_it_was_published() {
         let beat = one.write(Target::Every, reading).await;
         assert_eq!(beat.offset, end);
         let claim = one.publish(Target::One(partition), Kind::Claim);
-        // Either may be told first.
+        // The two reports may come in any order.
         let mut at = None;
         let mut read = None;
         while at.is_none() || read.is_none() {
@@ -73,10 +73,7 @@ async fn a_claim_is_read_back_where_it_was_published() {
     }
 }
 
-async fn who_joins_gets_what_is_given_back_and_disturbs_nothing_else(
-    by: GroupProtocol,
-    name: &str,
-) {
+async fn newcomer_gets_only_revoked_partitions(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let mut one = Hand::join(&addresses, config(name, "one", 2), by).await;
@@ -90,7 +87,7 @@ async fn who_joins_gets_what_is_given_back_and_disturbs_nothing_else(
     let two = Hand::join(&addresses, config(name, "two", 2), by).await;
     let revoked = one.rebalance(Change::Revoked, 1).await;
     assert!(revoked.id > assigned.id);
-    // The library reads nothing while it is to give something back.
+    // The library reads nothing during a revocation.
     let kept = readings.iter().find(|(partition, _)| *partition != revoked.partitions[0]);
     let &(partition, reading) = kept.unwrap();
     let meanwhile = one.publish(Target::One(partition), Kind::Beat);
@@ -100,12 +97,12 @@ async fn who_joins_gets_what_is_given_back_and_disturbs_nothing_else(
     one.ledger.request(&Request::GiveBack(revoked.id));
     let given = two.rebalance(Change::Assigned, 1).await;
     assert_eq!(given.partitions, revoked.partitions);
-    // The other one is read on, from where it was.
+    // The kept partition is read on, from its offset.
     one.read_back(reading, meanwhile).await;
     one.write(Target::One(partition), reading).await;
 }
 
-async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol, name: &str) {
+async fn late_revocation_is_answered_in_time(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let settings = |id| with_session(&cluster, config(name, id, 2), Duration::from_secs(16));
@@ -116,20 +113,20 @@ async fn what_is_not_given_back_is_given_back_before_r_is_over(by: GroupProtocol
     let revoked = one.rebalance(Change::Revoked, 1).await;
     let given = two.rebalance(Change::Assigned, 1).await;
     assert_eq!(given.partitions, revoked.partitions);
-    // Three quarters of R, and not at once.
+    // The answer comes after three quarters of R, and not at once.
     assert!(tenure::clock::now().since(began) > Duration::from_secs(8));
     let lost = one.within(Duration::from_secs(1), |report| match report {
         Report::Rebalance(one) => Some(one.clone()),
         _ => None,
     });
-    // The process is a member all the while, and may get an assignment of nothing.
+    // The process stays a member, and may get an empty assignment.
     if let Ok(other) = lost.await {
         assert_eq!((other.change, other.partitions.len()), (Change::Assigned, 0));
     }
 }
 
-/// No test waits for the end of a session: a session lasts longer than any test.
-async fn who_leaves_hands_over_at_once(by: GroupProtocol, name: &str) {
+/// The session lasts longer than the test.
+async fn leaving_member_hands_over_at_once(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let settings = |id| with_session(&cluster, config(name, id, 2), PATIENCE * 10);
@@ -154,7 +151,8 @@ async fn who_leaves_hands_over_at_once(by: GroupProtocol, name: &str) {
     assert_eq!(again.await, Membership(2));
 }
 
-/// By both group protocols, on a broker with two ways that no other test uses: they are cut.
+/// Runs with both group protocols, on a broker with two addresses for this test alone, which the
+/// test cuts.
 async fn on_ways(name: &str, test: impl AsyncFn(GroupProtocol, Config, &str, Way<'_>)) {
     let session = Duration::from_secs(10);
     let millis = session.as_millis();
@@ -176,7 +174,7 @@ async fn on_ways(name: &str, test: impl AsyncFn(GroupProtocol, Config, &str, Way
     );
 }
 
-async fn who_is_cut_off_has_lost_its_partitions() {
+async fn isolated_member_loses_its_partitions() {
     on_ways("cut", async |by, config, addresses, way| {
         let other = Config { id: "two".parse().unwrap(), ..config.clone() };
         let mut one = Hand::join(&way.addresses(), config, by).await;
@@ -193,7 +191,7 @@ async fn who_is_cut_off_has_lost_its_partitions() {
     .await;
 }
 
-async fn who_is_answered_by_nobody_leaves_all_the_same() {
+async fn unanswered_member_leaves_in_time() {
     on_ways("held", async |by, config, _, way| {
         let mut one = Hand::join(&way.addresses(), config, by).await;
         let first = one.rebalance(Change::Assigned, 1).await;
@@ -219,8 +217,8 @@ async fn a_partition_can_be_read_anew() {
     assert_eq!(one.write(Target::Every, new).await.offset, 1);
 }
 
-/// The newer protocol tells nothing: then a session without a word is the sign.
-async fn who_gets_nothing_is_told_so(by: GroupProtocol, name: &str) {
+/// The newer protocol sends no empty assignment: a session without one is the sign.
+async fn empty_assignment_is_reported(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let settings = |id| with_session(&cluster, config(name, id, 1), Duration::from_secs(16));
@@ -230,14 +228,14 @@ async fn who_gets_nothing_is_told_so(by: GroupProtocol, name: &str) {
     two.rebalance(Change::Assigned, 0).await;
 }
 
-async fn which_topic_it_is_is_told_before_where_it_ends(by: GroupProtocol, name: &str) {
+async fn topic_is_reported_before_its_end(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
     let config = config(name, "one", 1);
     let topic = config.group.to_string();
     let mut one = Hand::join(&addresses, config, by).await;
     let mut assigned = Some(one.rebalance(Change::Assigned, 1).await.id);
-    // The old topic ends behind a record, and the new one has none.
+    // The old topic ends after a record, and the new one has none.
     let mut old = None;
     loop {
         let Some(by) = assigned else {
@@ -274,26 +272,25 @@ async fn which_topic_it_is_is_told_before_where_it_ends(by: GroupProtocol, name:
                 );
                 return;
             }
-            // A broker has the old one for a while.
+            // A broker has the old topic for a while.
             _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }
 
-/// Questions to a broker that does not answer are waited for, and the others of the group are not
-/// kept waiting by that.
-async fn who_leaves_does_so_at_once_while_another_broker_stands_still() {
+/// Questions to a silent broker last long, and do not delay the other members of the group.
+async fn silent_broker_delays_no_leaving() {
     let by = GroupProtocol::Classic;
     let cluster = ClusterConfig::new(SHARED_VERSION, 3)
         .setting("offsets.topic.num.partitions=1")
-        // Otherwise the coordinator waits for a copy on the one that stands still.
+        // Otherwise the coordinator waits for a copy on the broker that stands still.
         .setting("offsets.topic.replication.factor=1")
         .setting("broker.session.timeout.ms=120000")
         .start()
         .unwrap();
     let addresses = cluster.addresses();
     let mut config = config("left", "one", 12);
-    // Neither a question nor a session ends while anything is waited for.
+    // Neither a question nor a session ends during the test.
     config.seek = PATIENCE * 2;
     config.session_timeout = PATIENCE * 2;
     config.max_poll_interval = PATIENCE * 2;
@@ -307,7 +304,7 @@ async fn who_leaves_does_so_at_once_while_another_broker_stands_still() {
     two.rebalance(Change::Assigned, 6).await;
     let kept = assigned.partitions.iter().filter(|kept| !revoked.partitions.contains(kept));
     let kept: Vec<_> = kept.copied().collect();
-    // Another one than that of the group, with one of its partitions.
+    // Another broker than the coordinator, with a partition of the topic.
     let coordinator = leaders(&addresses, "__consumer_offsets")[0];
     let of = leaders(&addresses, &topic);
     let leads = |id: i32| kept.iter().any(|partition| of[partition.0 as usize] == id);
@@ -328,7 +325,7 @@ async fn who_leaves_does_so_at_once_while_another_broker_stands_still() {
     one.until(|report| matches!(report, Report::Left(Membership(1))).then_some(())).await;
 }
 
-/// Which broker leads each partition of a topic.
+/// The leading broker of each partition of a topic.
 fn leaders(addresses: &str, topic: &str) -> Vec<i32> {
     let mut config = rdkafka::ClientConfig::new();
     config.set("bootstrap.servers", addresses);
@@ -341,7 +338,7 @@ fn leaders(addresses: &str, topic: &str) -> Vec<i32> {
     all.into_iter().map(|(_, leader)| leader).collect()
 }
 
-/// Reports to a process that can never be a member.
+/// The report to a process that can never be a member.
 async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
     ledger.request(&Request::Join(Membership(1)));
     let told = async {
@@ -354,7 +351,7 @@ async fn fatal(mut ledger: tenure_kafka::Ledger) -> String {
     soon(told).await
 }
 
-async fn a_session_below_the_minimum_is_told_with_what_to_do() {
+async fn short_session_is_explained() {
     let cluster = cluster();
     let name = &unique("too-short");
     let mut settings = config(name, "one", 1);
@@ -363,13 +360,13 @@ async fn a_session_below_the_minimum_is_told_with_what_to_do() {
     let said = tenure_kafka::topic::ensure(&options, &settings).await.unwrap_err().to_string();
     let begins = "session timeout is 900ms; brokers allow 1s to 1800s: change --session-timeout";
     assert!(said.starts_with(begins), "{said}");
-    // Where nobody may read what they allow the group says so.
+    // The group has its own error where no user may read the limits.
     let ledger = tenure_kafka::Ledger::new(&options, settings.check().unwrap()).unwrap();
     let said = fatal(ledger).await;
     assert!(said.contains("lower group.min.session.timeout.ms at the brokers"), "{said}");
 }
 
-async fn a_broker_without_the_newer_protocol_is_told_with_what_to_do() {
+async fn missing_protocol_is_explained() {
     let cluster = quick().setting("group.coordinator.rebalance.protocols=classic").start().unwrap();
     let settings = config("too-new", "one", 1);
     let by = GroupProtocol::Consumer;

@@ -1,4 +1,4 @@
-//! The ledger as the core is promised it, by both group protocols.
+//! The promises of the ledger to the core, by both group protocols.
 
 mod members;
 mod names;

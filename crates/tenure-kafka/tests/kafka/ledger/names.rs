@@ -1,4 +1,4 @@
-//! Look-ups of names that last.
+//! Look-ups of names that take long.
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -15,21 +15,21 @@ use crate::common::{cluster, tests, unique};
 
 tests!(silent_name_servers_delay_no_leaving);
 
-/// The name of the test that runs where no name server answers.
+/// The name of the test that runs without name servers.
 const INNER: &str = "TESTS_SILENT_NAMES";
 
-/// Other files for one process alone: needs root, `unshare` and `mount` (util-linux).
+/// Other files for a single process: needs root, `unshare` and `mount` (util-linux).
 const SCRIPT: &str = r#"mount --bind "$1" /etc/resolv.conf \
 && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@""#;
 
-/// A broker is there, and the names of others give no address for longer than a test waits.
+/// A broker is there, and the names of other brokers give no address for longer than a test waits.
 async fn silent_name_servers_delay_no_leaving() {
     if std::env::var_os(INNER).is_some() {
         return leaves().await;
     }
     let broker = cluster();
     let folder = tempfile::tempdir().unwrap();
-    // An address of this test's own, at which nobody reads.
+    // An address of this test alone, without a reader.
     let [.., a, b] = std::process::id().to_be_bytes();
     let own = Ipv4Addr::new(127, 53, a, b);
     let _silent = UdpSocket::bind((own, 53)).unwrap();
@@ -50,7 +50,7 @@ async fn silent_name_servers_delay_no_leaving() {
 async fn leaves() {
     let good = cluster().addresses();
     let name = unique("names");
-    // Clients begin with any of them.
+    // Clients begin with any of these brokers.
     let all = format!("{good},a.nowhere.test:9092,b.nowhere.test:9092,c.nowhere.test:9092");
     let mut hand = Hand::join(&all, config(&name, "one", 1), GroupProtocol::Classic).await;
     hand.rebalance(Change::Assigned, 1).await;

@@ -1,4 +1,4 @@
-//! Processes that are no members, and see all the same.
+//! Processes that are no members, and observe.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tenure_kafka::GroupProtocol;
 use crate::common::{cluster, tests, unique};
 use crate::ledger::process::{Hand, config, records};
 
-tests!(who_is_no_member_reads_a_partition_until_it_stops);
+tests!(observer_reads_until_it_stops);
 
-async fn who_is_no_member_reads_a_partition_until_it_stops() {
+async fn observer_reads_until_it_stops() {
     let cluster = cluster();
     let name = unique("observed");
     let addresses = cluster.addresses();
@@ -25,7 +25,7 @@ async fn who_is_no_member_reads_a_partition_until_it_stops() {
     let beat = writes.publish(Target::Every, Kind::Beat);
     assert_eq!(looks.read_back(reading, beat).await.offset, 0);
     looks.ledger.request(&Request::Stop(reading));
-    // Until it has heard of that, it may read on.
+    // The reader may read on until it has heard of the stop.
     let mut written = 1;
     loop {
         let beat = writes.publish(Target::Every, Kind::Beat);

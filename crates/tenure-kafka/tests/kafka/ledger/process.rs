@@ -1,4 +1,4 @@
-//! A process without a core: it asks its ledger by hand, and sees what is reported.
+//! A process without a core: a test sends its requests, and reads its reports.
 
 use std::hash::{DefaultHasher, Hasher as _};
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tenure_core::nele::{
 use tenure_kafka::{CheckedOptions, GroupProtocol, Ledger, Options, topic};
 use tenure_testkit::handles::PATIENCE;
 
-/// Settings of a process that takes part in `election`, on as many partitions, with times that
-/// outlast a busy machine, and the session that brokers have for groups of the newer protocol.
+/// Settings of a process in `election`, on as many partitions, with times that outlast a busy
+/// machine, and the default session of groups with the newer protocol.
 pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
-    // A group of its own for each: a group's name is shorter than an election's.
+    // Each election has its own group, by a hash, as a group's name is shorter than an election's.
     let mut hasher = DefaultHasher::new();
     hasher.write(election.as_bytes());
     let group = format!("g{:016x}", hasher.finish()).parse().unwrap();
@@ -30,13 +30,13 @@ pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     config
 }
 
-/// The topic of `election` on these brokers, made if need be.
+/// The options for the topic of `election` on these brokers, made if necessary.
 pub(crate) fn options(addresses: &str, election: &str) -> Options {
     let brokers = addresses.split(',').map(|broker| broker.parse().unwrap()).collect();
     Options { create: Some(1), allow_unreplicated: true, ..Options::new(brokers, election) }
 }
 
-/// A process.
+/// A process without a core.
 pub(crate) struct Hand {
     pub(crate) ledger: Ledger,
     config: Config,
@@ -45,7 +45,7 @@ pub(crate) struct Hand {
 }
 
 impl Hand {
-    /// With the topic, and joined already.
+    /// A process with its topic, which has joined already.
     pub(crate) async fn join(
         addresses: &str,
         config: Config,
@@ -67,20 +67,20 @@ impl Hand {
         Self::at(&options, config)
     }
 
-    /// With a topic that is there.
+    /// A process with an existing topic.
     pub(crate) fn at(options: &CheckedOptions, config: Config) -> Self {
         let checked = config.clone().check().unwrap();
         let ledger = Ledger::new(options, checked).unwrap();
         Self { ledger, config, numbers: 0, attempts: 0 }
     }
 
-    /// The first report of which `find` makes something; those before are dropped.
+    /// The first report for which `find` returns a value; earlier reports are dropped.
     pub(crate) async fn until<T>(&self, find: impl Fn(&Report) -> Option<T>) -> T {
         let found = self.within(PATIENCE, find).await;
         found.unwrap_or_else(|seen| panic!("{}: only {seen:#?}", self.config.id))
     }
 
-    /// The same, or what was reported instead.
+    /// The same, or the reports that came instead.
     pub(crate) async fn within<T>(
         &self,
         limit: Duration,
@@ -99,12 +99,12 @@ impl Hand {
         tokio::time::timeout(limit, search).await.map_err(|_| seen)
     }
 
-    /// Waits for a rebalance of this kind with so many partitions.
+    /// Waits for a rebalance of this kind with this number of partitions.
     pub(crate) async fn rebalance(&self, wanted: Change, count: usize) -> Rebalance {
         self.until(|report| rebalance(report, wanted, count)).await
     }
 
-    /// Reads a partition that a rebalance assigned; says where it begins.
+    /// Reads a partition that a rebalance assigned; returns the start.
     pub(crate) async fn read(&mut self, partition: Partition, by: RebalanceId) -> (Reading, u64) {
         let mut failed = Vec::new();
         let tries = async {
@@ -127,7 +127,7 @@ impl Hand {
         found.unwrap_or_else(|_| panic!("the end of {partition:?} is not found: {failed:#?}"))
     }
 
-    /// Asks for it, and waits for nothing.
+    /// Asks for the reading, and does not wait.
     pub(crate) fn ask_to_read(&mut self, partition: Partition, by: RebalanceId) -> Reading {
         self.attempts += 1;
         let reading = Reading { rebalance: by, attempt: self.attempts };
@@ -135,7 +135,6 @@ impl Hand {
         reading
     }
 
-    /// Publishes; says which number the entry has.
     pub(crate) fn publish(&mut self, to: Target, kind: Kind) -> EntryNumber {
         self.numbers += 1;
         let Config { election, group, id, host, partitions, .. } = &self.config;
@@ -156,13 +155,13 @@ impl Hand {
         number
     }
 
-    /// Publishes a report and reads it back by this reading; says what was read.
+    /// Publishes a record and reads it back by this reading; returns it.
     pub(crate) async fn write(&mut self, to: Target, reading: Reading) -> Record {
         let number = self.publish(to, Kind::Beat);
         self.read_back(reading, number).await
     }
 
-    /// The record of an entry of any process, when it is read by this reading.
+    /// The record of any process's entry, read by this reading.
     pub(crate) async fn read_back(&self, reading: Reading, number: EntryNumber) -> Record {
         self.until(|report| found(report, reading, number)).await
     }
@@ -177,7 +176,6 @@ pub(crate) fn rebalance(report: &Report, wanted: Change, count: usize) -> Option
     }
 }
 
-/// Records of this reading.
 pub(crate) fn records(report: &Report, reading: Reading) -> Option<&[Record]> {
     match report {
         Report::Records { reading: of, records, .. } if *of == reading => Some(records),

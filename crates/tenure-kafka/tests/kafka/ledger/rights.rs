@@ -1,4 +1,4 @@
-//! Rights that somebody takes away, for a moment or for good.
+//! Rights that an operator takes away, for a moment or for good.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use crate::ledger::members::with_session;
 use crate::ledger::process::{Hand, config, options, records};
 
 tests!(
-    who_may_not_read_the_topic_for_a_moment_reads_on,
-    who_may_not_be_a_member_for_a_moment_is_one_again,
-    who_may_not_read_the_topic_any_more_is_told_so,
-    who_may_not_be_a_member_any_more_is_told_so,
-    who_may_not_be_a_member_at_the_start_is_told_at_once,
-    the_first_record_that_is_written_again_is_told,
+    brief_loss_of_topic_right_heals,
+    brief_loss_of_group_right_heals,
+    lost_topic_right_is_reported,
+    lost_group_right_is_reported,
+    missing_group_right_shows_at_start,
+    first_success_after_failures_is_reported,
 );
 
-/// A session whose end is waited for in some of these.
+/// A session whose end some of these tests await.
 const SESSION: Duration = Duration::from_secs(10);
 
-/// Ann's process, and what she may use.
+/// Ann's process, and the resources of her rights.
 struct Ann<'a> {
     hand: Hand,
     cluster: &'a Shared,
@@ -46,7 +46,7 @@ impl<'a> Ann<'a> {
         };
         let options =
             Options { group_protocol: by, login: Some(login), ..options }.check().unwrap();
-        // A right that was given a moment ago is not there at once.
+        // A right takes effect a moment after it was given.
         let made = async {
             while topic::ensure(&options, &config).await.is_err() {
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -56,9 +56,9 @@ impl<'a> Ann<'a> {
         Self { hand: Hand::at(&options, config), cluster, topic, group }
     }
 
-    /// Joins, and reads what it writes.
+    /// A member that has read its own record.
     async fn member(cluster: &'a Shared, config: Config, by: GroupProtocol) -> (Self, RebalanceId) {
-        // Brokers hear of it before they hear of the right to the topic, which is waited for.
+        // Brokers hear of this right first, and the test waits for the right to the topic.
         cluster.allow(Resource::Group(&config.group_id()), true).unwrap();
         let mut ann = Self::new(cluster, config, by).await;
         ann.hand.ledger.request(&Request::Join(Membership(1)));
@@ -84,7 +84,7 @@ impl<'a> Ann<'a> {
         self.cluster.allow(Resource::Group(&self.group), allowed).unwrap();
     }
 
-    /// Waits for the end of it.
+    /// Waits for the end of the membership.
     async fn is_over(&self, says: &str) {
         let why = self.hand.until(|report| match report {
             Report::Fatal { why } => Some(why.to_string()),
@@ -96,7 +96,7 @@ impl<'a> Ann<'a> {
     }
 }
 
-/// By both group protocols, on one broker; one may be without a right for as long as `takeover`.
+/// Runs with both group protocols, on one broker; a right may be missing for as long as `takeover`.
 async fn by_both(
     name: &str,
     takeover: Duration,
@@ -122,11 +122,11 @@ const LASTING: Duration = PATIENCE.saturating_mul(4);
 /// The patience of a process whose right is missing for good.
 const IMPATIENT: Duration = Duration::from_secs(7);
 
-/// Reads again what it writes, as a core would have it read. Nothing is over.
+/// The member reads its own record again, as a core would read it: the membership goes on.
 async fn reads_again(hand: &mut Hand, mut assigned: Option<RebalanceId>) {
     let mut reading = assigned.map(|by| hand.ask_to_read(Partition(0), by));
     loop {
-        // A record may be lost, and the fate of a report is unknown: another one follows soon.
+        // A record may be lost, and the outcome of a beat is unknown: another one follows soon.
         let next = tokio::time::timeout(Duration::from_secs(1), hand.ledger.next()).await;
         let Ok(report) = next else {
             hand.publish(Target::Every, Kind::Beat);
@@ -166,7 +166,7 @@ async fn reads_again(hand: &mut Hand, mut assigned: Option<RebalanceId>) {
     }
 }
 
-async fn who_may_not_read_the_topic_for_a_moment_reads_on() {
+async fn brief_loss_of_topic_right_heals() {
     by_both("reads-on", LASTING, async |cluster, config, by| {
         let (mut ann, assigned) = Ann::member(cluster, config, by).await;
         ann.may_read(false);
@@ -187,7 +187,7 @@ async fn who_may_not_read_the_topic_for_a_moment_reads_on() {
     .await;
 }
 
-async fn who_may_not_be_a_member_for_a_moment_is_one_again() {
+async fn brief_loss_of_group_right_heals() {
     by_both("one-again", LASTING, async |cluster, config, by| {
         let (mut ann, first) = Ann::member(cluster, config, by).await;
         ann.may_be_a_member(false);
@@ -206,13 +206,12 @@ async fn who_may_not_be_a_member_for_a_moment_is_one_again() {
     .await;
 }
 
-async fn who_may_not_read_the_topic_any_more_is_told_so() {
+async fn lost_topic_right_is_reported() {
     by_both("not-read", IMPATIENT, async |cluster, config, by| {
         let (mut ann, assigned) = Ann::member(cluster, config, by).await;
         let began = tenure::clock::now();
         ann.may_read(false);
-        // A core asks again and again, once there is an answer: an answer to an earlier question
-        // does not count.
+        // A core asks again after each answer: an answer to an earlier question does not count.
         let asks = async {
             loop {
                 let asked = ann.hand.ask_to_read(Partition(0), assigned);
@@ -239,7 +238,7 @@ async fn who_may_not_read_the_topic_any_more_is_told_so() {
     .await;
 }
 
-async fn who_may_not_be_a_member_any_more_is_told_so() {
+async fn lost_group_right_is_reported() {
     by_both("no-member", IMPATIENT, async |cluster, config, by| {
         let (ann, _) = Ann::member(cluster, config, by).await;
         let began = tenure::clock::now();
@@ -250,7 +249,7 @@ async fn who_may_not_be_a_member_any_more_is_told_so() {
     .await;
 }
 
-async fn who_may_not_be_a_member_at_the_start_is_told_at_once() {
+async fn missing_group_right_shows_at_start() {
     by_both("at-the-start", LASTING, async |cluster, config, by| {
         let mut ann = Ann::new(cluster, config, by).await;
         ann.hand.ledger.request(&Request::Join(Membership(1)));
@@ -259,7 +258,7 @@ async fn who_may_not_be_a_member_at_the_start_is_told_at_once() {
     .await;
 }
 
-/// Which of so many records are told to have failed or to be written, and where.
+/// The first `count` outcomes of a record, with their partitions.
 async fn told(hand: &Hand, number: EntryNumber, count: usize) -> Vec<(Partition, bool)> {
     let mut told = Vec::new();
     while told.len() < count {
@@ -274,8 +273,8 @@ async fn told(hand: &Hand, number: EntryNumber, count: usize) -> Vec<(Partition,
     told
 }
 
-/// Publishes a report to both partitions, of which nothing is told before what becomes of two
-/// claims behind it.
+/// Publishes a beat to both partitions: no report about it comes before the outcomes of two claims
+/// behind it.
 async fn nothing_is_told_of_a_report(hand: &mut Hand) {
     let beat = hand.publish(Target::Every, Kind::Beat);
     let claims = [0, 1].map(|one| hand.publish(Target::One(Partition(one)), Kind::Claim));
@@ -291,10 +290,10 @@ async fn nothing_is_told_of_a_report(hand: &mut Hand) {
     }
 }
 
-async fn the_first_record_that_is_written_again_is_told() {
+async fn first_success_after_failures_is_reported() {
     let cluster = quick().ways(1).start().unwrap();
     let mut config = config("written", "one", 2);
-    // The end of this one is waited for.
+    // The test awaits the end of the delivery timeout.
     config.delivery_timeout = SESSION;
     let addresses = cluster.way(0).addresses();
     let mut hand = Hand::new(&addresses, config, GroupProtocol::Classic).await;

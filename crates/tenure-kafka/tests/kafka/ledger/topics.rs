@@ -1,4 +1,4 @@
-//! Topics that are made, let pass, and refused.
+//! Topics that are made, accepted, and refused.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::common::{cluster, quick, tests, unique};
 use crate::ledger::process::{config, options};
 
 tests!(
-    tls_is_spoken_and_both_sides_look_at_certificates,
+    tls_checks_certificates_of_both_sides,
     logins_are_used_and_missing_rights_are_told,
-    nobody_there_is_told,
-    a_topic_is_made_once_and_let_pass_afterwards,
+    silent_brokers_are_reported,
+    topic_is_made_only_once,
     everything_that_is_wrong_is_told_at_once,
-    a_topic_that_is_missing_is_told_with_the_command_that_makes_it,
+    missing_topic_is_explained,
 );
 
-async fn a_topic_is_made_once_and_let_pass_afterwards() {
+async fn topic_is_made_only_once() {
     let broker = cluster();
     let addresses = broker.addresses();
     let name = unique("made");
@@ -60,7 +60,7 @@ async fn everything_that_is_wrong_is_told_at_once() {
     }
 }
 
-async fn a_topic_that_is_missing_is_told_with_the_command_that_makes_it() {
+async fn missing_topic_is_explained() {
     let cluster = cluster();
     let name = &unique("missing");
     let without = Options { create: None, ..options(&cluster.addresses(), name) };
@@ -72,7 +72,7 @@ async fn a_topic_that_is_missing_is_told_with_the_command_that_makes_it() {
     assert!(said.contains(&command), "{said}");
 }
 
-async fn nobody_there_is_told() {
+async fn silent_brokers_are_reported() {
     let options = options("127.0.0.1:1", "x").check().unwrap();
     let said = ensure(&options, &config("x", "one", 1)).await.unwrap_err().to_string();
     assert!(said.contains("check --brokers, that they run"), "{said}");
@@ -99,7 +99,7 @@ async fn logins_are_used_and_missing_rights_are_told() {
     let error = ensure(&with("wrong").check().unwrap(), &config).await.unwrap_err().to_string();
     assert!(error.contains("check --user, --password-file"), "{error}");
 
-    // A right that is given takes effect a moment later.
+    // A right takes effect a moment after it was given.
     let refused = async |part: &str| {
         while !ensure(&right, &config).await.is_err_and(|error| error.to_string().contains(part)) {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -117,7 +117,7 @@ async fn logins_are_used_and_missing_rights_are_told() {
     ensure(&asks.check().unwrap(), &config).await.unwrap();
 }
 
-/// The issuer of a certificate, and its key.
+/// A certificate that `authority` has signed, and its key.
 fn signed(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -127,7 +127,7 @@ fn signed(authority: &CertifiedIssuer<'_, KeyPair>, name: &str) -> (String, Stri
     (certificate.pem(), key.serialize_pem())
 }
 
-async fn tls_is_spoken_and_both_sides_look_at_certificates() {
+async fn tls_checks_certificates_of_both_sides() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let mut params = CertificateParams::new(vec![]).unwrap();
@@ -156,7 +156,7 @@ async fn tls_is_spoken_and_both_sides_look_at_certificates() {
         let said = ensure(&with(wrong), &config).await.unwrap_err().to_string();
         assert!(said.contains(remedy), "{said}");
     };
-    // Each is tried for as long as one waits for an answer.
+    // Each attempt lasts as long as the wait for an answer.
     tokio::join!(
         told(None, "whether they expect TLS (--cacert)"),
         told(Some(stranger), "check --cacert, --cert and --key"),
