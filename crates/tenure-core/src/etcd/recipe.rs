@@ -393,9 +393,9 @@ impl Candidate {
 // "Leases […] need to be refreshed or they expire." E counts from the send of a keep-alive (ruling
 // 3, E2), once an entry of the log has found an own key as it should be, in the same term (ruling
 // 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one before, and
-// `Session::on_alive` takes the answer. A keep-alive or a confirmation that fails leaves E as it is:
-// the session tries again after a pause, and `Etcd::expire` ends the lease at E. An answer that the
-// lease is gone ends it at once.
+// `Session::on_alive` takes the answer. A keep-alive or a confirmation that fails leaves E as it
+// is: the session tries again after a pause, and `Etcd::expire` ends the lease at E. An answer that
+// the lease is gone ends it at once.
 impl Session {
     /// Confirms the keep-alive by these own keys: a member that is cut off or stuck answers the
     /// keep-alive as well (ruling 4, E3).

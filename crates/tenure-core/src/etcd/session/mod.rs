@@ -246,9 +246,10 @@ impl Session {
         *renewal = Renewal::Idle { until: until.max(context.now), bare: None };
     }
 
-    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes the lease,
-    /// once all claims that rest on it are lowered, and so its keys go. The revocation of a lease
-    /// whose grant is under way waits for the answer: it might arrive first, and find no lease.
+    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes the
+    /// lease, once all claims that rest on it are lowered, and so its keys go. The revocation of a
+    /// lease whose grant is under way waits for the answer: it might arrive first, and find no
+    /// lease.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {
