@@ -1,4 +1,9 @@
 //! Every exit code of the command.
+//!
+//! A command returns its exit to `program.rs`. For `tenure run`, `Runner::serve` in
+//! `commands/run/runner.rs` decides it, and `Process::serve` takes that of the first runner to end.
+
+use tenure_supervise::SuperviseError;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
@@ -61,6 +66,30 @@ impl Exit {
             Self::Signal(number) => 128 + number % 128,
         }
     }
+}
+
+/// The exit and the remedy for a CMD that did not start.
+pub fn exit_of_start(error: &SuperviseError) -> (Exit, &'static str) {
+    let exit = match error.exit_code() {
+        127 => Exit::NotFound,
+        126 => Exit::NotExecutable,
+        _ => Exit::System,
+    };
+    let fix = match error {
+        SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
+            "look at the file system that it is on, or put CMD on one of this machine"
+        }
+        // The error names the fault of the file.
+        SuperviseError::Exec { source, .. } if source.raw_os_error().is_none() => {
+            "mend that file, or give another CMD"
+        }
+        _ => match exit {
+            Exit::NotFound => "correct its name, or give the path of an executable file",
+            Exit::NotExecutable => "make it executable, or give another CMD",
+            _ => "look at the limits of this process and at /proc",
+        },
+    };
+    (exit, fix)
 }
 
 /// The table at the end of `tenure --help`.

@@ -12,7 +12,7 @@ use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, ToAs
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
 
-use crate::enough::Enough;
+use crate::enough_answers::Enough;
 use crate::keys::Keys;
 use crate::places::{LookUp, Reach};
 use crate::seal::{Authority, OpenDatagram, SEALED_MAX, Seal};

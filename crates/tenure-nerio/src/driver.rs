@@ -22,19 +22,19 @@ use crate::agreement::Agreement;
 use crate::counters::Counters;
 use crate::edicts::Source;
 use crate::key_trouble::KeyTroubles;
-use crate::lasting::LastingTroubles;
-use crate::line::Line;
+use crate::lasting_troubles::LastingTroubles;
 use crate::log;
 use crate::notice::Notice;
 use crate::orders::{is_order, obeys_unsealed};
 use crate::outbox::Outbox;
 use crate::places::{LookUpResult, Places, receives};
-use crate::proofs::{Proof, Proofs};
 use crate::request::Ask;
 use crate::seal::{self, Authority, SEALED_MAX};
+use crate::sealed_transport::Line;
 use crate::state::WriteError;
 use crate::storage::{FlushAnswers, Records};
 use crate::transport::Transport;
+use crate::verifications::{Proof, Proofs};
 
 /// Longest wait of a closing node for the arrival of its releases.
 const FAREWELL: Duration = Duration::from_millis(500);

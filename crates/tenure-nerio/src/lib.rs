@@ -95,18 +95,17 @@
 #![allow(missing_docs, reason = "fields whose names say enough")]
 
 mod agreement;
-mod ask;
 mod asker;
 mod counters;
 mod driver;
 mod edicts;
-mod enough;
+mod enough_answers;
 mod error;
 mod gate;
 mod key_trouble;
 pub mod keys;
-mod lasting;
-mod line;
+mod lasting_troubles;
+mod leader_questions;
 pub mod lists;
 mod log;
 mod node;
@@ -114,23 +113,24 @@ mod notice;
 pub mod orders;
 mod outbox;
 mod places;
-mod proofs;
 mod request;
 mod seal;
+mod sealed_transport;
 pub mod state;
 mod storage;
 pub mod survey;
 pub mod transport;
+mod verifications;
 
 pub use tenure::driver::NOTICES;
 pub use tenure::state::Opening;
 pub use tenure_core::nerio::*;
 
-pub use self::ask::{Found, Verified};
 pub use self::counters::Counters;
 pub use self::edicts::Edicts;
 pub use self::error::{FindError, NotLeading, NotWonHere, RekeyError, StartError, VerifyError};
 pub use self::gate::{EdictGate, EdictRefused};
+pub use self::leader_questions::{Found, Verified};
 pub use self::node::{Builder, Node, address_to_bind};
 pub use self::notice::{Forgot, KeyTrouble, Notice};
 pub use self::seal::{Authority, Keyring, Peer, Unsealed};

@@ -17,7 +17,7 @@ use tenure_core::{ElectionName, Fence, NodeName};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, Outcome};
-use crate::enough::Answers;
+use crate::enough_answers::Answers;
 use crate::keys::{Grant, Keys, Right};
 
 /// An order to end one leadership. Repetitions are the same order, which a leader obeys once.

@@ -9,8 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::counters::Counters;
 use crate::keys::Keys;
 use crate::notice::Notice;
-use crate::proofs::Proof;
 use crate::seal::Keyring;
+use crate::verifications::Proof;
 
 /// A request of the node itself.
 pub(crate) enum Ask {

@@ -14,7 +14,7 @@ use tenure_core::{ElectionName, NodeName};
 use tokio::task::JoinSet;
 
 use crate::asker::Asker;
-use crate::enough::Answers;
+use crate::enough_answers::Answers;
 use crate::keys::Keys;
 
 /// Most elections of a survey. A member that names more counts as silent.

@@ -69,7 +69,7 @@ mod tests {
         let ran = folder.path().join("ran");
         let mut command = Command::new("touch");
         command.arg(&ran);
-        let spawning = guards::hold();
+        let spawning = guards::lock_spawning();
         let beginning = begin(command, Some(path.clone()), Time::from_nanos(7)).unwrap();
         eventually("the file is written", || path.exists());
         drop(beginning);

@@ -42,8 +42,8 @@ pub enum SuperviseError {
     /// `execve` had not returned when the command was to end: when it was stopped, or when the
     /// lease under which its start began came to its end. The command's own code has not run.
     #[error(
-        "{}: execve has not returned in {waited:.1?}, and then {why}; check that its file system \
-         still answers", .path.display()
+        "{}: the command did not start: execve had not returned after {waited:.1?}, when {why}; \
+         check that the file system of this path still answers", .path.display()
     )]
     Hung { path: PathBuf, waited: Duration, why: Why },
     /// A process of a command that never ran has not ended by the end of the lease, though it was

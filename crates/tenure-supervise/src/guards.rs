@@ -125,7 +125,7 @@ pub fn reap_orphans() -> io::Result<bool> {
 
 /// Prevents spawning while the result is held.
 #[cfg(test)]
-pub(crate) fn hold() -> MutexGuard<'static, ()> {
+pub(crate) fn lock_spawning() -> MutexGuard<'static, ()> {
     SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

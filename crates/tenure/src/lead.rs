@@ -137,7 +137,7 @@ async fn once<C: SafetyClass, F: Future<Output = ()>>(
     work: &mut impl FnMut(Leader<C>) -> F,
 ) -> Result<(), Loss> {
     leadership.settled().await?;
-    leadership.hold(work(leadership.leader())).await
+    leadership.run_and_keep(work(leadership.leader())).await
 }
 
 /// A random span below `bound`, so that nodes whose work ends for the same reason do not come back

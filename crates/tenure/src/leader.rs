@@ -228,7 +228,7 @@ impl<C: SafetyClass> Leader<C> {
 
     /// Does `work` as long as this node leads and more than `margin` is left. The work is gone when
     /// this returns or is dropped.
-    pub(crate) async fn hold<F: Future>(
+    pub(crate) async fn run_while_leading<F: Future>(
         &self,
         margin: Duration,
         work: F,

@@ -1,12 +1,19 @@
-//! A won election. `release.rs` gives it up.
+//! A won election: work under it, and its release after the work.
 
 use std::fmt;
+use std::future::Future;
 use std::ops::Deref;
+use std::time::Duration;
+
+use tenure_core::Loss;
 
 use crate::leader::Leader;
 use crate::request::Victory;
 use crate::resignation::Resignation;
 use crate::safety::SafetyClass;
+
+/// Most delay of a runtime's timer; work is ended this much earlier.
+const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 /// A won election: a [`Leader`], which answers for it, and the right to give it up.
 ///
@@ -29,6 +36,53 @@ impl<S: SafetyClass> Leadership<S> {
     #[must_use]
     pub fn leader(&self) -> Leader<S> {
         self.leader.clone()
+    }
+
+    /// Runs `work` as long as this node leads, and resigns after it. Work that must ask whether
+    /// this node still leads takes a [`Leader`] with it:
+    ///
+    /// ```no_run
+    /// # use tenure::{AtMostOne, Leadership, Loss};
+    /// # async fn example(leadership: Leadership<AtMostOne>) -> Result<(), Loss> {
+    /// let leader = leadership.leader();
+    /// let work = async move {
+    ///     while leader.is_current() {
+    ///         // One act, with `leader.fence()`.
+    ///         # tokio::task::yield_now().await;
+    ///     }
+    /// };
+    /// leadership.run(work).await
+    /// # }
+    /// ```
+    ///
+    /// The work is dropped before the lease ends, by the configured kill margin: it must be cancel
+    /// safe, and must give way to the runtime more often than that. The leadership is given up only
+    /// after the work has ended or was dropped, so that no other leader begins before. Where the
+    /// first lease, which is short, may be no longer than the margin, wait for
+    /// [`settled`](Leader::settled) before.
+    ///
+    /// Dropping the future drops the work and then resigns; so does work that panics.
+    pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Loss> {
+        let output = self.run_and_keep(work).await?;
+        self.resign().await;
+        Ok(output)
+    }
+
+    /// Runs work like [`run`](Self::run), but gives nothing up.
+    pub(crate) async fn run_and_keep<F: Future>(&self, work: F) -> Result<F::Output, Loss> {
+        let margin = self.resignation.driver.timing().kill_margin + TIMER_SLACK;
+        self.run_while_leading(margin, work).await
+    }
+
+    /// Gives the leadership up at once, and waits until others know or the lease would have ended.
+    /// A repetition does nothing. If a verification promised that this node leads for longer
+    /// (Nerio), others learn of the end only after that.
+    ///
+    /// Dropping the future changes nothing: the leadership is given up all the same.
+    pub async fn resign(&self) {
+        self.lower();
+        self.resignation.request();
+        self.released(self.resignation.driver.timing().resignation_max).await;
     }
 }
 

@@ -50,7 +50,6 @@ mod lead;
 mod leader;
 mod leadership;
 mod observe;
-mod release;
 mod request;
 mod resignation;
 mod safety;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tenure::{View, clock};
 
 use super::observe::{json, line};
+use super::role_table::{self, Question};
 use super::starting;
-use super::table::{self, Question};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
@@ -33,7 +33,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     if parts.len() > 1 {
         let asked = Question { election: &election, protocol, json: context.json };
         let patience = left.unwrap_or_else(|| backend.patience());
-        return table::once(asked, &*participant, patience).await;
+        return role_table::once(asked, &*participant, patience).await;
     }
     let election = parts.pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();

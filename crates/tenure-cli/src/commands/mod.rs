@@ -8,12 +8,12 @@ mod leader;
 mod members;
 mod nerio;
 mod observe;
+mod resign_transfer;
+mod role_table;
 mod run;
 mod signals;
 mod starting;
 mod status;
-mod table;
-mod tell;
 
 pub use nerio::demo::reenter;
 
@@ -157,7 +157,7 @@ static ALL: [Command; 21] = [
                 return Ok(work(|context| nerio::order::run(settings, context)));
             }
             let settings = TellSettings::read(layers)?;
-            Ok(work(|context| tell::resign(settings, context)))
+            Ok(work(|context| resign_transfer::resign(settings, context)))
         },
     },
     Command {
@@ -168,7 +168,7 @@ static ALL: [Command; 21] = [
                 return Ok(work(|context| nerio::order::run(settings, context)));
             }
             let settings = TransferSettings::read(layers)?;
-            Ok(work(|context| tell::transfer(settings, context)))
+            Ok(work(|context| resign_transfer::transfer(settings, context)))
         },
     },
     Command {

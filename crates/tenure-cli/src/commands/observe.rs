@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json as object};
 use tenure::{Change, ElectionName, LeaderView, View, clock};
 
+use super::role_table::{self, Question};
 use super::signals::Signals;
 use super::starting;
-use super::table::{self, Question};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::ask::AskSettings;
@@ -35,7 +35,7 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     if backend.roles().is_some_and(|roles| roles.asks_for_all()) {
         let asked = Question { election: &election, protocol, json: as_json };
         let patience = backend.patience();
-        return table::follow(asked, &*participant, &mut signals, reader_left, patience).await;
+        return role_table::follow(asked, &*participant, &mut signals, reader_left, patience).await;
     }
     let election = backend.parts(&election).pop().map_or(election, |part| part.election);
     let mut permanent_failure = participant.permanent_failure();

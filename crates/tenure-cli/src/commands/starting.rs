@@ -47,7 +47,7 @@ pub(super) async fn within<'a>(
             Err(_) => silent = silence.borrow().clone().or(silent),
         }
         if left().is_zero() {
-            let fix = "see that what it asks runs, or give a longer --wait";
+            let fix = "check that the service or the members answer, or give a longer --wait";
             let unknown = || Failure::new(Exit::Unknown, protocol.unknown, fix);
             return Err(silent.unwrap_or_else(unknown));
         }

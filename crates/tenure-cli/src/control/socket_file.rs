@@ -106,7 +106,7 @@ async fn lock(path: &Path) -> Result<File, Failure> {
     make_directory(directory)?;
     check_directory(directory)?;
     for _ in 0..SWEPT_MAX {
-        if let Some(lock) = hold(path, OFlags::CREATE)? {
+        if let Some(lock) = lock_socket(path, OFlags::CREATE)? {
             return Ok(lock);
         }
         tokio::time::sleep(SWEPT).await;
@@ -136,7 +136,7 @@ pub(crate) async fn sweep_all(directory: &Path) {
     for lock in names(directory) {
         let Some(name) = lock.strip_suffix(LOCK).filter(|name| is_ours(name)) else { continue };
         let path = directory.join(name);
-        let Ok(Some(held)) = hold(&path, OFlags::empty()) else { continue };
+        let Ok(Some(held)) = lock_socket(&path, OFlags::empty()) else { continue };
         if may_answer(&path).await || deadline(&until_file(&path)).is_some() {
             continue;
         }
@@ -345,7 +345,7 @@ fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
 
 /// Locks the file beside the socket; returns `None` if another process has it. The lock ends with
 /// the process.
-fn hold(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
+fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
     let lock = lock_file(path);
     let cannot = |error: Errno| refused(path, &format!("{}: {error}", lock.display()));
     let flags = OFlags::RDWR | create | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -10,7 +10,7 @@ use tenure_supervise::SuperviseError;
 
 use crate::args;
 use crate::control::{self, Realm};
-use crate::exit::Exit;
+use crate::exit::{Exit, exit_of_start};
 use crate::failure::Failure;
 use crate::protocol::{Backend, Layers, Part, Protocol, Purpose, id};
 use crate::settings::table;
@@ -204,7 +204,7 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
 }
 
 fn unusable(error: &SuperviseError) -> Failure {
-    let (exit, fix) = cure(error);
+    let (exit, fix) = exit_of_start(error);
     if exit == Exit::System {
         // CMD is fine, but its processes could not be found again.
         let fix = "mount the /proc of this PID namespace (mount -t proc proc /proc), or begin the \
@@ -212,30 +212,6 @@ fn unusable(error: &SuperviseError) -> Failure {
         return Failure::new(Exit::NotExecutable, error.to_string(), fix).origin("/proc");
     }
     Failure::new(exit, error.to_string(), fix).origin("command line of tenure run, after --")
-}
-
-/// The exit code and the remedy for a CMD that did not start.
-pub fn cure(error: &SuperviseError) -> (Exit, &'static str) {
-    let exit = match error.exit_code() {
-        127 => Exit::NotFound,
-        126 => Exit::NotExecutable,
-        _ => Exit::System,
-    };
-    let fix = match error {
-        SuperviseError::Hung { .. } | SuperviseError::Stuck { .. } => {
-            "look at the file system that it is on, or put CMD on one of this machine"
-        }
-        // The error names the fault of the file.
-        SuperviseError::Exec { source, .. } if source.raw_os_error().is_none() => {
-            "mend that file, or give another CMD"
-        }
-        _ => match exit {
-            Exit::NotFound => "correct its name, or give the path of an executable file",
-            Exit::NotExecutable => "make it executable, or give another CMD",
-            _ => "look at the limits of this process and at /proc",
-        },
-    };
-    (exit, fix)
 }
 
 fn value(text: &str) -> Result<Value, Failure> {

@@ -94,7 +94,7 @@ fn killed_leaders_are_reported_with_lease() {
              lease runs out by itself, in "
         );
         assert!(said.starts_with(&told), "{said}");
-        assert!(said.ends_with("fix: wait until then; tenure leader says who leads\n"), "{said}");
+        assert!(said.ends_with("fix: wait for that; tenure leader says who leads\n"), "{said}");
         assert_eq!(code, Some(69));
     }
 }

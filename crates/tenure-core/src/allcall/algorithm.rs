@@ -66,7 +66,7 @@ impl Allcall {
             election.close(valid, context);
         });
         self.pings.peers.forget(now, config.lease);
-        self.open(out);
+        self.call_all(out);
         let again = self.pings.beat.map_or(now, |beat| beat.after(config.heartbeat));
         let again = if again > now { again } else { now.after(config.heartbeat) };
         // Without elections that call, the first round begins when the first initial wait is over.
@@ -76,7 +76,7 @@ impl Allcall {
     }
 
     /// Publishes the state of each election, in as few packets as possible.
-    fn open(&mut self, out: &mut Out) {
+    fn call_all(&mut self, out: &mut Out) {
         let mut entries = Vec::new();
         let mut asks = Vec::new();
         {
@@ -523,8 +523,9 @@ impl Election {
 // "A failed leader won't be replaced until its lease (+maxClockSkew) has expired." A leader that
 // lives stops at E − K − H, publishes a tombstone, and names its successor (rulings 2 and 7).
 impl Election {
-    /// The lease has run out, except for the time that others need to hear of the end.
-    pub(super) fn lapse(&mut self, context: &mut Context<'_>) {
+    /// The lease has run out, except for the time that others need to hear of the end: the leader
+    /// gives way to the best candidate, or its leadership expires.
+    pub(super) fn lapse_or_hand_over(&mut self, context: &mut Context<'_>) {
         let ends = self.campaign.as_ref().and_then(Campaign::ends);
         if ends.is_none_or(|ends| context.boot() < ends) {
             return;

@@ -186,7 +186,7 @@
 //! | S1 | heartbeat 1 s, lease 10 s, max clock skew 1 s | the defaults; `L ≥ 2·(3H + 2K)` is checked |
 //! | S2 | a failed leader is not replaced before lease + skew | `election/claims.rs` |
 //! | S3 | random numbers break ties | [`Rank`] |
-//! | S4 | the lower rank is preferred | `election/stand.rs` |
+//! | S4 | the lower rank is preferred | `election/precedence.rs` |
 //! | S5 | the later unexpired lease, then the lower rank | `election/claims.rs`; the beaten leader: `algorithm.rs` |
 //! | S6 | no calls for lease + skew after joining | so, for each election (ruling 9) |
 //! | S7 | but answers, and learning | so |
@@ -258,7 +258,6 @@
 mod admission;
 mod algorithm;
 mod batch;
-mod clock;
 mod config;
 mod context;
 mod election;
@@ -270,6 +269,7 @@ mod peers;
 mod replies;
 mod round;
 mod words;
+mod wrong_clock;
 
 pub use config::{
     Callers, CallersError, Checked, Config, ConfigError, Limits, OnConflict, TooShort,

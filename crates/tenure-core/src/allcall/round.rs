@@ -4,9 +4,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::clock::Reading;
 use super::identity::Participant;
 use super::message::{Header, Part, Round};
+use super::wrong_clock::Reading;
 use crate::name::ElectionName;
 use crate::time::Time;
 

@@ -64,7 +64,7 @@ impl Observer {
         self.look.is_none().then_some(self.again)
     }
 
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.look(context);
         }

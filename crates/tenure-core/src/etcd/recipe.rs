@@ -48,27 +48,27 @@ impl Session {
             }
             None => SessionPhase::Establishing { call: None, again: context.now },
         };
-        self.work(context);
+        self.run_due(context);
     }
 
     /// Sends each request that is due: a read that shows the term, a grant, a keep-alive, a
     /// revocation.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         match &mut self.phase {
             SessionPhase::Establishing { call: None, again } if *again <= context.now => {
                 self.establish(context);
             }
-            SessionPhase::Granting(grant) => grant.work(context),
-            SessionPhase::Open(lease) => lease.work(context),
+            SessionPhase::Granting(grant) => grant.run_due(context),
+            SessionPhase::Open(lease) => lease.run_due(context),
             SessionPhase::Idle | SessionPhase::Checking | SessionPhase::Establishing { .. } => {}
         }
         if let Some(next) = &mut self.next {
-            next.work(context);
+            next.run_due(context);
         }
         if let Some(given) = &mut self.given {
-            given.work(context);
+            given.run_due(context);
         }
-        self.retired.work(context);
+        self.retired.run_due(context);
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
@@ -110,7 +110,7 @@ impl Session {
             }
             _ => return,
         }
-        self.work(context);
+        self.run_due(context);
     }
 
     fn ask_for_first(&mut self, term: u64, context: &Context<'_>) {
@@ -119,7 +119,7 @@ impl Session {
     }
 
     /// etcd has granted the first lease: candidates can make keys on it.
-    pub(super) fn open(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
+    pub(super) fn on_lease(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
         let Lease { id, ttl, .. } = lease;
         self.name = Some(self.name.unwrap_or(id));
         self.phase = SessionPhase::Open(lease);
@@ -161,12 +161,12 @@ impl Candidate {
         self.since = context.calls.seen;
         self.failures = 0;
         self.again = Some(context.now);
-        self.work(context);
+        self.run_due(context);
     }
 
     /// Sends the transaction that the phase calls for, once it is due. Each one compares the create
     /// revision of the own key, so that a late one does no harm.
-    pub(super) fn work(&mut self, context: &mut CandidateContext<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut CandidateContext<'_>) {
         if self.due().is_none_or(|due| context.now < due) {
             return;
         }
@@ -232,7 +232,7 @@ impl Candidate {
         }
         self.again = Some(context.now);
         self.make_room(found, context);
-        self.work(context);
+        self.run_due(context);
     }
 
     /// The own key is made: its create revision is the place in the queue, and the fence.
@@ -253,7 +253,7 @@ impl Candidate {
 impl Candidate {
     pub(super) fn look(&mut self, context: &mut CandidateContext<'_>) {
         self.again = Some(context.now);
-        self.work(context);
+        self.run_due(context);
     }
 
     /// While the key before the own one is known, the candidate asks only for that key: etcd sorts
@@ -288,7 +288,7 @@ impl Candidate {
     }
 
     /// The look shows the first key of all, and the key just before the own one.
-    pub(super) fn on_first(
+    pub(super) fn on_look_answer(
         &mut self,
         first: Option<KeyValue>,
         before: Option<KeyValue>,
@@ -380,11 +380,11 @@ impl Candidate {
         context.out.push(Effect::Raise { election, until, fence: Some(fence) });
         let id = key::id(&context.config.namespace, &self.election, &key);
         self.tell(Event::Elected { id, fence: Some(fence) }, context.out);
-        self.settle(until, context.now, context.length(), context.out);
+        self.tell_settled(until, context.now, context.length(), context.out);
         if self.home != context.lease() {
             context.session.moves_first(&self.election);
         }
-        self.work(context);
+        self.run_due(context);
     }
 }
 
@@ -392,8 +392,10 @@ impl Candidate {
 //
 // "Leases […] need to be refreshed or they expire." E counts from the send of a keep-alive (ruling
 // 3, E2), once an entry of the log has found an own key as it should be, in the same term (ruling
-// 4, E3). `Lease::work` sends the keep-alive, a third of the TTL after the one before, and
-// `Session::on_alive` takes the answer.
+// 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one before, and
+// `Session::on_alive` takes the answer. A keep-alive or a confirmation that fails leaves E as it
+// is: the session tries again after a pause, and `Etcd::expire` ends the lease at E. An answer that
+// the lease is gone ends it at once.
 impl Session {
     /// Confirms the keep-alive by these own keys: a member that is cut off or stuck answers the
     /// keep-alive as well (ruling 4, E3).
@@ -568,7 +570,7 @@ impl Candidate {
         if nothing {
             return self.left(context);
         }
-        self.work(context);
+        self.run_due(context);
     }
 
     /// The own key is gone, or its lease is.
@@ -584,7 +586,7 @@ impl Candidate {
             let key = self.key(context);
             self.watch(key, context.calls.seen + 1, context);
             self.again = Some(context.now);
-            self.work(context);
+            self.run_due(context);
         }
     }
 }

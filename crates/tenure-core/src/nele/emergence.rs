@@ -45,7 +45,7 @@ impl Nele {
         let read = slot.reads().map(|reads| reads.hearing(lately));
         let effects = context.out.len();
         act(slot, &mut context);
-        slot.work(&mut context);
+        slot.run_due(&mut context);
         let over = slot.is_idle();
         let based = slot.fence().map_or(0, Config::base_of);
         let due = slot.due(&context).filter(|_| !over);
@@ -116,8 +116,8 @@ impl Nele {
         self.group.idle = idle;
         match self.group.phase {
             GroupPhase::Out if waiting => self.join(out),
-            GroupPhase::In { .. } if self.group.quits && none => self.go(out),
-            GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.go(out),
+            GroupPhase::In { .. } if self.group.quits && none => self.depart(out),
+            GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.depart(out),
             // A role that ends alone is over at once: its partition stays, and no other process
             // gets it. Without a membership there is no partition to wait for.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
@@ -288,14 +288,14 @@ impl Slot {
 
     /// Runs expired timers, and the consequences of the last input: roles are won and lost, and a
     /// due claim is published.
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.silent(context).is_some_and(|since| since <= context.now) {
             self.on_stuck("nothing of it was read", context);
         }
         if let Some(reads) = &mut self.reads {
-            reads.work(context);
+            reads.run_due(context);
         }
-        self.settle(context);
+        self.win_and_lose_roles(context);
         self.bid(context);
         self.tell_waiting(context);
     }
@@ -464,7 +464,7 @@ impl Slot {
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
 impl Slot {
     /// The lead of this process over the partition now, if it leads.
-    fn hold(&self, context: &Context<'_>) -> Option<Hold> {
+    fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {
         if context.by_claims() {
             self.assigned?;
             let held = self.claim.held?;
@@ -475,12 +475,12 @@ impl Slot {
     }
 
     /// Roles are won, go on, and are lost with the partition.
-    fn settle(&mut self, context: &mut Context<'_>) {
-        self.lapse(context);
+    fn win_and_lose_roles(&mut self, context: &mut Context<'_>) {
+        self.drop_old_news(context);
         if let Some(held) = &mut self.claim.held {
             held.wait_for_all(context);
         }
-        let hold = self.hold(context);
+        let hold = self.current_hold(context);
         let waits = self.claim.held.is_some_and(|held| held.begins > context.now);
         let roles: Vec<Role> = self.campaigns.keys().copied().collect();
         for role in roles {
@@ -513,7 +513,7 @@ impl Slot {
     }
 
     /// Drops news that are older than T.
-    fn lapse(&mut self, context: &mut Context<'_>) {
+    fn drop_old_news(&mut self, context: &mut Context<'_>) {
         let over = self.until(context).is_some_and(|until| until <= context.now);
         if !over {
             return;
@@ -556,7 +556,7 @@ impl Slot {
 // "Processes and roles may be added and removed without reconfiguration of the group." (ruling 11)
 impl Nele {
     /// Leaves the group: no partition is assigned to this process any more.
-    pub(super) fn go(&mut self, out: &mut Out) {
+    pub(super) fn depart(&mut self, out: &mut Out) {
         let leave = Request::Leave(self.group.membership);
         self.group.leaves = true;
         self.each_slot(out, |slot, context| slot.unassign(false, context));

@@ -186,7 +186,7 @@ impl Peers {
     }
 
     /// Marks silent processes, and forgets those that lead no more by any clock.
-    pub(super) fn work(&mut self, now: Time, config: &Checked) {
+    pub(super) fn run_due(&mut self, now: Time, config: &Checked) {
         if self.check.is_none_or(|check| check > now) {
             return;
         }

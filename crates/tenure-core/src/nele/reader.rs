@@ -78,7 +78,7 @@ impl Reader {
         context.request(Request::Read { partition, reading });
     }
 
-    pub(super) fn work(&mut self, context: &mut Context<'_>) {
+    pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             self.failures = self.failures.saturating_add(1);
             self.seek(context);

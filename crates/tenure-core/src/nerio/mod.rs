@@ -292,7 +292,7 @@ mod identity;
 mod inventory;
 mod memory;
 mod message;
-mod naming;
+mod named_leader;
 mod node;
 mod observer;
 mod oqwbd;
@@ -301,9 +301,9 @@ pub mod quorum;
 mod rank;
 mod record;
 mod roster;
+mod round_trips;
 mod timer;
 mod timestamp;
-mod trips;
 pub mod wire;
 mod words;
 
@@ -320,7 +320,7 @@ pub use inventory::{
 };
 pub use memory::{Durable, Kept, Memory, Remembered};
 pub use message::*;
-pub use naming::{LiveGrant, leadership};
+pub use named_leader::{LiveGrant, leadership};
 pub use node::Nerio;
 pub use order::{Order, Ordered, Passed, StepDown};
 pub use quorum::{MemberSet, QuorumError, QuorumTextError, Quorums};

@@ -13,8 +13,8 @@ use super::identity::{Inc, Who};
 use super::message::{Message, Sender, ToAsker, ToCandidate};
 use super::observer::Observer;
 use super::order::StepDown;
+use super::round_trips::RoundTrips;
 use super::timer::Timer;
-use super::trips::RoundTrips;
 use super::words::{Out, Start, Words, emit, send};
 use crate::by_election::ByElection;
 use crate::contract::{Input, Protocol};
@@ -250,7 +250,7 @@ impl Nerio {
             Command::Observe { every } => {
                 self.unobserve(&election);
                 let mut observer = Observer::new(election.clone(), every, now);
-                observer.work(now, &self.config, out);
+                observer.run_due(now, &self.config, out);
                 observer.book(&mut self.observers_due);
                 self.observers.insert(election, observer);
             }
@@ -280,7 +280,7 @@ impl Nerio {
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
         self.with_candidate(&order.election, out, |candidate, context, out| {
-            candidate.work(now, context, out);
+            candidate.run_due(now, context, out);
             candidate.on_step_down(now, by, order, context, out);
         });
     }
@@ -288,7 +288,7 @@ impl Nerio {
     fn on_verify(&mut self, now: Time, from: &Sender, verify: &Verify, out: &mut Out) {
         if self.candidates.contains(&verify.election) {
             self.with_candidate(&verify.election, out, |candidate, context, out| {
-                candidate.work(now, context, out);
+                candidate.run_due(now, context, out);
                 candidate.on_verify(now, from, verify, context, out);
             });
             return;
@@ -320,12 +320,12 @@ impl Nerio {
     fn on_timeout(&mut self, now: Time, out: &mut Out) {
         for election in self.candidates_due.take_due(now) {
             self.with_candidate(&election, out, |candidate, context, out| {
-                candidate.work(now, context, out);
+                candidate.run_due(now, context, out);
             });
         }
         for election in self.observers_due.take_due(now) {
             let Some(observer) = self.observers.get_mut(&election) else { continue };
-            observer.work(now, &self.config, out);
+            observer.run_due(now, &self.config, out);
             observer.book(&mut self.observers_due);
         }
         // Start the grantor last: a failed write of the grantor drops every effect after it.

@@ -9,7 +9,7 @@ use super::by_member::ByMember;
 use super::config::Checked;
 use super::event::Event;
 use super::identity::{Instance, Mark};
-use super::naming::{LiveGrant, leadership};
+use super::named_leader::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;
 use super::words::{Effect, Out, To, send};
@@ -77,7 +77,7 @@ impl Observer {
     }
 
     /// Asks the grantors when due, and reports a view that has changed with time alone.
-    pub(super) fn work(&mut self, now: Time, config: &Checked, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, config: &Checked, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
             for member in 0..config.members.len() {
@@ -112,7 +112,7 @@ impl Observer {
             let heard = GrantorReport { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
-        self.work(now, config, out);
+        self.run_due(now, config, out);
     }
 
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {

@@ -251,7 +251,8 @@ impl Grantor {
     }
 
     /// Writes the grant down and sends its ok. Every ok takes this way, a repeated one too, so that
-    /// no ok leaves whose grant could be forgotten.
+    /// no ok leaves whose grant could be forgotten. Without a flush the grant survives the process,
+    /// not the machine: another boot waits all leases out (`record.rs`).
     pub(super) fn answer(
         &mut self,
         at: Time,
@@ -294,7 +295,7 @@ impl Candidate {
         out: &mut Out,
     ) {
         self.hear_fence(granted.seen);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -330,7 +331,7 @@ impl Candidate {
         }
         self.try_complete(now, context, out);
         self.yield_if_hopeless(now, context, out);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
     }
 
     /// Step 8: completes if oks of a quorum are at hand and still good.

@@ -187,6 +187,7 @@ impl Round {
             .all(|member| self.votes.contains_key(&member.id) || self.silent.contains(&member.id))
     }
 
+    /// The highest vote wins. `Voter::count` recasts a tie in another attempt of the ballot.
     pub(super) fn outcome(&self) -> Outcome {
         let numbers = || self.votes.values().filter(|cast| cast.vote.is_some());
         let Some(highest) = numbers().max_by_key(|cast| cast.vote) else { return Outcome::Nobody };

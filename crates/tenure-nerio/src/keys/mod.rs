@@ -19,8 +19,8 @@
 
 mod derive;
 mod elections;
-mod line;
 mod rights;
+mod text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ use x25519_dalek::{PublicKey, StaticSecret};
 
 pub(super) use self::derive::{Secret, expand, extract};
 pub use self::elections::{Elections, ElectionsError};
-pub use self::line::KeyError;
 pub use self::rights::{Right, Rights, RightsError};
+pub use self::text::KeyError;
 
 /// The most keys of a node: the one that it uses, and another one that it accepts.
 pub const KEYS_MAX: usize = 2;
@@ -208,7 +208,7 @@ impl Keys {
     /// with `#`. A line `accept-unsealed` makes the keys [accept unsealed
     /// datagrams](Self::accept_unsealed).
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        line::parse(text)
+        text::parse(text)
     }
 
     /// The same keys, and whether this process reads and answers unsealed datagrams as well. Every
@@ -396,7 +396,7 @@ mod tests {
     fn debug_output_hides_key() {
         let shown = format!("{:?} {:?}", cluster(), issue(&cluster(), "billing", "billing/*"));
         assert!(!shown.contains("07070707"), "{shown}");
-        assert!(!shown.contains(&line::hex(&issue(&cluster(), "billing", "billing/*").secret.0)));
+        assert!(!shown.contains(&text::hex(&issue(&cluster(), "billing", "billing/*").secret.0)));
     }
 
     #[test]

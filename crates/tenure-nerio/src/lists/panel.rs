@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::Heard;
 use super::pages::{List, Page};
 use crate::asker::{Asker, Outcome};
-use crate::enough::Answers;
+use crate::enough_answers::Answers;
 use crate::keys::Keys;
 
 /// Fewest parts of a page before another one; a page may also have none, if the grantor has

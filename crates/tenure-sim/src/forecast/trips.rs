@@ -26,10 +26,10 @@ pub enum TripsError {
     #[error("no round trip is given")]
     Empty,
     /// A probability outside 0 to 100 %.
-    #[error("p{percent} is no percentile: it must be above 0 and below 100")]
+    #[error("p{percent} is no percentile: it must be from 0 to 100")]
     Percent { percent: f64 },
     /// Decreasing quantiles.
-    #[error("p{upper} is {after:?}, less than p{lower}, {before:?}")]
+    #[error("p{upper} is {after:?}, and must be at least p{lower}, which is {before:?}")]
     Decreasing {
         /// Lower percentile.
         lower: f64,
@@ -214,9 +214,11 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_both_numbers() {
         let error = RoundTrips::quantiles(&[(99.0, MS), (50.0, MS * 2)]).unwrap_err();
-        assert_eq!(error.to_string(), "p99 is 1ms, less than p50, 2ms");
+        assert_eq!(error.to_string(), "p99 is 1ms, and must be at least p50, which is 2ms");
         assert_eq!(RoundTrips::measured(&[]), Err(TripsError::Empty));
-        assert!(RoundTrips::quantiles(&[(101.0, MS)]).is_err());
+        let error = RoundTrips::quantiles(&[(101.0, MS)]).unwrap_err();
+        assert_eq!(error.to_string(), "p101 is no percentile: it must be from 0 to 100");
+        assert!(RoundTrips::quantiles(&[(0.0, MS), (100.0, MS)]).is_ok());
         assert!(RoundTrips::constant(Duration::ZERO).is_err());
         assert!(RoundTrips::constant(MS * 100_000).is_err());
     }

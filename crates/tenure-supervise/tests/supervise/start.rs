@@ -117,8 +117,8 @@ fn an_until_file_that_cannot_be_written() {
 /// Asserts that the supervisor reports this, and that nothing is left running.
 fn expect_hung(scene: &mut Scene, why: &str) {
     let said = scene.hear();
-    let (before, after) = said.split_once(" in ").expect(&said);
-    assert!(before.starts_with("error 126 ") && before.ends_with("execve has not returned"));
+    let (before, after) = said.split_once(" after ").expect(&said);
+    assert!(before.starts_with("error 126 ") && before.ends_with("execve had not returned"));
     assert!(after.contains(why), "{said}");
     assert_eq!(scene.exit_code(), Some(0));
     assert_eq!(scene.alive(), [] as [i32; 0]);
@@ -132,7 +132,7 @@ fn hanging_execve_ends_with_lease() {
     scene.shorten(&lease);
     // Renewals go on, but they are for a command that runs.
     scene.extend(clock::now().after(600 * SECOND));
-    expect_hung(&mut scene, "and then the lease came to its end");
+    expect_hung(&mut scene, "when the lease came to its end");
 }
 
 fn hanging_execve_can_be_stopped() {
@@ -140,7 +140,7 @@ fn hanging_execve_can_be_stopped() {
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.say("stop");
-    expect_hung(&mut scene, "and then it was stopped");
+    expect_hung(&mut scene, "when it was stopped");
 }
 
 /// Only the supervisor is left to act.

@@ -71,7 +71,7 @@ impl<B: Backend> Loop<B> {
         let mut this = Self { backend, machine, asked, timer, effects: Vec::new(), closing: None };
         this.machine.input(Input::Start(start));
         let now = this.sample();
-        this.work(now);
+        this.feed_core(now);
         Ok(this)
     }
 
@@ -142,7 +142,7 @@ impl<B: Backend> Loop<B> {
         // deadline that has moved away.
         if self.machine.core.due().is_some_and(|due| due <= now) {
             self.machine.input(Input::Timeout);
-            self.work(sampled);
+            self.feed_core(sampled);
         }
         match happened {
             Wake::Incoming(incoming) => self.backend.on_incoming(now, incoming, &mut self.machine),
@@ -152,7 +152,7 @@ impl<B: Backend> Loop<B> {
             Wake::Abandoned => self.close(now, None),
             Wake::Alarm => {}
         }
-        self.work(sampled);
+        self.feed_core(sampled);
     }
 
     fn on_request(&mut self, request: Request<B::Class>) {
@@ -224,7 +224,7 @@ impl<B: Backend> Loop<B> {
     }
 
     /// Hands the core its inputs, and carries out the effects of each.
-    fn work(&mut self, now: NowOf<B>) {
+    fn feed_core(&mut self, now: NowOf<B>) {
         while let Some(input) = self.machine.next_input() {
             self.handle(now, input);
         }

@@ -132,7 +132,7 @@ fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
          itself, in {left:.1?}",
         path.display()
     );
-    Some(Failure::new(Exit::Unreachable, what, "wait until then; tenure leader says who leads"))
+    Some(Failure::new(Exit::Unreachable, what, "wait for that; tenure leader says who leads"))
 }
 
 /// The first existing socket `PATH.0`, `PATH.1`, … of a process with several roles.
@@ -266,7 +266,7 @@ async fn search(
     Err(match leaving {
         Some(why) => {
             let what = format!("nobody leads {election} now: {why}");
-            Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
+            Failure::new(Exit::Refused, what, "wait for that; tenure leader says who leads")
         }
         None if asked == 0
             && let Some(other) = other =>

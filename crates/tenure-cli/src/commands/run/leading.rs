@@ -6,17 +6,17 @@ use tenure::{Fence, Leadership, Loss, NodeName, Time, TransferError, clock};
 use tenure_supervise::{Outcome, Plan, SuperviseError, Supervised, Why};
 use tokio::sync::oneshot;
 
-use super::handing::{Hand, Probe, hand_over, no_transfer};
-use super::holding::hold;
+use super::hand_over::{Hand, Probe, hand_over, no_transfer};
+use super::hold_after_cmd::hold_after_cmd;
 use super::orders::Order;
 use super::output::Output;
 use super::restarting;
 use super::runner::Runner;
 use super::stepping_down::{End, tell};
 use crate::control::{self, Answer, Call, Request};
-use crate::exit::Exit;
+use crate::exit::{Exit, exit_of_start};
 use crate::failure::Failure;
-use crate::invocation::run::{RunRole, cure};
+use crate::invocation::run::RunRole;
 use crate::protocol::{self, Class, Later, Protocol};
 use crate::service_manager;
 use crate::settings::Spec;
@@ -188,7 +188,7 @@ async fn after<K: Class>(
     let outcome = match outcome {
         Ok(outcome) => {
             runner.reporter.ended(&format!("CMD ended: {outcome}"));
-            course = hold(runner, leadership, course, &outcome).await;
+            course = hold_after_cmd(runner, leadership, course, &outcome).await;
             outcome
         }
         // The runner was told to end, so a CMD that did not run is no failure.
@@ -468,7 +468,7 @@ fn not_started(error: &SuperviseError) -> Failure {
     if let SuperviseError::UntilFile { path, source } = error {
         return control::no_until_file(path, source);
     }
-    let (exit, fix) = cure(error);
+    let (exit, fix) = exit_of_start(error);
     Failure::new(exit, format!("CMD could not be started: {error}"), fix)
 }
 

@@ -3,8 +3,8 @@
 //! [`process`] has the parts of a process. [`runner`] has the parts of one election, of which a
 //! process with roles has several.
 
-mod handing;
-mod holding;
+mod hand_over;
+mod hold_after_cmd;
 mod leading;
 mod leading_on;
 mod orders;

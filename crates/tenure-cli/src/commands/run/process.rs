@@ -253,7 +253,7 @@ fn lost(error: &tokio::task::JoinError) -> Failure {
 
 fn already() -> Answer {
     Answer::Refused {
-        what: "it gives everything back already".to_owned(),
+        what: "the runner is giving all its roles back already".to_owned(),
         fix: "wait until that is done".to_owned(),
     }
 }

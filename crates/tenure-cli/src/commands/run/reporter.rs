@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use tenure::{Fence, Leadership, Loss, Time, Waiting};
 
-use super::handing::Next;
+use super::hand_over::Next;
 use super::waiting;
 use crate::control::{Answer, Realm};
 use crate::failure::{one_line, warn};
@@ -257,7 +257,7 @@ impl Reporter {
             Some(waiting @ (Waiting::Promised { .. } | Waiting::GivingUp { .. })) => {
                 Answer::Refused {
                     what: format!("{what}: {}", waiting.told(now)),
-                    fix: "wait until then; tenure leader says who leads".to_owned(),
+                    fix: "wait for that; tenure leader says who leads".to_owned(),
                 }
             }
             _ => Answer::Refused {

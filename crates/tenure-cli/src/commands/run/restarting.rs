@@ -5,7 +5,7 @@ use std::time::Duration;
 use tenure::{Leadership, Loss};
 use tenure_supervise::Outcome;
 
-use super::handing::Probe;
+use super::hand_over::Probe;
 use super::leading::{Course, StopCause, on_request};
 use super::runner::{Runner, rest};
 use crate::protocol::Class;

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::explain::Explain;
 use super::ledger::Settings;
-use super::watcher::Watcher;
+use super::warnings::Watcher;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::protocol::backend::OTHERS_KNOW;

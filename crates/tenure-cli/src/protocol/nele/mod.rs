@@ -10,7 +10,7 @@ mod ledger;
 mod properties;
 mod roles;
 #[cfg(feature = "kafka")]
-mod watcher;
+mod warnings;
 
 use std::time::Duration;
 

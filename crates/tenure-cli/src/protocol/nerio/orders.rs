@@ -179,7 +179,7 @@ impl Ending<'_> {
             "nobody leads {election} now: {id} has stepped down, and promised that nobody else \
              leads for {left:.1?} more"
         );
-        Failure::new(Exit::Refused, what, "wait until then; tenure leader says who leads")
+        Failure::new(Exit::Refused, what, "wait for that; tenure leader says who leads")
     }
 
     fn nobody(&self, seen: &AllCandidates) -> Failure {

@@ -7,7 +7,7 @@ use tenure_core::voter::Mode;
 use tenure_voter::{Asker, AskerConfig, CheckedOptions, Class, Config, Node};
 
 use super::network::{Settings, refused};
-use super::watcher::Watcher;
+use super::warnings::Watcher;
 use super::{explain, members};
 use crate::exit::Exit;
 use crate::failure::Failure;

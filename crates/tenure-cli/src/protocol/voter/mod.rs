@@ -12,7 +12,7 @@ mod members;
 #[cfg(feature = "voter")]
 mod network;
 #[cfg(feature = "voter")]
-mod watcher;
+mod warnings;
 
 use std::time::Duration;
 

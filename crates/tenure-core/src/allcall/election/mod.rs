@@ -8,19 +8,19 @@
 //! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are there |
 //! | `campaign.rs` | the own campaign: its lease, its claim |
 //! | `state.rs` | `Election`: its parts, and the questions that need several of them |
-//! | `stand.rs`, `view.rs` | the order of candidates, and those that call or answer; reports to the application |
+//! | `precedence.rs`, `view.rs` | the order of candidates, and those that call or answer; reports to the application |
 
 mod campaign;
 mod claims;
 mod doubts;
+mod precedence;
 mod presence;
-mod stand;
 mod state;
 mod tombstones;
 mod view;
 
 pub(super) use self::campaign::{Campaign, Lease, Phase, Release};
 pub(super) use self::claims::{ClaimOrder, ClaimSource};
+pub(super) use self::precedence::listening;
 pub(super) use self::presence::Sign;
-pub(super) use self::stand::listening;
 pub(super) use self::state::{Election, Vacancy, Voice};

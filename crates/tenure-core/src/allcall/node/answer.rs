@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::state::Allcall;
-use crate::allcall::clock::{Clock, Reading};
 use crate::allcall::config::Callers;
 use crate::allcall::election::Election;
 use crate::allcall::event::OwnEvent;
 use crate::allcall::message::{Answered, Digest, Round};
 use crate::allcall::words::{Out, emit};
+use crate::allcall::wrong_clock::{Clock, Reading};
 use crate::name::ElectionName;
 
 impl Allcall {

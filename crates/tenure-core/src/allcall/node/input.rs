@@ -119,7 +119,7 @@ impl Allcall {
         let now = self.now.boot;
         for name in self.deadlines.take_due(now) {
             self.with_election(&name, out, |election, context| {
-                election.lapse(context);
+                election.lapse_or_hand_over(context);
                 election.outlast(context);
                 election.expire_claims(now);
             });

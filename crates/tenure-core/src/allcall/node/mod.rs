@@ -7,12 +7,12 @@
 //! | `times.rs`, `state.rs` | heartbeat, lease and skew of others; `Allcall`: its parts, and the calls into them |
 //! | `answer.rs` | rounds and answers for all elections together |
 //! | [`algorithm.rs`](super::algorithm) | the algorithm, from the initial wait to the end of a term |
-//! | `join.rs`, `route.rs` | participants with other times; packets, each to its place |
+//! | `other_times.rs`, `route.rs` | participants with other times; packets, each to its place |
 //! | `input.rs` | the contract: inputs, deadlines |
 
 mod answer;
 mod input;
-mod join;
+mod other_times;
 mod route;
 mod state;
 mod times;

@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::times::TimesInUse;
-use crate::allcall::clock::Clock;
 use crate::allcall::config::Checked;
 use crate::allcall::context::{Context, Me};
 use crate::allcall::election::Election;
@@ -17,6 +16,7 @@ use crate::allcall::peers::Peers;
 use crate::allcall::replies::Replies;
 use crate::allcall::round::Rounds;
 use crate::allcall::words::{Bus, Effect, Out, emit};
+use crate::allcall::wrong_clock::Clock;
 use crate::clocks::BothClocks;
 use crate::deadlines::Deadlines;
 use crate::draw::Draw;

@@ -24,7 +24,7 @@ impl Candidate {
         self.value.propose(value, context.now);
         if matches!(self.phase, Phase::Leading { .. }) {
             self.again = Some(context.now);
-            self.work(context);
+            self.run_due(context);
         }
     }
 
@@ -103,7 +103,7 @@ impl Candidate {
             (Step::Look, true) => {
                 let first = found.next()?;
                 let before = found.next()?;
-                self.on_first(first, before, header, context);
+                self.on_look_answer(first, before, header, context);
             }
             (Step::Wait, true) => self.wait_on(header, context),
             (Step::Wait, false) => self.wait_no_longer(found.next()?.as_ref(), context),
@@ -154,7 +154,7 @@ impl Candidate {
             Some(found) => {
                 self.phase = Phase::Leaving { revision: Some(found.created) };
                 self.again = Some(context.now);
-                self.work(context);
+                self.run_due(context);
             }
             None => self.left(context),
         }
@@ -186,7 +186,7 @@ impl Candidate {
     fn create(&mut self, context: &mut CandidateContext<'_>) {
         self.phase = Phase::Creating { unsure: false };
         self.again = Some(context.now);
-        self.work(context);
+        self.run_due(context);
     }
 
     /// etcd may have made the key, or make it later.
@@ -293,7 +293,7 @@ impl Candidate {
         self.unwatch(context);
         self.phase = Phase::Leaving { revision: Some(created) };
         self.again = Some(context.now);
-        self.work(context);
+        self.run_due(context);
     }
 
     fn on_refused(&mut self, step: Step, refusal: Refusal, context: &mut CandidateContext<'_>) {

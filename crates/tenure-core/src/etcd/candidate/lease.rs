@@ -9,7 +9,7 @@ impl Candidate {
     pub(in crate::etcd) fn wake(&mut self, context: &mut CandidateContext<'_>) {
         if matches!(self.phase, Phase::Creating { .. }) && self.call.is_none() {
             self.again = Some(context.now);
-            self.work(context);
+            self.run_due(context);
         }
     }
 
@@ -51,7 +51,7 @@ impl Candidate {
             // The answer may be from before the move.
             self.drop_call(context);
             self.again = Some(context.now);
-            self.work(context);
+            self.run_due(context);
         }
         let Some(until) = context.session.until(self.home, context.now) else { return };
         self.renew(until, context.now, context.length(), context.out);
@@ -85,6 +85,6 @@ impl Candidate {
             return;
         }
         self.again = Some(self.value.mend(self.again, context.now));
-        self.work(context);
+        self.run_due(context);
     }
 }

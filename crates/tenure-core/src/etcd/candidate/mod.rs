@@ -240,13 +240,13 @@ impl Candidate {
         if let Some(fence) = self.fence() {
             let election = self.election.clone();
             out.push(Effect::Raise { election, until, fence: Some(fence) });
-            self.settle(until, now, length, out);
+            self.tell_settled(until, now, length, out);
         }
     }
 
     /// Reports that long work may begin, once half of the lease is ahead: a candidate that is
     /// elected while a renewal is late has little time left.
-    pub(super) fn settle(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
+    pub(super) fn tell_settled(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
         if let Phase::Leading { settled: settled @ false, .. } = &mut self.phase
             && until.since(now) >= length / 2
         {

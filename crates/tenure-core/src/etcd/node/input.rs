@@ -107,7 +107,7 @@ impl Etcd {
             return emit(Some(&election), Event::NotObserved { why }, out);
         }
         self.observers.insert(election.clone(), Observer::new(election.clone(), self.now));
-        self.with_observer(&election, out, Observer::work);
+        self.with_observer(&election, out, Observer::run_due);
     }
 
     fn on_answer(&mut self, answer: Answer, out: &mut Out) {
@@ -207,7 +207,7 @@ impl Etcd {
             emit(None, OwnEvent::Closed { lease, lost }, out);
         }
         let (session, mut context) = self.context(out);
-        session.work(&mut context);
+        session.run_due(&mut context);
     }
 
     /// The store went back (ruling 7, E6): all earlier answers of it are void.
@@ -250,12 +250,12 @@ impl Etcd {
             self.hand_over(asker, Answer { call, header: None, reply }, out);
         }
         let (session, mut context) = self.context(out);
-        session.work(&mut context);
+        session.run_due(&mut context);
         for election in self.candidates_due.take_due(self.now) {
-            self.with_candidate(&election, out, Candidate::work);
+            self.with_candidate(&election, out, Candidate::run_due);
         }
         for election in self.observers_due.take_due(self.now) {
-            self.with_observer(&election, out, Observer::work);
+            self.with_observer(&election, out, Observer::run_due);
         }
     }
 

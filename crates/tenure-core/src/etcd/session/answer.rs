@@ -70,7 +70,7 @@ impl Session {
                     self.name = Some(given.lease);
                     self.phase = SessionPhase::Establishing { call: None, again: context.now };
                     self.on_term(context);
-                    self.work(context);
+                    self.run_due(context);
                 }
                 SessionEvent::Nothing
             }
@@ -115,7 +115,7 @@ impl Session {
         match reply {
             Reply::Txn { .. } => {
                 self.on_term(context);
-                self.work(context);
+                self.run_due(context);
             }
             Reply::Refused(refusal) => {
                 let event = context.refused(doing, refusal);
@@ -139,13 +139,13 @@ impl Session {
             GrantOutcome::Open { ttl, proven, promised, renewed } => {
                 let Grant { lease: id, term, .. } = grant;
                 let renewal = self.first_renewal(ttl, renewed, context);
-                return self.open(Lease { id, ttl, term, proven, promised, renewal }, context);
+                return self.on_lease(Lease { id, ttl, term, proven, promised, renewal }, context);
             }
             GrantOutcome::Wait => grant,
             GrantOutcome::Anew { is_ours } => self.ask_anew(grant, is_ours, context),
         };
         self.phase = SessionPhase::Granting(grant);
-        self.work(context);
+        self.run_due(context);
         event
     }
 
@@ -164,7 +164,7 @@ impl Session {
             GrantOutcome::Anew { is_ours } => self.ask_anew(grant, is_ours, context),
         };
         self.next = Some(grant);
-        self.work(context);
+        self.run_due(context);
         event
     }
 
@@ -196,7 +196,7 @@ impl Session {
             let mut next = Grant::new(id, lease.term, context.now);
             next.pause(context);
             self.next = Some(next);
-            self.work(context);
+            self.run_due(context);
             return SessionEvent::Nothing;
         }
         if self.old.len() >= OLD_MAX {

@@ -66,7 +66,7 @@ impl Grant {
     }
 
     /// Asks for the lease, or for its length, if either is due.
-    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+    pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.due().is_some_and(|due| due <= context.now) {
             let lease = self.lease;
             let op = match self.joining {

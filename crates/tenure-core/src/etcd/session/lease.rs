@@ -84,7 +84,7 @@ pub(in crate::etcd) struct Draws {
 }
 
 impl Lease {
-    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+    pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if let Renewal::Idle { until, .. } = self.renewal
             && until <= context.now
         {
@@ -117,7 +117,7 @@ impl GivenLease {
         self.call.is_none().then_some(self.again)
     }
 
-    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+    pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         if self.call.is_none() && self.again <= context.now {
             let within = context.config.patience(self.ttl.min(context.config.ttl()));
             self.call = Some(context.ask(within, Op::KeepAlive { lease: self.lease }));

@@ -8,7 +8,7 @@
 //! | `keys.rs` | own keys, as etcd is asked about them |
 //! | `event.rs`, `context.rs` | outcomes of a step; calls about leases, and pauses |
 //! | `lease.rs`, `grant.rs`, `retired.rs` | leases that exist, that are asked for, and that are to be revoked |
-//! | `shift.rs` | rounds in which keys move to another lease |
+//! | `move_rounds.rs` | rounds in which keys move to another lease |
 //! | `mod.rs` | `Session`: its parts, and the questions that need several of them |
 //! | `moves.rs`, `answer.rs` | moves of keys; answers, each to its place |
 
@@ -18,9 +18,9 @@ mod event;
 mod grant;
 mod keys;
 mod lease;
+mod move_rounds;
 mod moves;
 mod retired;
-mod shift;
 
 use alloc::vec::Vec;
 
@@ -29,8 +29,8 @@ pub(super) use self::grant::Grant;
 pub(super) use self::keys::{FoundKey, OwnKey, PlacedKey};
 pub(super) use self::lease::{Alive, GivenLease, Lease, Renewal};
 use self::lease::{Draws, OldLease, third};
+use self::move_rounds::Shift;
 use self::retired::RetiredLeases;
-use self::shift::Shift;
 use super::config::BACKOFF;
 use super::context::Context;
 use super::key::{Bytes, LeaseId};
@@ -246,9 +246,10 @@ impl Session {
         *renewal = Renewal::Idle { until: until.max(context.now), bare: None };
     }
 
-    /// No candidate needs the lease any more, or it is over. [`Session::work`] revokes the lease,
-    /// once all claims that rest on it are lowered, and so its keys go. The revocation of a lease
-    /// whose grant is under way waits for the answer: it might arrive first, and find no lease.
+    /// No candidate needs the lease any more, or it is over. [`Session::run_due`] revokes the
+    /// lease, once all claims that rest on it are lowered, and so its keys go. The revocation of a
+    /// lease whose grant is under way waits for the answer: it might arrive first, and find no
+    /// lease.
     pub(super) fn retire(&mut self, context: &mut Context<'_>) -> Option<LeaseId> {
         let name = self.name.take();
         for old in core::mem::take(&mut self.old) {

@@ -126,7 +126,7 @@ impl Session {
             self.retired.give_back(*id, *ttl, context);
         }
         if !left.is_empty() {
-            self.retired.work(context);
+            self.retired.run_due(context);
         }
         left.into_iter().map(|old| old.id).collect()
     }

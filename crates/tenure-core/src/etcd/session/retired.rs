@@ -83,7 +83,7 @@ impl RetiredLeases {
         self.0.iter().filter(|retired| retired.is_resting()).map(|retired| retired.again).min()
     }
 
-    pub(in crate::etcd) fn work(&mut self, context: &mut Context<'_>) {
+    pub(in crate::etcd) fn run_due(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         let within = context.patience();
         self.0.retain(|retired| now < retired.until || !retired.is_resting());
@@ -126,7 +126,7 @@ impl RetiredLeases {
             Reply::LeaseExists if !made => {
                 self.0.remove(nth);
             }
-            _ => self.work(context),
+            _ => self.run_due(context),
         }
     }
 

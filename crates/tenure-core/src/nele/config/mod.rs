@@ -13,6 +13,7 @@
 
 mod check;
 mod error;
+mod fence;
 mod settings;
 mod sums;
 mod terms;

@@ -124,8 +124,6 @@ impl Config {
     pub const PARTITIONS_MAX: u32 = 4_096;
     /// The shortest interval between records.
     pub const INTERVAL_MIN: Duration = Duration::from_millis(10);
-    /// The largest base of fences: leader epochs come on top of it, together below 2²⁴.
-    pub const FENCE_BASE_MAX: u32 = (1 << 24) - 1;
     pub const TAKEOVER_MAX: Duration = Duration::from_secs(86_400);
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {
         Ok(drift) => drift,

@@ -6,7 +6,6 @@ use core::time::Duration;
 
 use super::settings::{Config, Mode};
 use super::terms::Terms;
-use crate::fence::Fence;
 use crate::name::ClusterName;
 
 /// A part of a sum.
@@ -131,23 +130,11 @@ impl Config {
         self.takeover.saturating_mul(10).max(Duration::from_secs(600))
     }
 
-    /// The fence of a claim at this offset, in a batch of this leader epoch; `None` without an
-    /// epoch, or if a number is too large (ruling 10).
-    pub(crate) fn fence(&self, epoch: Option<u32>, offset: u64) -> Option<Fence> {
-        let epoch = u64::from(self.fence_base) + u64::from(epoch?);
-        let fits = epoch < FENCE_EPOCHS && offset < FENCE_OFFSETS;
-        fits.then(|| Fence::new(epoch * FENCE_OFFSETS + offset))
-    }
-
     /// Whether observers see leaders of this group: leaders of other groups only in the mode that
     /// allows several.
     #[must_use]
     pub fn shows(&self, group: &ClusterName) -> bool {
         self.mode == Mode::AtLeastOne || *group == self.group
-    }
-
-    pub(crate) fn base_of(fence: Fence) -> u32 {
-        u32::try_from(fence.number() / FENCE_OFFSETS).unwrap_or(u32::MAX)
     }
 
     pub(super) fn needed(&self) -> (Sum, Duration) {
@@ -189,11 +176,6 @@ impl Terms {
         drift.stretch(drift.real_at_most(span))
     }
 }
-
-/// Offsets stay below this, so that a fence has room for the epoch above.
-pub(super) const FENCE_OFFSETS: u64 = 1 << 40;
-/// Base and leader epoch together stay below this.
-const FENCE_EPOCHS: u64 = 1 << 24;
 
 impl fmt::Display for Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -84,7 +84,7 @@ impl Nele {
             }
         }
         if self.group.has_joined() {
-            self.go(out);
+            self.depart(out);
         }
         self.changed = true;
     }
@@ -95,7 +95,7 @@ impl Nele {
         for partition in self.slots.due(now) {
             self.with_slot(partition, out, |_, _| {});
         }
-        self.peers.work(now, &self.config);
+        self.peers.run_due(now, &self.config);
         self.group_work(out);
         self.beat(out);
         self.look(out);

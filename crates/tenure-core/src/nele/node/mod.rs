@@ -4,22 +4,22 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `group.rs`, `slots.rs`, `sight.rs`, `reports.rs` | membership; partitions; observers; reports of troubles |
+//! | `group.rs`, `slots.rs`, `observers.rs`, `troubles.rs` | membership; partitions; observers; reports of troubles |
 //! | `state.rs` | `Nele`: its parts, and the calls into its partitions |
 //! | [`emergence.rs`](super::emergence) | the protocol, from joining the group to leaving it |
-//! | `see.rs`, `tell.rs` | leaders, as observers see them; reports of changes |
-//! | `hear.rs` | reports of the ledger, each to its place |
+//! | `observed_leaders.rs`, `changes.rs` | leaders, as observers see them; reports of changes |
+//! | `ledger_reports.rs` | reports of the ledger, each to its place |
 //! | `input.rs` | the contract: inputs, deadlines |
 
+mod changes;
 mod group;
-mod hear;
 mod input;
-mod reports;
-mod see;
-mod sight;
+mod ledger_reports;
+mod observed_leaders;
+mod observers;
 mod slots;
 mod state;
-mod tell;
+mod troubles;
 
 pub(super) use self::group::{Group, GroupPhase};
 pub use self::state::Nele;

@@ -6,9 +6,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::group::Group;
-use super::reports::LastReports;
-use super::sight::Sight;
+use super::observers::Sight;
 use super::slots::Slots;
+use super::troubles::LastReports;
 use crate::draw::Draw;
 use crate::name::ElectionName;
 use crate::nele::config::Checked;

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::super::config::Checked;
 use super::super::identity::Who;
-use super::super::trips::RoundTrips;
+use super::super::round_trips::RoundTrips;
 use crate::draw::Draw;
 
 pub(in crate::nerio) struct Context<'a> {

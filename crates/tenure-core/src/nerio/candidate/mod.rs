@@ -1,28 +1,38 @@
 //! The candidate: one for each election of a node, with state `Start`, `E`, `QT`.
 //!
 //! A candidate contends, leads, renews, yields, hands over and gives up; the grantors decide. Its
-//! steps of OQwBD are in [`oqwbd`](super::oqwbd).
+//! steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
+//!
+//! | question | file |
+//! |---|---|
+//! | an instance: requests that were sent, and oks that count | `instance.rs` |
+//! | refusals, and when a candidate yields | `refusals.rs` |
+//! | the next request after an instance completed | `renewal.rs` |
+//! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
+//! | a hand-over to a successor | `transfer.rs` |
+//! | orders to end a leadership | `orders.rs` |
+//! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
 
-mod answers;
 mod context;
-mod hindrance;
 mod instance;
 mod orders;
 mod pending;
 mod reach;
+mod refusals;
 mod release;
 mod renewal;
 mod transfer;
+mod waits;
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 pub(super) use self::context::Context;
-use self::hindrance::Hindrances;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
 use self::reach::Reach;
+use self::waits::Hindrances;
 use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
 use super::config::Checked;
@@ -199,12 +209,12 @@ impl Candidate {
             next_at: begin,
         });
         self.say_what_was_promised(now, context, out);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
     }
 
     /// Does everything due at `now`. Every input calls this method, so that a late event is never
     /// mistaken for a timely one.
-    pub(super) fn work(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
         self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
         self.give_up_due(now, context, out);

@@ -41,7 +41,7 @@ impl Candidate {
         context: &mut Context<'_>,
         out: &mut Out,
     ) {
-        self.work(now, context, out);
+        self.run_due(now, context, out);
         let sent =
             |pending: &&mut PendingRelease| pending.start == released.start && now >= pending.hold;
         let Some(pending) = self.pending.as_mut().filter(sent) else {
@@ -60,7 +60,7 @@ impl Candidate {
             if let Some(campaign) = self.campaign.as_mut().filter(|c| c.first.is_none()) {
                 campaign.next_at = begin;
             }
-            self.work(now, context, out);
+            self.run_due(now, context, out);
         }
     }
 }

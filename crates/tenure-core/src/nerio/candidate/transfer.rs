@@ -34,7 +34,7 @@ impl Candidate {
             let why = TransferFailure::Replaced;
             self.emit(Event::TransferFailed { to, why }, out);
         }
-        self.work(now, context, out);
+        self.run_due(now, context, out);
     }
 
     pub(super) fn end_transfer(&mut self, now: Time, out: &mut Out) {

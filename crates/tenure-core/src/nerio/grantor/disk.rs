@@ -8,8 +8,8 @@ use super::super::timer::Timer;
 use super::super::words::{Effect, Out, emit};
 use super::Grantor;
 use super::flush::Flush;
+use super::longer_leases::Raise;
 use super::phase::Phase;
-use super::raise::Raise;
 use super::writes::Entry;
 use crate::contract::Ticket;
 use crate::name::ElectionName;
@@ -61,9 +61,9 @@ impl Grantor {
         self.fences.dropped();
     }
 
-    pub(super) fn settle(&mut self, out: &mut Out) {
-        self.fences.settle();
-        if self.writes.settle() {
+    pub(super) fn records_written(&mut self, out: &mut Out) {
+        self.fences.records_written();
+        if self.writes.records_written() {
             emit(out, None, OwnEvent::DiskMended);
         }
     }

@@ -145,7 +145,7 @@ impl Fences {
     }
 
     /// Another input has come, so the last input's reserve is under way.
-    pub(in crate::nerio) fn settle(&mut self) {
+    pub(in crate::nerio) fn records_written(&mut self) {
         self.behind = false;
     }
 }

@@ -116,7 +116,7 @@ impl Grantor {
             }
         }
         self.write_memories(now, out);
-        self.conclude(now, out);
+        self.try_to_serve_again(now, out);
     }
 
     pub(super) fn on_memories_due(&mut self, now: Time, out: &mut Out) {

@@ -1,26 +1,37 @@
 //! The grantor: state `A` and `F` of each election, and the state beside them.
 //!
-//! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest: its state
-//! (`election.rs`, `fences.rs`, `memories.rs`, `phase.rs`, `raise.rs`, `writes.rs`), its way to the
-//! first grant (`recovery.rs`, `reading.rs`, `founding.rs`, `members.rs`), its writes (`disk.rs`),
-//! and its answers to questions (`query.rs`, `listing.rs`, `inventory.rs`, `order.rs`).
+//! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). The files here have the rest:
+//!
+//! | question | file |
+//! |---|---|
+//! | state of one election: the grant, the requests that wait | `election.rs` |
+//! | fences: the highest seen, and the reserve on the disk | `fences.rs` |
+//! | steps from a start to the first grant | `start.rs`; their state is in `phase.rs` |
+//! | what a grantor whose directory was lost asks, and when it may serve again | `lost_memory.rs` |
+//! | first start of a whole cluster | `founding.rs` |
+//! | which memory each member has: what others say, what is written | `members.rs`, `memories.rs` |
+//! | a larger `delta_max` than before | `longer_leases.rs` |
+//! | two processes with one name | `shared_names.rs` |
+//! | records and flushes that fail or hang | `disk.rs`, `writes.rs`, `flush.rs` |
+//! | answers to questions: the leader, names of elections, who waits | `query.rs`, `listing.rs`, `inventory.rs` |
+//! | orders to end a leadership, passed on to its holder | `order.rs` |
 
 mod disk;
 mod election;
 mod fences;
 mod flush;
 mod founding;
-mod incarnations;
 pub(super) mod inventory;
 pub(super) mod listing;
+mod longer_leases;
+mod lost_memory;
 mod members;
 mod memories;
 mod order;
 mod phase;
 mod query;
-mod raise;
-mod reading;
-mod recovery;
+mod shared_names;
+mod start;
 mod writes;
 
 use alloc::boxed::Box;
@@ -32,10 +43,10 @@ use core::time::Duration;
 pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank};
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
-use self::incarnations::{Incarnations, Meeting};
+use self::longer_leases::Raise;
 use self::memories::Memories;
 pub(super) use self::phase::Phase;
-use self::raise::Raise;
+use self::shared_names::{Incarnations, Meeting};
 pub(super) use self::writes::Entry;
 use self::writes::Writes;
 use super::body::{Holder, Refusal, Refused, Request, Service};
@@ -137,7 +148,7 @@ impl Grantor {
         message: ToGrantor,
         out: &mut Out,
     ) {
-        self.settle(out);
+        self.records_written(out);
         match message {
             ToGrantor::Request(request) => self.on_request(now, from, request, out),
             ToGrantor::Release(release) => self.on_release(now, from, &release, out),
@@ -152,7 +163,7 @@ impl Grantor {
     }
 
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Out) {
-        self.settle(out);
+        self.records_written(out);
         self.on_incarnation_due(now, out);
         self.on_memories_due(now, out);
         self.on_raise_due(now, out);

@@ -57,7 +57,7 @@ impl Writes {
 
     /// Another input has come, and reports no failure of the last records; true if they were the
     /// last that were missing.
-    pub(in crate::nerio) fn settle(&mut self) -> bool {
+    pub(in crate::nerio) fn records_written(&mut self) -> bool {
         self.repeated = false;
         if self.unwritten.is_empty() {
             self.last.clear();

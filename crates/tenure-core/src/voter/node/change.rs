@@ -9,8 +9,9 @@ use crate::voter::message::{Answer, Refusal, Unchanged};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// An operator asks for a change. The change holds at once; [`Refusal::ChangeRuns`] says to the
-    /// next caller that too few members have stored it.
+    /// An operator asks for a change. The change holds at once, for this leader and its quorums: it
+    /// waits for no other member. [`Refusal::ChangeRuns`] says to the next caller that too few
+    /// members have stored it.
     pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
         let next = self.changed(change)?;
         if let Change::Add(id) = change

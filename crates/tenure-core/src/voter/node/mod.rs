@@ -1,40 +1,52 @@
 //! The voter: the machine that the module document describes.
 //!
 //! `protocol.rs` tells the protocol from top to bottom. Each file below calls only files above it
-//! in this table, and the parts of a voter, which are beside this folder: `round.rs`, `lease.rs`,
-//! `known.rs`, `founding.rs`, `watch.rs` and others do not call each other.
+//! in this table, and the parts of a voter, which do not call each other.
 //!
 //! | file | |
 //! |---|---|
 //! | `state.rs` | `Voter`: its parts, and the questions that need several of them |
-//! | `say.rs` | requests, answers, heartbeats, events |
+//! | `send.rs` | requests, answers, heartbeats, events |
 //! | `namesake.rs` | other processes with the id of this voter |
-//! | `obstacle.rs`, `show.rs` | reports to the application: waits, views |
+//! | `obstacle.rs`, `view.rs` | reports to the application: waits, views |
 //! | `discover.rs` | seeds, lists of others, voters that are dropped |
-//! | `found.rs`, `change.rs` | the electorate: founded, taken from others, changed |
-//! | `meet.rs` | the messages of voters that count |
-//! | `bind.rs` | promises: whether a voter may promise, and their worth to a leader |
+//! | `founding.rs`, `change.rs` | the electorate: founded, taken from others, changed |
+//! | `admission.rs` | the messages of voters that count |
+//! | `promise_rules.rs` | promises: whether a voter may promise, and their worth to a leader |
 //! | `leave.rs` | how a ballot or a leadership ends |
 //! | `available.rs` | leaders that hear each other, with `available` |
 //! | `protocol.rs` | from the start of a process to the acknowledgement of a lease |
 //! | `answer.rs`, `request.rs` | messages of others, each to its place in the protocol |
 //! | `input.rs` | the contract: inputs, deadlines, writes |
+//!
+//! The parts of a voter, beside this folder:
+//!
+//! | file | |
+//! |---|---|
+//! | `round.rs` | a ballot: votes, results, the winner |
+//! | `lease.rs` | the own candidacy: a campaign, and a lease out of promises |
+//! | `promise.rs` | the own promise to endorse no other voter |
+//! | `known.rs`, `founding.rs` | the other voters; the first electorate |
+//! | `watch.rs` | the leader that this voter knows of |
+//! | `starter.rs`, `free.rs` | when this voter starts a ballot, and whether enough voters are free |
+//! | `memory.rs`, `writes.rs` | the durable state, and whether it is written |
+//! | `beat.rs`, `calls.rs`, `draws.rs` | heartbeats, requests without an answer yet, random numbers |
 
+mod admission;
 mod answer;
 mod available;
-mod bind;
 mod change;
 mod discover;
-mod found;
+mod founding;
 mod input;
 mod leave;
-mod meet;
 mod namesake;
 mod obstacle;
+mod promise_rules;
 mod protocol;
 mod request;
-mod say;
-mod show;
+mod send;
 mod state;
+mod view;
 
 pub use state::Voter;

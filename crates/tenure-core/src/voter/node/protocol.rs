@@ -5,8 +5,8 @@
 //! the others, starts a ballot, and casts a vote. Each voter endorses the highest vote, and the
 //! winner leads by the results of a quorum. Later heartbeats renew the lease.
 //!
-//! Beside this file, `leave.rs` ends ballots and leaderships, `bind.rs` gives promises and counts
-//! them, `discover.rs` looks for voters, and `found.rs` and `change.rs` make electorates.
+//! Beside this file, `leave.rs` ends ballots and leaderships, `promise_rules.rs` gives promises and
+//! counts them, `discover.rs` looks for voters, and `founding.rs` and `change.rs` make electorates.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::reports::VacantRoles;
 use super::state::Nele;
+use super::troubles::VacantRoles;
 use crate::nele::event::OwnEvent;
 use crate::nele::identity::Role;
 use crate::nele::words::{Out, emit};

@@ -9,8 +9,8 @@ use tokio::sync::mpsc;
 
 use crate::Node;
 use crate::error::{FindError, VerifyError};
-use crate::proofs::Proof;
 use crate::request::Ask;
+use crate::verifications::Proof;
 
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or

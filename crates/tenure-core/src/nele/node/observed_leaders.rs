@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::sight::{Observation, SilentReading};
+use super::observers::{Observation, SilentReading};
 use super::state::Nele;
 use crate::name::{ClusterName, ElectionName};
 use crate::nele::config::Mode;
@@ -124,7 +124,7 @@ impl Nele {
                     plain.partition = next;
                     self.sight.gaps.silent = None;
                 }
-                plain.work(&mut self.context(out).1);
+                plain.run_due(&mut self.context(out).1);
                 Some(plain)
             }
             None => None,

@@ -12,9 +12,9 @@ use super::Grantor;
 use super::election::ElectionState;
 use super::fences::Fences;
 use super::flush::{Flush, REWRITE};
+use super::longer_leases::{Raise, Stage};
 use super::memories::Memories;
 use super::phase::{Phase, Read};
-use super::raise::{Raise, Stage};
 use crate::contract::Ticket;
 use crate::fence::Fence;
 use crate::time::Time;
@@ -88,7 +88,7 @@ impl Grantor {
         flush
     }
 
-    fn open(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
+    fn on_boot_written(&mut self, now: Time, quarantine: Option<Time>, read: Read, out: &mut Out) {
         let until = quarantine.unwrap_or(now);
         self.phase = Phase::Quarantine { until, read };
         self.on_incarnation_due(now, out);
@@ -101,14 +101,14 @@ impl Grantor {
         written: bool,
         out: &mut Out,
     ) {
-        self.settle(out);
+        self.records_written(out);
         if let Some(news) = self.writes.flushed(now, flushed, written) {
             emit(out, None, news);
         }
         match self.phase {
             Phase::Opening { flush, quarantine, read } if flush.ticket == flushed => {
                 if written {
-                    self.open(now, quarantine, read, out);
+                    self.on_boot_written(now, quarantine, read, out);
                 } else {
                     self.phase = Phase::Unwritten { at: now.after(REWRITE), quarantine, read };
                 }

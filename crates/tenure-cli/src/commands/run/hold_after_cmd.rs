@@ -11,7 +11,7 @@ use crate::protocol::Class;
 
 /// Keeps the leadership if `--hold` is given and CMD succeeded by itself. A loss, a request or a
 /// signal ends the hold early; the runner still ends with the code of CMD.
-pub(super) async fn hold<K: Class>(
+pub(super) async fn hold_after_cmd<K: Class>(
     runner: &mut Runner<K>,
     leadership: &Leadership<K>,
     course: Course,

@@ -24,7 +24,7 @@ impl Candidate {
         out: &mut Out,
     ) {
         self.hear_fence(refused.seen);
-        self.work(now, context, out);
+        self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };

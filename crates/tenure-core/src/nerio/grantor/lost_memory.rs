@@ -47,7 +47,7 @@ impl Grantor {
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };
         // In a cluster of one there is no other member to wait for.
-        self.conclude(now, out);
+        self.try_to_serve_again(now, out);
     }
 
     /// Reports the members that remember, that have not answered yet, and that have nothing to
@@ -109,7 +109,7 @@ impl Grantor {
         seen: &FenceSeen,
         out: &mut Out,
     ) {
-        self.settle(out);
+        self.records_written(out);
         let Some(member) = self.other_member(from) else {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };
@@ -131,7 +131,7 @@ impl Grantor {
             false => now.after(leader.min(Config::DELTA_MAX_MAX.saturating_mul(2))),
         };
         answers.insert(member, ReadAnswer { seen, delta_max, whole, leader, recorded, instance });
-        self.conclude(now, out);
+        self.try_to_serve_again(now, out);
     }
 
     /// A leader with leases of this length leads: no cluster is founded before they have ended.
@@ -142,7 +142,7 @@ impl Grantor {
 
     /// Ends the read when enough members have answered, and all leases that may have been forgotten
     /// have ended.
-    pub(super) fn conclude(&mut self, now: Time, out: &mut Out) {
+    pub(super) fn try_to_serve_again(&mut self, now: Time, out: &mut Out) {
         if self.begins_to_record(now, out) {
             return;
         }
