@@ -167,8 +167,8 @@ impl Tree {
         Ok(Self { children, deeper })
     }
 
-    /// Looks until a pass finds the same processes as the pass before. A process that a dying parent
-    /// hid from a pass is a child of this process in the next.
+    /// Looks until a pass finds the same processes as the pass before. A process that a dying
+    /// parent hid from a pass is a child of this process in the next.
     fn settled(spared: &dyn Fn(Pid) -> bool) -> io::Result<Self> {
         let mut tree = Self::look(spared)?;
         for _ in 0..LOOKS {
