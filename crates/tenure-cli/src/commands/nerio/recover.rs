@@ -170,7 +170,7 @@ mod tests {
         for told in [1, 1_999_900_000_000] {
             let warning = low(Fence::new(told), now).unwrap();
             assert!(warning.starts_with(&format!("the fence floor {told} is more")), "{warning}");
-            assert!(warning.contains(", 2000000000000 milliseconds since 1970,"), "{warning}");
+            assert!(warning.contains(", 2000000000000 milliseconds since 1970. "), "{warning}");
         }
         for fine in [1_999_920_000_000, 2_000_000_000_000, (1 << 53) - 1] {
             assert_eq!(low(Fence::new(fine), now), None);
