@@ -50,10 +50,6 @@ pub(crate) static ALL: [Protocol; 5] = [
 /// The one file that may hold `unsafe` code. `docs/decisions/` gives the reason.
 pub(crate) const WITH_UNSAFE: &str = "crates/tenure-kafka/src/native.rs";
 
-/// Number of sentences without a noun that `tidy/words.rs` still allows in a crate; it only falls.
-/// Crates without a row have none.
-pub(crate) const OPENINGS_LEFT: [(&str, usize); 0] = [];
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -9,7 +9,6 @@ mod touched;
 mod words;
 
 use crate::error::Error;
-use crate::protocols::OPENINGS_LEFT;
 use crate::tree::Tree;
 use crate::workspace::root;
 
@@ -18,7 +17,7 @@ pub(crate) const COMMAND: &str = "xtask tidy";
 
 pub(crate) fn run() -> Result<(), Error> {
     let tree = Tree::read(&root())?;
-    let words = words::check(&tree, &OPENINGS_LEFT);
+    let words = words::check(&tree);
     let complaints = [check(&tree), patches::misfits(&tree), words].concat();
     for complaint in &complaints {
         println!("{complaint}");
