@@ -28,9 +28,9 @@ pub struct Bounds<T> {
     pub setting: &'static str,
     /// Values that pass.
     pub range: Range<T>,
-    /// Origin of a limit that other settings set, in words; empty for a fixed limit.
+    /// Settings that this limit follows from, as a formula in words; empty for a fixed limit.
     pub of: &'static str,
-    /// Names of these other settings.
+    /// Names of the settings that this limit follows from.
     pub beside: &'static [&'static str],
     /// Reason of the limit, in words; empty where the numbers say enough.
     pub why: &'static str,
@@ -95,11 +95,11 @@ impl<T: Copy> Bounds<T> {
 }
 
 impl<T: Copy + PartialOrd + Into<Quantity>> Bounds<T> {
-    /// Lets a value within the bounds pass.
+    /// Returns `Ok` for a value within the bounds.
     ///
     /// # Errors
     ///
-    /// For a value beyond the bounds, with all that these say.
+    /// For a value beyond the bounds; the error prints the value, the bounds and their reason.
     pub fn check(&self, value: T) -> Result<(), Box<OutOfRange>> {
         let passes = match self.range {
             Range::AtLeast(least) => value >= least,
@@ -136,7 +136,7 @@ pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
 pub struct OutOfRange {
     /// The refused value.
     pub value: Quantity,
-    /// The bounds that it is beyond.
+    /// The bounds that the value violates.
     pub bounds: Bounds<Quantity>,
 }
 

@@ -13,14 +13,14 @@ const BILLION: u32 = 1_000_000_000;
 /// The largest rate error ρ that any participating clock is assumed to have (Nerio, section 3,
 /// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
 /// `(1 + ρ)s`.
-///
-/// `Drift` keeps parts per billion so that all arithmetic is exact. Every rounding goes against the
-/// party that claims something.
-///
+/// 
+/// `Drift` keeps parts per billion so that all arithmetic is exact. Each method rounds against the
+/// claimant: a claim becomes shorter, a wait for a claim longer.
+/// 
 /// ```
 /// use core::time::Duration;
 /// use tenure_core::Drift;
-///
+/// 
 /// let rho: Drift = "0.001".parse().unwrap();
 /// assert_eq!(rho.shrink(Duration::from_secs(5)), Duration::from_millis(4_995));
 /// assert_eq!(rho.stretch(Duration::from_secs(5)), Duration::from_millis(5_005));
@@ -45,7 +45,7 @@ impl Drift {
         self.0
     }
 
-    /// `⌊(1 − ρ)·span⌋`: the span on which a claimant may count, on its own clock.
+    /// `⌊(1 − ρ)·span⌋`: how much of a real `span` a claimant may count on, by its clock.
     #[must_use]
     pub fn shrink(self, span: Duration) -> Duration {
         scale(span, BILLION - self.0, BILLION, Rounding::Down)
@@ -86,7 +86,7 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     let span = nanos(span);
     let times = u64::from(times);
     let over = u64::from(over);
-    // The dividend of `over` is exact, and the rest times `times` is below 2⁶⁴: no long division.
+    // The dividend of `over` is exact and the rest times `times` is below 2⁶⁴, so 64 bits suffice.
     let whole = span / over;
     let rest = span % over * times;
     let part = match rounding {

@@ -54,7 +54,7 @@ fn is_printable(c: char) -> bool {
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $what:literal, $bytes:expr, $allowed:ident, $rule:literal) => {
         $(#[$doc])*
-        // The empty text allocates nothing.
+        // `None` is the empty text, which allocates nothing.
         #[derive(Clone)]
         pub struct $name(Option<Arc<str>>);
 
@@ -80,7 +80,7 @@ macro_rules! text {
             }
         }
 
-        // Most names that are compared are clones, or have one length and differ at the end.
+        // Compares lengths and last bytes first: most compared names are clones, or differ there.
         impl PartialEq for $name {
             #[inline]
             fn eq(&self, other: &Self) -> bool {
@@ -188,7 +188,7 @@ text! {
 }
 
 text! {
-    /// The name of a cluster: keeps two clusters apart that meet by accident.
+    /// The name of a cluster. Messages carry it, so that two clusters on one network stay apart.
     ///
     /// 1 to 32 bytes: letters, digits and `. _ -`.
     ClusterName, "the name of a cluster or group", 1..=32, is_label, "letters, digits and . _ -"

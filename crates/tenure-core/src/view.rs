@@ -21,9 +21,9 @@ pub enum View {
     },
     /// The election certainly has no leader.
     Vacant,
-    /// No participant that knows has answered in time, or the answers do not agree.
+    /// No participant that knows the leader has answered in time, or the answers disagree.
     Unknown {
-        /// Time on the clock of leases.
+        /// Time since which the leader is unknown, on the clock of leases.
         since: Time,
     },
 }
@@ -41,10 +41,10 @@ pub struct LeaderView {
     pub incarnation: Option<u128>,
     /// Address of the leader for the protocol itself (Nerio).
     pub address: Option<SocketAddr>,
-    /// The leader has stepped down. A verification promised that no other process leads before
+    /// The leader has stepped down, but a verification promised that no other process leads before
     /// about this time (Nerio).
     pub leaving: Option<Time>,
-    /// Time of the last word from the leader, where leaders can overlap.
+    /// Time of the last message from the leader, where leaders can overlap.
     pub heard: Option<Time>,
 }
 
@@ -67,7 +67,7 @@ impl View {
         }
     }
 
-    /// Whether an application sees no difference: a renewed lease is no change.
+    /// Whether an application sees no difference between the two; a renewed lease is none.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let alike = |one: &[LeaderView], other: &[LeaderView]| {
@@ -88,7 +88,7 @@ impl View {
 }
 
 impl LeaderView {
-    /// A leader of which only name and value are known.
+    /// A leader with a known name and value, and no other field.
     #[must_use]
     pub const fn new(id: Arc<str>, value: LeaderValue) -> Self {
         Self {
