@@ -4,14 +4,14 @@ use crate::time::Time;
 
 /// The end of one leadership's claim. Each renewal moves the end later, until the claim has lapsed
 /// or was lowered.
-/// 
+///
 /// A claim belongs to one leadership, and never holds again once it has lapsed: a handle that once
 /// said "no longer" says so for ever, even if a renewal completes after the lapse. A driver shares
 /// the claim with its handles through an atomic cell.
-/// 
+///
 /// ```
 /// use tenure_core::{Claim, Time};
-/// 
+///
 /// let [five, ten, twenty] = [5, 10, 20].map(Time::from_nanos);
 /// let claim = Claim::new(ten);
 /// assert!(claim.holds(five) && !claim.holds(ten));

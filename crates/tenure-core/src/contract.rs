@@ -1,8 +1,8 @@
 //! The contract between a core and its driver.
-//! 
+//!
 //! A **core** is a state machine for one protocol. A **driver** feeds it from the outside system
 //! and carries out its effects. The driver's duties, in the order of the loop:
-//! 
+//!
 //! 1. Hand in [`Input::Start`] first, once, with the contents of the state directory.
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
 //! 3. *After* the wait, read the clocks once: [`Now::sample`]. A time read before the wait is too
@@ -14,9 +14,9 @@
 //!    hand in [`Input::Flushed`] or [`Input::Failed`] for each, in that order.
 //! 6. Complete [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) before the next effect: no
 //!    handle says "I lead" once a release is on its way.
-//! 
+//!
 //! The promises of a core, checked for every core by one suite (`contract` of `tenure-testkit`):
-//! 
+//!
 //! - The same inputs give the same effects, byte for byte.
 //! - A [`Timeout`](Input::Timeout) before the deadline does nothing; a late one does all that was
 //!   due.

@@ -13,14 +13,14 @@ const BILLION: u32 = 1_000_000_000;
 /// The largest rate error ρ that any participating clock is assumed to have (Nerio, section 3,
 /// equation 15): over a real span `s`, a clock advances by at least `(1 − ρ)s` and at most
 /// `(1 + ρ)s`.
-/// 
+///
 /// `Drift` keeps parts per billion so that all arithmetic is exact. Each method rounds against the
 /// claimant: a claim becomes shorter, a wait for a claim longer.
-/// 
+///
 /// ```
 /// use core::time::Duration;
 /// use tenure_core::Drift;
-/// 
+///
 /// let rho: Drift = "0.001".parse().unwrap();
 /// assert_eq!(rho.shrink(Duration::from_secs(5)), Duration::from_millis(4_995));
 /// assert_eq!(rho.stretch(Duration::from_secs(5)), Duration::from_millis(5_005));

@@ -1,9 +1,9 @@
 //! Leader election protocols as pure state machines.
-//! 
+//!
 //! A core does no I/O, reads no clock and draws no random number. A driver hands it inputs, each
 //! with the time of its arrival, and carries out the effects that the core returns. The crate never
 //! links `std`; a build for a bare-metal target proves that.
-//! 
+//!
 //! - [`contract`]: the promises of every core, and the duties of its driver. Start here.
 //! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
 //! - [`etcd`]: leases and creation revisions, beside `etcdctl elect` and Go's client.

@@ -22,7 +22,7 @@ impl Deref for Checked {
 }
 
 impl Config {
-    /// Checks the settings together. The error names those that do not fit, with the numbers.
+    /// Checks the settings together. The error names those that conflict, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked(Arc::new(self)))

@@ -32,7 +32,7 @@ pub enum ConfigError {
     Mode,
 }
 
-/// The settings that T follows from in `at_least_one`.
+/// The settings on which the least T (`takeover`) depends in `at_least_one`.
 const OF_HANDOVER: &[&str] =
     &["takeover", "mode", "session-timeout", "max-poll-interval", "publish-interval"];
 
@@ -51,7 +51,7 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// A T that is too short for the promise of a mode.
+/// T (`takeover`) is too short for the promise of a mode.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "T is {takeover:?}; in {mode} it must be {needed:?} or more, {} of {sum} = {:?}{}: lengthen T, \

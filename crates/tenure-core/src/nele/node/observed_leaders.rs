@@ -29,7 +29,7 @@ impl Nele {
         };
         let silent = self.now.since(self.sight.alive) >= self.config.silence();
         if self.sight.roles.is_empty() && silent {
-            // Only records from now on count.
+            // Listening begins now.
             self.sight.alive = self.now;
             self.sight.since = None;
             self.sight.looks = true;
@@ -41,7 +41,7 @@ impl Nele {
         self.changed = true;
     }
 
-    /// The ledger has answered. After a break the time of listening begins anew.
+    /// Notes an answer of the ledger. After a break, listening begins anew.
     pub(super) fn on_ledger_heard(&mut self) {
         if self.sight.is_deaf(self.now, &self.config) {
             self.sight.since = None;
@@ -52,15 +52,15 @@ impl Nele {
         self.changed |= knew != self.has_listened();
     }
 
-    /// Whether the last record would have shown each process that could lead.
+    /// Whether this process has listened long enough to know every process that may lead.
     fn has_listened(&self) -> bool {
         let until = self.sight.alive;
         let since = self.sight.since;
         since.is_some_and(|since| self.peers.is_whole(since, until, &self.config))
     }
 
-    /// Looks for gaps: records between two readings were missed, unless the first reading brought a
-    /// record after the second one had begun.
+    /// Searches for gaps: records between two readings were missed, unless the first reading
+    /// brought a record after the second one had begun.
     fn notice_gaps(&mut self) {
         let Self { sight, slots, config, now, .. } = self;
         if sight.gaps.look_at > *now {
@@ -76,7 +76,7 @@ impl Nele {
         let silent = sight.gaps.silent.map(|silent| (silent.partition, silent.reading));
         let open = open.chain(silent.map(|read| (read, Time::MAX, Time::ZERO)));
         let before = core::mem::take(&mut sight.gaps.open);
-        // The last record of the readings so far.
+        // Time of the last record among the readings that were open before.
         let known = open.clone().filter(|(read, ..)| before.contains(read));
         let until = known.map(|(_, _, heard)| heard).max();
         let mut all = true;
@@ -89,8 +89,8 @@ impl Nele {
                 all = false;
             }
         }
-        // Slots report when their readings change; if none does, the first that falls silent is
-        // next.
+        // If only slots read, search next when the first of their readings may have fallen silent:
+        // slots report every other change.
         let of_slots = all && sight.reads.is_none() && sight.gaps.silent.is_none();
         sight.gaps.look_at = if of_slots { first.after(config.silence()) } else { Time::ZERO };
         if !before.is_empty() && until.is_none() {
@@ -110,15 +110,15 @@ impl Nele {
                 None
             }
             None if needed && !reads => {
-                // A leader of that role writes at least to this partition.
+                // A leader of the first observed role writes at least to this partition.
                 let first = self.sight.roles.keys().next().copied().unwrap_or(Role(0));
                 let partition = self.config.partition_of(first);
                 let mut context = self.context(out).1;
                 Some(Reader::begin(partition, RebalanceId::NONE, &mut context))
             }
             Some(mut plain) => {
-                // Every member writes to the next partition, too. Without another partition a slow
-                // answer still shows whether a record was written.
+                // Try the next partition: every member writes to it, too. If there is only one
+                // partition, a slow answer still shows whether a record was written.
                 let next = self.next_to_read(plain.partition);
                 if plain.is_missed(self.now) && next != plain.partition {
                     plain.partition = next;
@@ -144,8 +144,7 @@ impl Nele {
         }
     }
 
-    /// The ledger has been silent for longer than a process can be: asks whether any record was
-    /// written.
+    /// Asks the ledger whether any record was written: no process is silent for so long.
     fn ask_again(&mut self, out: &mut Out) {
         self.sight.asked = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
@@ -158,7 +157,7 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// No record was written since the last one: the new reading continues the silent one.
+    /// Marks a reading as gapless if it continues the silent one: no record was written meanwhile.
     fn goes_on(&mut self, partition: Partition, reading: Reading, end: u64) {
         if let Some(silent) = self.sight.gaps.silent.take()
             && silent.partition == partition
@@ -207,17 +206,17 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// A record was not read, or not kept. A role without a known leader may not be vacant, until
-    /// this process has listened once more.
+    /// Notes a record that was not read or not kept. Until this process has listened anew, a role
+    /// without a known leader does not count as vacant.
     pub(super) fn misses(&mut self) {
         if self.sight.since.take().is_some() {
-            // Views may still show leaders that were heard before.
+            // Views may still show leaders from before the gap.
             self.changed = true;
             self.sight.looks = true;
         }
     }
 
-    /// Takes records for observers. Returns whether they belong to the present reading.
+    /// Handles records of a reading for observers. Returns whether the reading is the present one.
     pub(super) fn sight_records(
         &mut self,
         reading: Reading,
@@ -256,8 +255,8 @@ impl Nele {
         }
     }
 
-    /// The leaders: this process, if it leads, then others by their own entries. The role is vacant
-    /// if this process has listened for longer than an unheard process could lead.
+    /// The leaders of a role: this process, if it leads, then others by their own entries. The role
+    /// is vacant if this process has listened for long enough to know every leader.
     fn view(&self, role: Role) -> Option<View> {
         let now = self.now;
         let config = &self.config;
@@ -281,7 +280,7 @@ impl Nele {
         if self.has_listened() {
             return Some(View::Vacant);
         }
-        // The first report waits, unless a leader was shown that may have ended.
+        // An unknown leader is reported after `silence`, or at once after an earlier view.
         let early = now.since(observation.since) < config.silence() && !observation.reported;
         (!early).then_some(View::Unknown { since: observation.since })
     }
@@ -300,8 +299,8 @@ impl Nele {
         })
     }
 
-    /// The other processes that lead a role, those of the own group first. In `at_most_one` at most
-    /// one of several leads: the one with the highest fence.
+    /// The other leaders of a role, those of this process's group first. In `at_most_one` only the
+    /// one with the highest fence.
     fn others(&self, role: Role) -> Vec<Seen> {
         let ours = |group: &ClusterName| *group == self.config.group;
         let mut heard = self.peers.leaders(role, |group| self.config.shows(group));

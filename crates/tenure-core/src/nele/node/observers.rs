@@ -12,27 +12,27 @@ use crate::view::View;
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Sight {
     pub(super) roles: BTreeMap<Role, Observation>,
-    /// The partition that is read for observers, if none is read for other reasons.
+    /// The reader for observers, while no partition is read for other reasons.
     pub(super) reads: Option<Reader>,
-    /// The ledger has been heard without a break since this time.
+    /// The time since which the ledger was heard without a break.
     pub(super) since: Option<Time>,
     pub(super) gaps: Gaps,
-    /// Views may still show leaders from before a break.
+    /// Whether views may still show leaders from before a break.
     pub(super) looks: bool,
-    /// The last time at which the ledger was heard, or at which the first observer began to look.
+    /// The time of the ledger's last answer, or at first of the first observation.
     pub(super) alive: Time,
-    /// The last time at which the ledger was asked because it was silent.
+    /// The time of the last question to a silent ledger.
     pub(super) asked: Time,
 }
 
-/// Readings that overlap: each began before the last one ended.
+/// Overlapping readings, each of which began before the last one ended.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Gaps {
-    /// All readings without a gap: the ledger counts as heard until none of them is read.
+    /// All readings without a gap before them. The ledger counts as heard until all have ended.
     pub(super) open: BTreeSet<(Partition, Reading)>,
-    /// The next search for gaps, which does not run for each of a thousand readings.
+    /// The time of the next search for gaps; with a thousand readings a search is costly.
     pub(super) look_at: Time,
-    /// A silent reading, until the ledger says whether it has missed a record.
+    /// A silent reading; the ledger was asked whether the reading has missed a record.
     pub(super) silent: Option<SilentReading>,
 }
 
@@ -47,8 +47,8 @@ pub(super) struct SilentReading {
 pub(super) struct Observation {
     pub(super) since: Time,
     pub(super) shown: Option<View>,
-    /// A view was reported for this or an earlier observer: an unknown view is then reported at
-    /// once.
+    /// Whether a view was reported to this or an earlier observer: an unknown leader is then
+    /// reported at once.
     pub(super) reported: bool,
 }
 

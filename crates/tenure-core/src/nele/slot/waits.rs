@@ -34,7 +34,7 @@ impl Slot {
         }
         if self.assigned.is_none() {
             if let Some(why) = context.unwritten.get(&self.partition) {
-                // The process reads no record either, and the last leader may be gone.
+                // A process that cannot write may not read either, and the last leader may be gone.
                 let obstacles = [self.obstacle("unwritten", why.clone())].into();
                 return Waiting::Connecting { obstacles };
             }
@@ -78,7 +78,7 @@ impl Slot {
     }
 }
 
-/// Another process of the group has a mode without claims.
+/// Prints that another process of the group has a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
         "it goes by {}, and is waited for as long as it is heard: give all of a group the same \
