@@ -44,7 +44,7 @@ pub enum Waiting {
         who: Arc<str>,
         leading: bool,
     },
-    /// A key that no candidate made comes before this candidate's key. It does not go by itself.
+    /// A key that no candidate made comes before this candidate's key, and does not go by itself.
     Foreign {
         key: Arc<str>,
         /// The sign of a foreign key, and a remedy.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::name::NodeName;
 
-/// One run of a process: its name, and random bits that differ from run to run.
+/// A run of a process: its name, and random bits that differ from run to run.
 ///
 /// A process that is killed and started again is another `Process`: the claims of the earlier run
 /// do not count for the later one.

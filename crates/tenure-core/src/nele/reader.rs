@@ -16,7 +16,7 @@ use crate::time::Time;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// The reader of one partition. It first looks for the end, and reads on from there.
+/// The reader of one partition: it first searches for the end, and reads on from there.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Reader {
     pub(super) partition: Partition,

@@ -22,7 +22,7 @@ impl Deref for Checked {
 }
 
 impl Config {
-    /// Checks the settings together. The error names those that do not fit, with the numbers.
+    /// Checks the settings together. The error names those that conflict, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked(Arc::new(self)))
@@ -60,7 +60,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// A word that names no choice of callers.
+/// The text names no choice of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("callers are one of: all, few:K with K from 1 to 65535, such as few:3")]
 pub struct CallersError;

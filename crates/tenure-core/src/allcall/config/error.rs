@@ -41,7 +41,8 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// Too little time from a renewal until the work is asked to stop.
+/// From a renewal to the end of the lease there is too little time to stop the work. L is `lease`,
+/// K `max_clock_skew`, H `heartbeat`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when a renewal takes effect {usable:?} are left of the handle \

@@ -52,7 +52,8 @@ fn lease_covers_two_renewals() {
     );
 }
 
-/// The handle holds for 8 s (7.992 s with drift), and a renewal has taken effect after 6.5 s.
+/// The handle's claim holds for 8 s (7.992 s with drift); a renewal takes effect after 6.5 s at
+/// most.
 #[test]
 fn grace_leaves_room_for_renewal() {
     check(|config| config.grace = 1_391 * MS).unwrap();

@@ -5,8 +5,8 @@
 //! | file | |
 //! |---|---|
 //! | `claims.rs` | claims of others: the time until which each is believed, and the greatest of them |
-//! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are there |
-//! | `campaign.rs` | the own campaign: its lease, its claim |
+//! | `doubts.rs`, `tombstones.rs`, `presence.rs` | leaders that others name; terms that ended early; candidates that are present |
+//! | `campaign.rs` | this process's campaign: its lease, its claim |
 //! | `state.rs` | `Election`: its parts, and the questions that need several of them |
 //! | `precedence.rs`, `view.rs` | the order of candidates, and those that call or answer; reports to the application |
 
