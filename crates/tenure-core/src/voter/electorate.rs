@@ -10,15 +10,15 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use super::identity::{Identity, Participant};
 use crate::name::NodeName;
 
-/// The version of an electorate: the counter of the leader that wrote it, and the changes since.
-/// (0, 0) is the founding.
+/// The version of an electorate: the counter of the leader that wrote it, and the number of changes
+/// by this leader. (0, 0) is the founding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectorateId {
     pub counter: u64,
     pub change: u64,
 }
 
-/// A hash of a network's first electorate: two networks that were founded apart differ in it.
+/// A hash of a network's first electorate, which distinguishes networks that were founded apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(pub u128);
 
@@ -26,7 +26,8 @@ pub struct Fingerprint(pub u128);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
     pub id: NodeName,
-    /// The memory of the member: a voter of the same id whose directory was lost has no vote.
+    /// Identity of the member's state directory. A voter with this id and another directory has no
+    /// vote.
     pub identity: Identity,
 }
 
@@ -34,7 +35,7 @@ pub struct Member {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Electorate {
     pub id: ElectorateId,
-    /// The founding. Zero with `available`, which is never founded.
+    /// The fingerprint of the founding. Zero with `available`, which has no founding.
     pub founding: Fingerprint,
     /// Each id once, in order; from one to [`MEMBERS_MAX`].
     pub members: Vec<Member>,
@@ -52,7 +53,7 @@ pub enum Change {
 }
 
 impl Member {
-    /// The member that this participant is, with its present memory.
+    /// The member that this participant is, with its present identity.
     pub(super) fn of(who: &Participant) -> Self {
         Self { id: who.id.clone(), identity: who.identity }
     }
@@ -68,7 +69,7 @@ impl Electorate {
         Self { id: ElectorateId { counter: 0, change: 0 }, founding, members }
     }
 
-    /// Whether this participant is a member, with this memory.
+    /// Whether this participant is a member, by id and identity.
     #[must_use]
     pub fn has(&self, who: &Participant) -> bool {
         self.member(&who.id).is_some_and(|member| member.identity == who.identity)
@@ -98,7 +99,7 @@ impl Electorate {
         ordered && (1..=MEMBERS_MAX).contains(&self.members.len())
     }
 
-    /// The same members, written anew by the leader of this counter.
+    /// The same members, in a document of the leader with this counter.
     #[must_use]
     pub fn rewritten(&self, counter: u64) -> Self {
         Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::NodeName;
 
-/// 128 random bits in a state directory: one memory of a voter. A voter that has lost its directory
-/// gets another identity, and the promises of the earlier one do not bind it.
+/// 128 random bits, drawn with a state directory. A voter that has lost its directory gets another
+/// identity, which the earlier promises do not bind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity(pub u128);
 
@@ -26,10 +26,10 @@ pub struct Participant {
 /// A draw, ordered by counter, initiator and attempt.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
-    /// The election counter, which is the fence of the winner. From one to [`Ballot::COUNTER_MAX`].
+    /// The election counter, from one to [`Ballot::COUNTER_MAX`]: the fence of the winner.
     pub counter: u64,
-    /// The voter that has started the ballot. The higher initiator goes on when two ballots have
-    /// one counter.
+    /// The voter that has started the ballot. If two ballots have one counter, the ballot with the
+    /// higher initiator goes on.
     pub initiator: NodeName,
     /// The number of recasts after ties, from zero.
     pub attempt: u32,
@@ -61,9 +61,9 @@ pub struct UrlError {
 }
 
 impl Ballot {
-    /// The highest counter: a JSON number that every reader takes exactly.
+    /// The highest counter, which every JSON reader represents exactly.
     pub const COUNTER_MAX: u64 = (1 << 53) - 1;
-    /// The most recasts of one counter.
+    /// The most recasts in one counter.
     pub const ATTEMPTS_MAX: u32 = 64;
 
     /// The ballot that draws again after a tie.
@@ -73,14 +73,14 @@ impl Ballot {
 }
 
 impl Leadership {
-    /// The counter of its ballot.
+    /// The counter of the leadership's ballot.
     #[must_use]
     pub const fn counter(&self) -> u64 {
         self.ballot.counter
     }
 
-    /// Whether a promise to this leadership is a promise to the other: the same run of the same
-    /// voter, and the same counter.
+    /// Whether a promise to one of these leaderships is a promise to the other: both have the same
+    /// run of the same voter, and the same counter.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         self.leader == other.leader && self.counter() == other.counter()
     }
@@ -90,7 +90,7 @@ impl VoterUrl {
     /// The most bytes of a URL.
     pub const BYTES_MAX: usize = 256;
 
-    /// Checks a URL as far as a core needs it.
+    /// Checks the form of a URL: no more than a core needs.
     pub fn new(text: &str) -> Result<Self, UrlError> {
         let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());

@@ -24,7 +24,7 @@ impl Deref for Checked {
 }
 
 impl Config {
-    /// Lets settings pass that work together, or says which do not, with the numbers.
+    /// Checks the settings together. The error names those that conflict, with the numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked(Arc::new(self)))
@@ -54,7 +54,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     check_founding(config)
 }
 
-/// Refuses a lease that is too short for its parts (V6).
+/// Refuses a lease that is too short for one of its parts (V6).
 fn check_lease(config: &Config) -> Result<(), ConfigError> {
     let (lease, counted) = (config.lease(), config.counted(config.lease()));
     if let Some(UnfitPart { what, needed, relation, limit }) = lacking(config) {

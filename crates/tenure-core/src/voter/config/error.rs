@@ -41,7 +41,7 @@ pub enum ConfigError {
     Admission,
 }
 
-/// The settings of which each bounds the lease, or must fit into it.
+/// The settings that determine the lease, or that must fit into it.
 const OF_LEASE: &[&str] = &[
     "heartbeat-interval",
     "missed-heartbeat-tolerance",
@@ -66,7 +66,7 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// A word that names no mode.
+/// The text names no mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("mode is one of: majority (at most one leader), available (one in each region)")]
 pub struct ModeError;
@@ -92,17 +92,17 @@ pub struct TooShort {
     pub needed: Duration,
     pub relation: &'static str,
     pub limit: Duration,
-    /// The smallest m that is enough, with the other settings as they are.
+    /// The smallest `missed-heartbeat-tolerance` that is enough, with the other settings unchanged.
     pub enough: Option<u32>,
 }
 
-/// A span in whole milliseconds, for messages.
+/// Rounds a span to whole milliseconds, for messages.
 fn to_ms(span: Duration) -> Duration {
     let ms = span.saturating_add(Duration::from_micros(500)).as_millis();
     Duration::from_millis(u64::try_from(ms).unwrap_or(u64::MAX))
 }
 
-/// A limit in whole milliseconds, below `needed` if the limit is.
+/// Rounds a limit to whole milliseconds, and keeps a smaller limit below `needed`.
 fn below(needed: Duration, limit: Duration) -> Duration {
     let shown = to_ms(limit);
     if shown >= needed && limit < needed { limit } else { shown }

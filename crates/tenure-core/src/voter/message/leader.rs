@@ -14,7 +14,7 @@ pub struct LeaderDto {
     pub url: VoterUrl,
     /// `value`.
     pub value: Value,
-    /// The time for which the leader leads at least unless it gives up, by the sender's clock;
-    /// `None`: not known, or `available`.
+    /// The time for which the leader certainly leads unless it gives up, by the sender's clock;
+    /// `None` if unknown, or with `available`.
     pub remaining: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! Reasons for which a request is refused: a driver makes problem details of them (RFC 9457).
+//! Reasons why a request is refused. A driver turns them into problem details (RFC 9457).
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,27 +8,27 @@ use super::leader::LeaderDto;
 use crate::name::NodeName;
 use crate::voter::electorate::{Electorate, ElectorateId, Fingerprint};
 
-/// The reason for which a request was refused.
+/// The reason why a request was refused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Refusal {
-    /// Another election, or another mode, is elected here.
+    /// The request is for another election, or in another mode.
     OtherNetwork,
-    /// The caller was founded with other voters (V2).
+    /// The caller belongs to a network with another founding (V2).
     OtherFounding {
         ours: Fingerprint,
     },
     /// Only members and operators may do this.
     NotAllowed,
-    /// Numbers or lists that contradict each other, in words.
+    /// Numbers or lists contradict each other; the text says which.
     Malformed(&'static str),
     Full,
     NotFounded,
-    /// The caller, or this voter, has no vote in this electorate, or has a vote with another
-    /// identity because a directory was lost.
+    /// The caller, or this voter, has no vote in this electorate. Perhaps it has a vote with
+    /// another identity, because a directory was lost.
     NotAMember {
         who: NodeName,
     },
-    /// A later run of the caller was heard: this run is over, or two runs exist at once.
+    /// A later run of the caller was heard: the calling run has ended, or two runs exist at once.
     EarlierRun {
         who: NodeName,
     },
@@ -37,7 +37,7 @@ pub enum Refusal {
         to: NodeName,
         remaining: Duration,
     },
-    /// This voter has restarted, and is silent for as long as an earlier promise may run (V8).
+    /// This voter has restarted, and is silent for as long as an earlier promise may last (V8).
     Quarantined {
         remaining: Duration,
     },
@@ -47,7 +47,7 @@ pub enum Refusal {
     },
     /// This voter has left this ballot for another one.
     Left,
-    /// The caller's electorate is lower than this one, which is stored here.
+    /// The caller's electorate is lower than the one that this voter has stored.
     OldElectorate(Electorate),
     Released,
     /// The heartbeat does not come after the last one.
@@ -56,13 +56,13 @@ pub enum Refusal {
     UnknownElection,
     /// Only the leader does this, and this voter does not lead.
     NotLeading(Option<Box<LeaderDto>>),
-    /// A quorum has not stored the change before this one yet (V9).
+    /// The last change is not stored by a quorum yet (V9).
     ChangeRuns {
-        /// The document without a quorum.
+        /// The document that a quorum has to store first.
         electorate: ElectorateId,
     },
-    /// Too few members of the next electorate are there and can write: by the present electorate
-    /// the leader may go on.
+    /// Too few members of the next electorate answer and can write. With the present electorate the
+    /// leader can perhaps go on.
     TooFewAble {
         able: usize,
         needed: usize,
@@ -72,18 +72,18 @@ pub enum Refusal {
     NoChange(Unchanged),
 }
 
-/// The reason for which an electorate stays the same.
+/// The reason why an electorate stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unchanged {
     HasVote,
     HasNone,
     Leads,
-    /// The voter to be removed is there, and the leader would give its vote back at once.
+    /// The voter to be removed answers, and the leader would give its vote back at once.
     Returns,
 }
 
 impl Refusal {
-    /// The reason in one word of lower case and hyphens.
+    /// The reason for programs: lower-case letters and hyphens.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match self {

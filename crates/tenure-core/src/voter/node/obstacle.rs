@@ -1,4 +1,4 @@
-//! The wait of a campaign, and the obstacles that only an operator can mend.
+//! The reason why a campaign waits, and the obstacles that only an operator can remove.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +15,7 @@ use crate::voter::message::FirstVoters;
 use crate::waiting::{Obstacle, Waiting};
 
 impl Voter {
-    /// The wait of the campaign, while this voter does not lead.
+    /// The reason why the campaign waits, while this voter does not lead.
     pub(super) fn waits(&self) -> Option<Waiting> {
         let campaign = self.candidacy.campaign.as_ref()?;
         if campaign.lease.is_some() {
@@ -54,7 +54,7 @@ impl Voter {
         })
     }
 
-    /// The voters among these that are silent.
+    /// The silent ones among these voters.
     fn missing<'a>(&self, ids: impl Iterator<Item = &'a NodeName>) -> Vec<Arc<str>> {
         let on_line = |id: &NodeName| {
             let known = self.known.get(id);
@@ -63,7 +63,8 @@ impl Voter {
         ids.filter(|id| !on_line(id)).map(|id| id.clone().into()).collect()
     }
 
-    /// The wait for enough members that are there with their memories, and can write.
+    /// The reason to wait while too few members answer, with their accepted identities, and can
+    /// write.
     fn waits_for_quorum(&self, electorate: &Electorate) -> Waiting {
         let others = electorate.members.iter().filter(|member| member.id != self.me.id);
         let obstacles: Vec<_> = others.filter_map(|member| self.cannot_vote(&member.id)).collect();
@@ -78,7 +79,7 @@ impl Voter {
         }
     }
 
-    /// The reason for which a member that is there cannot vote.
+    /// The reason why a member that answers cannot vote.
     fn cannot_vote(&self, id: &NodeName) -> Option<Obstacle> {
         let (known, silence) = (self.known.get(id), self.config.silence());
         let (label, why) = if self.is_stranger(id) {
@@ -101,8 +102,8 @@ impl Voter {
         Some(Obstacle { by: id.clone().into(), label, why: why.into() })
     }
 
-    /// Whether that member was heard lately with another identity, and does not answer with the
-    /// accepted one: while it answers, the other identity is another process of its id.
+    /// Whether the member was recently heard with another identity only. While it answers with the
+    /// accepted identity, the other one is another process with its id.
     fn is_stranger(&self, id: &NodeName) -> bool {
         let heard = self.founding.is_stranger(id, self.now, self.config.silence());
         heard && !self.answers_as_accepted(id)
@@ -114,7 +115,7 @@ impl Voter {
         known.is_some_and(|known| electorate.has(known.who()))
     }
 
-    /// The wait for all first voters to be there, able to write, and to accept each other.
+    /// The reason to wait until all first voters answer, can write, and accept each other.
     fn waits_for_founding(&self) -> Waiting {
         let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
         let ids: Vec<_> = match (&self.memory.electorate, &self.config.founding) {
@@ -147,7 +148,7 @@ impl Voter {
         Waiting::Connecting { obstacles: self.known.shown().filter(open).map(by).collect() }
     }
 
-    /// The voters that begin with other voters, or have begun without this one.
+    /// The voters with other first voters, and those that were founded without this voter.
     fn founded_otherwise(&self) -> Vec<Obstacle> {
         let Some(ours) = first_voters(&self.config) else { return Vec::new() };
         let (me, apart) = (&self.me.id, self.accepted_others(&ours));
@@ -173,7 +174,7 @@ impl Voter {
         [apart.clone(), begins].concat()
     }
 
-    /// The members of the accepted set that have accepted another one, for ever.
+    /// The members of the accepted set that have accepted another set, for ever.
     fn accepted_others(&self, ours: &FirstVoters) -> Vec<Obstacle> {
         let apart = self.founding.apart(self.now, self.config.silence());
         let apart = apart.filter(|_| !self.memory.founded);
@@ -210,7 +211,7 @@ impl Voter {
         Some(Obstacle { by, label, why: why.into() })
     }
 
-    /// Another process has the id of this voter, too.
+    /// The obstacle of another process with this voter's id.
     fn of_its_id(&self) -> Option<(&'static str, String)> {
         let (by, at) = (&self.me.id, self.namesake_at()?);
         let why = match self.founding.lost && !self.is_member() {
@@ -229,7 +230,7 @@ impl Voter {
     fn of_its_vote(&self) -> Option<(&'static str, String)> {
         let by = &self.me.id;
         let unfounded = self.is_unfounded();
-        // Without a leader no voter can be removed or added.
+        // Without a leader members cannot be removed or added.
         let begin_anew = "before the network was founded. End all voters, remove the state \
                           directories of all of them, and start them again";
         let other = self.founding.strangers().find(|id| self.is_stranger(id));
@@ -271,8 +272,8 @@ impl Voter {
         Some(("not-a-member", why))
     }
 
-    /// The number of members without their directories, and of all members, if no majority is left.
-    /// While a voter leads, the leader can remove and add them.
+    /// If no majority keeps its directories: the number of members that have lost theirs, and of
+    /// all members. While a voter leads, the leader can still remove and add them.
     fn lost_for_good(&self) -> Option<(usize, usize)> {
         if self.watch.followed.is_some() {
             return None;
