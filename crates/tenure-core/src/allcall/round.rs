@@ -41,6 +41,7 @@ pub(super) struct SentPart {
     pub(super) asks: bool,
     pub(super) part: Part,
     pub(super) names: Vec<ElectionName>,
+    /// Whether this process has heard the packet itself, in time.
     pub(super) back: bool,
 }
 

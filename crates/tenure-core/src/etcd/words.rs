@@ -8,7 +8,7 @@ use super::key::LeaseId;
 use super::message::Message;
 use crate::name::ElectionName;
 
-/// The only addressee: any server of the cluster to which the driver is connected.
+/// The only destination: any server of the cluster to which the driver is connected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Store;
 
@@ -18,7 +18,7 @@ impl fmt::Display for Store {
     }
 }
 
-/// The type of records, of which there are none: etcd remembers.
+/// The type of records, of which there are none: etcd keeps all state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NoRecord {}
 
@@ -31,10 +31,10 @@ impl fmt::Display for NoRecord {
 /// The first input of a process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Start {
-    /// The seed of draws, of the ids of leases, too: random for each incarnation of a process.
+    /// The seed of draws and of lease ids: random for each incarnation of a process.
     pub seed: u64,
-    /// An existing lease, to be used first. The process takes the lease over: it renews the lease,
-    /// and revokes it in the end.
+    /// An existing lease, to be used first. The process takes it over: renews it, and revokes it in
+    /// the end.
     pub lease: Option<LeaseId>,
 }
 

@@ -29,8 +29,10 @@ pub(super) struct Peers {
     changed: bool,
 }
 
+/// Processes with other terms for which there is no room, taken together.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Crowd {
+    /// The latest end of their leaderships.
     until: Time,
     /// The longest time that a claimant in the crowd may lead after its last record was read.
     longest: Duration,
@@ -40,6 +42,7 @@ struct Crowd {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Member {
+    /// The time at which the last record was read.
     at: Time,
     number: EntryNumber,
     host: NodeName,

@@ -25,7 +25,9 @@ pub(in crate::allcall) struct KnownClaim {
     pub(in crate::allcall) ends: Time,
     /// The time until which the leader certainly leads, unless it gives up.
     pub(in crate::allcall) certain: Time,
+    /// The time at which this E was heard first.
     since: Time,
+    /// The time at which this E was heard last.
     pub(in crate::allcall) last: Time,
 }
 

@@ -54,8 +54,11 @@ pub(in crate::allcall) struct Wait {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct ElectionRound {
     pub(in crate::allcall) valid: bool,
+    /// The end of the last round.
     pub(in crate::allcall) closed: Time,
+    /// Whether this process's call in the open round named the election.
     pub(in crate::allcall) called: bool,
+    /// Whether that call said that this process is eligible.
     pub(in crate::allcall) announced: bool,
 }
 

@@ -11,6 +11,7 @@ pub(in crate::allcall) struct TimesInUse {
     pub(super) ours: bool,
     /// The first participant that uses other times.
     pub(super) other: Option<OtherTimes>,
+    /// Whether other times were reported.
     pub(super) told: bool,
 }
 
