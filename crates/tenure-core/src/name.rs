@@ -16,7 +16,7 @@ pub enum NameError {
     Empty { what: &'static str },
     #[error("{what} has {bytes} bytes; at most {max} are allowed")]
     TooLong { what: &'static str, bytes: usize, max: usize },
-    #[error("{what} may hold {rule}; {found:?} is not one of them")]
+    #[error("{what} may hold {rule}; {found:?} is not allowed")]
     Character { what: &'static str, found: char, rule: &'static str },
 }
 
@@ -198,7 +198,7 @@ text! {
     /// The value that a leader shows to others, such as its address.
     ///
     /// At most 128 bytes without control characters; may be empty.
-    Value, "a candidate's value", 0..=128, is_printable, "no control characters"
+    Value, "a candidate's value", 0..=128, is_printable, "all but control characters"
 }
 
 impl Default for Value {
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(NodeName::new("").unwrap_err().to_string(), "a node's name is empty");
         assert_eq!(
             NodeName::new("a b").unwrap_err().to_string(),
-            "a node's name may hold letters, digits and . _ -; ' ' is not one of them"
+            "a node's name may hold letters, digits and . _ -; ' ' is not allowed"
         );
         assert_eq!(
             ElectionName::new(&"x".repeat(65)).unwrap_err().to_string(),

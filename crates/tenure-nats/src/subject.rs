@@ -63,7 +63,7 @@ pub enum PrefixError {
     TooLong { bytes: usize },
     #[error(
         "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
-             not one of them"
+             not allowed"
     )]
     Character { found: char },
     #[error(
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn unusable_prefix_is_refused() {
         let told = |text: &str| text.parse::<SubjectPrefix>().unwrap_err().to_string();
-        assert!(told("a.*").contains("'*' is not one of them"));
-        assert!(told("a b").contains("' ' is not one of them"));
+        assert!(told("a.*").contains("'*' is not allowed"));
+        assert!(told("a b").contains("' ' is not allowed"));
         for text in ["", ".a", "a.", "a..b"] {
             assert_eq!(text.parse::<SubjectPrefix>(), Err(PrefixError::EmptyWord), "{text}");
         }

@@ -287,8 +287,7 @@ mod tests {
         assert_eq!(members("a=127.0.0.1:1,").unwrap_err().what, "the member \"\" has no `=`");
         assert_eq!(
             members("a b=127.0.0.1:1").unwrap_err().what,
-            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not one of \
-             them"
+            "member \"a b\": a node's name may hold letters, digits and . _ -; ' ' is not allowed"
         );
     }
 

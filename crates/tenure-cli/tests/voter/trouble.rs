@@ -53,8 +53,8 @@ fn different_voter_lists_are_reported() {
         shown.err
     );
     let other = network.start(1, &["--voter-list", &two]);
-    alone.line("refused by b: it begins with a, b, and a with a, b, c: give all the same list", 1);
-    other.line("refused by a: it begins with a, b, c, and b with a, b: give all the same list", 1);
+    alone.line("refused by b: it begins with a, b, and a with a, b, c: give all voters", 1);
+    other.line("refused by a: it begins with a, b, c, and b with a, b: give all voters", 1);
     eventually("both answer", || {
         let shown = members(&network, &two);
         assert_eq!(shown.code, Some(4), "{}{}", shown.out, shown.err);

@@ -167,7 +167,7 @@ impl fmt::Display for OwnEvent {
             Self::ClockOff { from, of } => write!(f, "clock differs from {from} of {of} others"),
             Self::ClockRight => f.write_str("clock agrees again"),
             Self::OtherTimes { who, theirs, ours, .. } => {
-                write!(f, "{who} goes by {theirs}, this one by {ours}")
+                write!(f, "{who} has {theirs}, this process has {ours}")
             }
             Self::SameName { who } => write!(f, "another candidate is named {} as well", who.id),
             Self::SameRank { who } => write!(

@@ -159,9 +159,11 @@ impl Checked {
 /// A combination of settings that cannot work, with the numbers.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("the namespace has {bytes} bytes; at most {max} are allowed, no control characters")]
+    #[error(
+        "the namespace has {bytes} bytes; at most {max} are allowed, without control characters"
+    )]
     Namespace { bytes: usize, max: usize },
-    #[error("a lease of {lease:?}: etcd counts leases in whole seconds")]
+    #[error("lease is {lease:?}; it must be in whole seconds, as etcd has no other leases")]
     NotWholeSeconds { lease: Duration },
     #[error(transparent)]
     Timing(#[from] TimingError),

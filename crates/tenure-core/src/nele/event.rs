@@ -174,7 +174,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::SameName { who } => write!(f, "{who} has the same name"),
             Self::Unlike { who, terms, ours } => {
-                write!(f, "{who} of this group goes by {terms}, and this process by {ours}")
+                write!(f, "{who} of this group has {terms}, and this process has {ours}")
             }
             Self::Halted { why } => write!(f, "halted: {why}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),

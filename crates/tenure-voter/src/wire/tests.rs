@@ -163,7 +163,7 @@ fn bad_documents_are_told() {
         (Route::Register, "[]".into(), "invalid length 0"),
         (Route::Register, "{}".into(), "missing field `voterId`"),
         (Route::Register, "{\"voterId\":\"a\"}".into(), "missing field `voterUrl`"),
-        (Route::Register, voter("a b", "http://a"), "' ' is not one of them"),
+        (Route::Register, voter("a b", "http://a"), "' ' is not allowed"),
         (Route::Register, voter(&long, "http://a"), "at most"),
         (Route::Register, voter("a", "ftp://a"), "must begin with http:// or https://"),
         (Route::Register, voter("a", "http://a") + "x", "trailing characters"),

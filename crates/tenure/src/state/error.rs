@@ -51,8 +51,8 @@ pub enum StateError {
     )]
     Foreign { path: PathBuf, found: String },
     #[error(
-        "{path} is damaged: {damage}; Tenure left it unchanged. Its promises are lost: check the \
-         disk, move the whole directory away and start{relearn}"
+        "{path} is damaged: {damage}; Tenure left it unchanged. The promises in it are lost: check \
+         the disk, move the whole directory away and start{relearn}"
     )]
     Damaged {
         path: PathBuf,

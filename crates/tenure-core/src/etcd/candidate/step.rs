@@ -23,7 +23,7 @@ impl Step {
             Self::Wait => "looking whether the one before is there",
             Self::Leave => "deleting the key",
             Self::Proclaim => "writing the value",
-            Self::Check => "looking for the own key",
+            Self::Check => "looking for the candidate's key",
             Self::Sweep => "looking for a key that came late",
         }
     }

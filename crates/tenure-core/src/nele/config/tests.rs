@@ -68,10 +68,10 @@ fn takeover_outlasts_a_handover() {
     assert_eq!(
         refused,
         format!(
-            "T is 20s; in at-least-one it must be {needed:?} or more, more than the sum by any \
-             clock of 2·session timeout 6s + max poll interval 6s + 2·heartbeat interval 1.5s + \
-             publish interval 500ms + delivery timeout 1s + fetch wait 100ms + seek 1s = 23.6s: \
-             lengthen T, or shorten one of these"
+            "takeover is 20s; in mode at-least-one it must be {needed:?} or more, more than the \
+             sum by any clock of 2·session timeout 6s + max poll interval 6s + 2·heartbeat \
+             interval 1.5s + publish interval 500ms + delivery timeout 1s + fetch wait 100ms + \
+             seek 1s = 23.6s: lengthen takeover, or shorten one of these"
         )
     );
     check(Mode::AtLeastOne, |config| {
@@ -89,7 +89,7 @@ fn takeover_holds_three_records() {
     check(Mode::AtMostOne, |config| shorter(config, 2_600 * MS)).unwrap();
     let refused = check(Mode::AtMostOne, |config| shorter(config, 2_599 * MS)).unwrap_err();
     assert!(
-        refused.starts_with("T is 2.599s; in at-most-one it must be 2.6s or more"),
+        refused.starts_with("takeover is 2.599s; in mode at-most-one it must be 2.6s or more"),
         "{refused}"
     );
     let slow = |config: &mut Config, takeover| {

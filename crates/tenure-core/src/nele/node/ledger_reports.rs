@@ -171,8 +171,8 @@ impl Nele {
             return;
         }
         let why = format!(
-            "{} in this group goes by {theirs} partitions, and this process by {ours}: both may \
-             lead a role. Stop all processes, and start them with the same number",
+            "{} in this group counts {theirs} partitions, and this process counts {ours}: both \
+             may lead a role. Stop all processes, and start them with the same number",
             entry.sender
         );
         self.halt(why.into(), Loss::Reset, out);

@@ -22,18 +22,18 @@ pub enum ConfigError {
     )]
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
-        "lease max is {lease_max:?}; a leader of these settings asks for {lease:?}, and must be \
-         able to count on more than {needed:?}: lengthen it, or leave it out"
+        "lease max is {lease_max:?}; with these settings a leader asks for a lease of {lease:?}, \
+         and must be able to count on more than {needed:?}: lengthen lease max, or remove it"
     )]
     LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
-        "mode majority needs the set of voters it begins with: give the voter list, or seeds and \
-         the number of expected voters; mode available does without"
+        "mode majority needs its first voters: give the voter list, or seeds and the number of \
+         expected voters; mode available needs none of these"
     )]
     NoFounding,
-    #[error("{voters} voters are expected, this one included; it must be from 1 to {MEMBERS_MAX}")]
+    #[error("{voters} voters are expected, with this voter; there must be from 1 to {MEMBERS_MAX}")]
     Voters { voters: usize },
     #[error("the voter list has {id} twice: each voter needs an id of its own")]
     Twice { id: NodeName },
@@ -74,9 +74,9 @@ pub struct ModeError;
 /// A lease that is too short for one of its parts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "a leader may count on {:?} of its lease of {:?} (tolerance {tolerance} and 1, times \
-     {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or shorten \
-     what must fit",
+    "a leader may count on {:?} of its lease of {:?} ((tolerance {tolerance} + 1) times heartbeat \
+     interval {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or \
+     shorten this sum",
     to_ms(*.counted),
     to_ms(*.lease),
     below(*.needed, *.limit),

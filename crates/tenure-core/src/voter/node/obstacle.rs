@@ -91,9 +91,9 @@ impl Voter {
         } else if known.is_some_and(|known| known.misses == 0 && !known.calls(self.now, silence)) {
             let url = &self.config.url;
             let why = format!(
-                "it answers, and has not called for {silence:?}: either {url} cannot be reached \
-                 from there, or is not what the certificate is for, or its requests are refused \
-                 here, which the log says"
+                "it answers, but has not called for {silence:?}: it cannot reach {url}, or the \
+                 certificate there has another name, or this voter refuses its requests (see \
+                 the log)"
             );
             ("unreached", why)
         } else {
@@ -155,14 +155,13 @@ impl Voter {
         let begins = |known: &Neighbour| {
             let why = match (&known.condition.first, known.header.founding) {
                 (_, Some((_, true))) if self.accepted().is_none() => format!(
-                    "its network was founded without {me}: add {me} to the members, or, where \
-                     {} should not have begun without it, end that one, and remove its state \
-                     directory",
+                    "its network was founded without {me}: add {me} to the members; or, if {0} \
+                     should have waited for {me}, end {0} and remove its state directory",
                     known.who().id
                 ),
                 (Some(theirs), _) if !ours.agrees(theirs) => format!(
-                    "it begins with {theirs}, and {me} with {ours}: give all the same list, or \
-                     number, of first voters"
+                    "it begins with {theirs}, and {me} with {ours}: give all voters the same \
+                     list, or number, of first voters"
                 ),
                 _ => return None,
             };
@@ -179,17 +178,16 @@ impl Voter {
         let apart = self.founding.apart(self.now, self.config.silence());
         let apart = apart.filter(|_| !self.memory.founded);
         let begin_anew = "then end all of them, remove their state directories, and start them \
-                          again: what a voter has accepted stays";
+                          again: no voter accepts a second set";
         let why = |theirs: &Option<FirstVoters>| match theirs {
             Some(theirs) if !ours.agrees(theirs) => format!(
                 "it has accepted other first voters: it begins with {theirs}, and {} with {ours}: \
-                 give all the same list, or number, {begin_anew}",
+                 give all voters the same list, or number, {begin_anew}",
                 self.me.id
             ),
             _ => format!(
-                "it has accepted other first voters than {}, which begins with {ours}: let no more \
-                 start than are expected to begin with, and give all the same list, or number, \
-                 {begin_anew}",
+                "it has accepted other first voters than {}, which begins with {ours}: start no \
+                 more voters than expected, and give all the same list, or number, {begin_anew}",
                 self.me.id
             ),
         };
@@ -216,11 +214,11 @@ impl Voter {
         let (by, at) = (&self.me.id, self.namesake_at()?);
         let why = match self.founding.lost && !self.is_member() {
             true => format!(
-                "another process, at {at}, has the id {by} and its vote: give this one an id of \
-                 its own, or end one of the two"
+                "another process, at {at}, has the id {by} and its vote: give this process another \
+                 id, or end one of the two"
             ),
             false => format!(
-                "another process, at {at}, has the id {by} too, or a copy of its state directory: \
+                "another process, at {at}, also has the id {by}, or a copy of its state directory: \
                  end one of the two"
             ),
         };
@@ -250,17 +248,17 @@ impl Voter {
         if let Some((lost, all)) = self.lost_for_good() {
             let why = format!(
                 "{lost} of the {all} voters have lost their state directories, and without a \
-                 majority nobody is removed or added: put directories back; or end all voters, \
-                 remove the state directories of all, and begin anew under another election, as \
-                 fences begin anew, too"
+                 majority no voter can be removed or added: put directories back; or end all \
+                 voters, remove all state directories, and begin again with another election, \
+                 because fences begin again, too"
             );
             return Some(("lost-directory", why));
         }
         if self.founding.lost && !self.is_member() {
             let why = format!(
                 "{by} stands in the electorate with another identity: its state directory was \
-                 lost, or another process has its id. If no other one has it, and a majority has \
-                 kept its directories, remove {by} from the members, and add it again"
+                 lost, or another process has its id. If no other process has the id, and a \
+                 majority has its directories, remove {by} from the members, and add it again"
             );
             return Some(("lost-directory", why));
         }
