@@ -16,8 +16,8 @@ use crate::safety::SafetyClass;
 
 type Outcome<C> = Pin<Box<dyn Future<Output = Result<Leadership<C>, CampaignError>> + Send>>;
 
-/// A campaign in an election. It begins when it is first polled, and resolves when it is won, or
-/// can never be won. Dropping it withdraws the candidacy.
+/// A campaign in an election, which begins when it is first polled. The future resolves when the
+/// campaign is won, or can never be won. Dropping it withdraws the candidacy.
 ///
 /// ```no_run
 /// # use tenure::{AtMostOne, CampaignError, Election};

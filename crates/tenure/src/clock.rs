@@ -7,9 +7,9 @@ pub use crate::alarm::Alarm;
 
 /// Reads `CLOCK_BOOTTIME`, in nanoseconds.
 ///
-/// This is the only clock for leases. It never goes back, and no process can set it. It counts the
-/// time for which the machine was suspended; `CLOCK_MONOTONIC` and `Instant` do not. All processes
-/// of a machine (of a time namespace) read the same value.
+/// This is the only clock for leases: it never goes back, no process can set it, and it counts the
+/// time for which the machine was suspended. `CLOCK_MONOTONIC` and `Instant` do not count that
+/// time. All processes of a machine (of a time namespace) read the same value.
 #[inline]
 #[must_use]
 pub fn now() -> Time {

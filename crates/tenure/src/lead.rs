@@ -40,7 +40,7 @@ impl<C: SafetyClass> Election<C> {
     /// # }
     /// ```
     /// **Work.** `work` is called for each leadership, once its lease has full length
-    /// ([`Leader::settled`]). It runs as in [`Leadership::run`](crate::Leadership::run): it is
+    /// ([`Leader::settled`]), and runs as in [`Leadership::run`](crate::Leadership::run): it is
     /// dropped before the lease ends, and the leadership is given up only after the work has ended
     /// or was dropped. The work handles its own errors, so it returns nothing.
     ///

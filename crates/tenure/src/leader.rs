@@ -57,9 +57,9 @@ impl<C: SafetyClass> Leader<C> {
     /// Whether this node leads now: one clock read, then one atomic load, in that order. The answer
     /// is right at the moment of the question, even after a long pause.
     ///
-    /// Ask in the process that won. A child made by `fork` without `exec` must not use its copy: no
-    /// driver lowers that copy. It answers yes until the lease at the time of the `fork` is over,
-    /// even after the parent has resigned.
+    /// Ask in the process that won. A child made by `fork` without `exec` must not use its copy,
+    /// which no driver lowers: the copy answers yes until the lease at the time of the `fork` is
+    /// over, even after the parent has resigned.
     #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
@@ -95,8 +95,8 @@ impl<C: SafetyClass> Leader<C> {
         &self.about.election
     }
 
-    /// The reason of the end, once known. It is known a moment after
-    /// [`is_current`](Self::is_current) has become false, unless the lease ran out.
+    /// The reason of the end, which is known a moment after [`is_current`](Self::is_current) has
+    /// become false, or later if the lease ran out.
     #[must_use]
     pub fn loss(&self) -> Option<Loss> {
         let ended = self.about.won.progress.borrow().ended;
@@ -105,8 +105,8 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// Resolves once a lease of full length was obtained, or fails if the leadership is over.
-    /// Cancel safe. That takes one round trip after the election: the first lease is short, so that
-    /// a candidate that dies in the moment of its victory costs little.
+    /// Cancel safe. A full lease takes one round trip after the election: the first lease is short,
+    /// so that a candidate that dies in the moment of its victory costs little.
     pub async fn settled(&self) -> Result<(), Loss> {
         match self.progress(|progress| progress.settled).await?.ended {
             None => Ok(()),
