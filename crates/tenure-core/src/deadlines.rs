@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(due(&mut deadlines, 4), [""; 0]);
         assert_eq!(due(&mut deadlines, 5), ["b", "a"]);
         assert_eq!(deadlines.first(), None);
-        // An election that was taken can be set to the same instant again.
+        // After an election was taken, its deadline can be set to the same instant again.
         deadlines.set(&mut of_a, &a, at(5));
         assert_eq!(deadlines.first(), at(5));
         deadlines.set(&mut of_a, &a, None);

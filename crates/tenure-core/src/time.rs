@@ -62,7 +62,7 @@ macro_rules! instants {
                 Self(self.0.saturating_add(1))
             }
 
-            /// How long after `earlier` this instant is; zero when it is not after it.
+            /// The span from `earlier` to this instant; zero if `earlier` is later.
             #[must_use]
             pub const fn since(self, earlier: Self) -> Duration {
                 Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -103,8 +103,7 @@ impl SettingsError for TimingError {
     }
 }
 
-/// A lease that leaves too little time between its first renewal and the moment at which the work
-/// is stopped.
+/// A lease that leaves too little time between its first due renewal and the stop of the work.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when its first renewal is due, after a third, {usable:?} \

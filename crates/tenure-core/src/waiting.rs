@@ -31,7 +31,7 @@ pub enum Waiting {
         until: Time,
         missing: Vec<Arc<str>>,
     },
-    /// Grantors without a state directory's contents, lost or new, read the fences of the others.
+    /// Grantors with a lost or a new state directory read the fences of the other grantors.
     Fences {
         at: Vec<Arc<str>>,
         /// Whether a member remembers the cluster, so that the cluster is not new.

@@ -45,8 +45,8 @@ impl ClaimCell {
         false
     }
 
-    /// Ends the claim for ever. Like a raise this is an atomic exchange, so that of two concurrent
-    /// changes one sees the other.
+    /// Ends the claim for ever. Raise and lower are both atomic exchanges: of two at once, the
+    /// later sees the earlier.
     pub(crate) fn lower(&self) {
         self.0.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
     }

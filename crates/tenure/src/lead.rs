@@ -39,6 +39,7 @@ impl<C: SafetyClass> Election<C> {
     ///     .await
     /// # }
     /// ```
+    ///
     /// **Work.** `work` is called for each leadership, once its lease has full length
     /// ([`Leader::settled`]), and runs as in [`Leadership::run`](crate::Leadership::run): it is
     /// dropped before the lease ends, and the leadership is given up only after the work has ended
@@ -60,8 +61,6 @@ impl<C: SafetyClass> Election<C> {
     /// Dropping the future drops the work; then the leadership is given up in the background, or
     /// the campaign is withdrawn. The same happens if the work panics. The log has the reasons why
     /// a campaign waits.
-    /// withdraws the campaign; so does work that panics. The log has the reasons why a campaign
-    /// waits.
     pub async fn lead<S, W, F>(
         &self,
         value: &str,

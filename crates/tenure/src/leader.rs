@@ -115,8 +115,8 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// Resolves with the new end once the lease was renewed to later than `known`, or fails once
-    /// the leadership is over. Cancel safe. Use it to hand the end on to others. Without an end
-    /// nothing is later.
+    /// the leadership is over. Cancel safe. Use it to hand the end on to others. If the leadership
+    /// has no end, the future can only fail.
     pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
         let known = known.unwrap_or(Time::MAX);
         loop {

@@ -26,8 +26,8 @@ impl Me {
         self.who == *who
     }
 
-    /// Whether this process comes before another one. Tie-breaks make ranks distinct; if two ranks
-    /// are equal even so, names decide.
+    /// Whether this process comes before another one. Tie-breaks make ranks distinct; equal ranks
+    /// are ordered by name.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }

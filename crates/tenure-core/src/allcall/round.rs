@@ -113,8 +113,8 @@ impl Rounds {
         }
     }
 
-    /// The time, half a heartbeat after the call, by which each part must be back; `None` if all
-    /// are.
+    /// The time by which each part must be back: half a heartbeat after the call. `None` if all
+    /// parts are back.
     pub(super) fn half(&self, half: Duration) -> Option<Time> {
         let open = self.open.as_ref().filter(|open| !open.judged)?;
         open.parts.iter().any(|sent| !sent.back).then(|| open.sent.after(half))

@@ -37,8 +37,9 @@ pub(super) struct Clock {
     pub(super) off: bool,
     /// Whether the clock is off, or differs from that of the only other participant.
     pub(super) differs: bool,
-    /// The clocks when they last agreed with others; or, with no other present, had not stepped.
-    /// While the clock is off: the last reading of another clock.
+    /// The clocks at the last agreement with others; or, while no other is present, at the last
+    /// round in which the clock had not stepped. While the clock is off: the last reading of
+    /// another clock.
     agreed: Option<BothClocks>,
     /// The number of this process's rounds that came back without any answer since the last answer.
     /// A span of time is no substitute: a process that was stopped or cut off has not asked.

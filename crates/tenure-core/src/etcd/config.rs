@@ -52,8 +52,8 @@ pub struct Config {
     pub grace: Duration,
     /// Time before that end at which the work is killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
-    /// Whether a candidate that loses its lease before it has won goes on with a new one. Default
-    /// true.
+    /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
+    /// Default true.
     pub contend_again: bool,
     /// The most elections in which a process campaigns, and the most that it observes. At least 1.
     /// Default 65,536.

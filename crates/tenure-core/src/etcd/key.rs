@@ -107,7 +107,8 @@ impl fmt::Display for Keys {
     }
 }
 
-/// The end of a prefix's range: the prefix up to its last byte below 0xFF, which is raised by one.
+/// The end of a prefix's range: the prefix without trailing 0xFF bytes, with its last byte raised
+/// by one.
 fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     match prefix.iter().rposition(|byte| *byte < 0xff) {
         Some(last) => {
@@ -131,7 +132,7 @@ pub(super) fn key(namespace: &str, election: &ElectionName, lease: LeaseId) -> B
     format!("{namespace}{election}/{lease}").as_str().into()
 }
 
-/// The id of the owner in a key: the rest after the election's name, which is a lease id.
+/// The id in a key: the lease id after the election's name.
 pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<str> {
     let own = key.as_slice().strip_prefix(prefix(namespace, election).as_slice());
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()

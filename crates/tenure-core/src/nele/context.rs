@@ -34,7 +34,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether claims decide who leads (ruling 1): so in `at_most_one`.
+    /// Whether claims decide who leads, as in `at_most_one` (ruling 1).
     pub(super) fn by_claims(&self) -> bool {
         self.config.mode == Mode::AtMostOne
     }

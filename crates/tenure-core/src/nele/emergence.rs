@@ -119,8 +119,8 @@ impl Nele {
             GroupPhase::Out if waiting => self.join(out),
             GroupPhase::In { .. } if self.group.quits && none => self.depart(out),
             GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.depart(out),
-            // While this process is a member, its partitions stay, so an ended leadership is over
-            // for others at once; without a membership there is no partition to wait for.
+            // A member keeps its partitions, so others need not wait after an ended leadership.
+            // Without a membership there is no partition to wait for.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
             GroupPhase::Leaving { .. } => {}
         }
@@ -436,8 +436,8 @@ impl Slot {
         }
     }
 
-    /// Voids the claim, if there is one. After another process's claim this process pauses before
-    /// its next: the partition may be assigned to the other already.
+    /// Voids the claim, if there is one. After a claim of another process, pauses before the next
+    /// claim: the partition may be assigned to that process already.
     pub(super) fn void(&mut self, why: Void, context: &mut Context<'_>) {
         let Some(held) = self.claim.held.take() else {
             if matches!(why, Void::Claimed { by: Some(_) }) {

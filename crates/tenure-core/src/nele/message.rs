@@ -176,7 +176,7 @@ pub enum Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     pub offset: u64,
-    /// The leader epoch of its batch, if the client knows one; −1 and less are none.
+    /// The leader epoch of its batch; `None` if the client knows none, or reports a negative one.
     pub epoch: Option<u32>,
     pub said: Said,
 }

@@ -42,8 +42,8 @@ pub struct AskerConfig {
     pub drift: Drift,
 }
 
-/// Questions in a row without an answer after which an asker forgets an address that voters have
-/// named. If a voter names the address again, the asker asks there again.
+/// An asker forgets an address that voters have named after this many questions in a row without an
+/// answer. If a voter names the address again, the asker asks there again.
 const MISSES_MAX: u32 = 4;
 
 /// A client of voters that only asks who leads.

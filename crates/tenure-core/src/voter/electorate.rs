@@ -105,7 +105,7 @@ impl Electorate {
         Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }
     }
 
-    /// The same members and this one.
+    /// The same members and `member`.
     #[must_use]
     pub fn with(&self, member: Member) -> Self {
         let mut next = self.next();
@@ -114,7 +114,7 @@ impl Electorate {
         next
     }
 
-    /// The same members without this one.
+    /// The same members without `id`.
     #[must_use]
     pub fn without(&self, id: &NodeName) -> Self {
         let mut next = self.next();

@@ -46,9 +46,9 @@ impl Foundation {
         core::mem::replace(&mut self.considered, set) == set && set.is_some()
     }
 
-    /// Gives the accepted set up, because a member of it has founded another network: all members
-    /// would have to accept the set, and that member accepts no other. The set stays in the memory,
-    /// so that this voter founds no other network, but binds this voter no more.
+    /// Gives the accepted set up: a member of it has founded another network and accepts no other
+    /// set, so this set is never founded. The set stays in the memory, so that this voter accepts
+    /// no second set, but binds this voter no more.
     pub(super) fn supersede(&mut self) {
         self.superseded = true;
         self.apart.clear();

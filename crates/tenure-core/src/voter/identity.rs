@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::name::NodeName;
 
 /// 128 random bits, drawn with a state directory. A voter that has lost its directory gets another
-/// identity, which the earlier promises do not bind.
+/// identity, and promises of the earlier identity do not bind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity(pub u128);
 
@@ -79,8 +79,8 @@ impl Leadership {
         self.ballot.counter
     }
 
-    /// Whether a promise to one of these leaderships is a promise to the other: both have the same
-    /// run of the same voter, and the same counter.
+    /// Whether a promise to one of these leaderships is a promise to the other, too: both have the
+    /// same voter, in the same run, and the same counter.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         self.leader == other.leader && self.counter() == other.counter()
     }

@@ -148,7 +148,7 @@ impl KnownVoters {
         self.voters.get(id).is_none_or(|known| known.dropped.is_some())
     }
 
-    /// Notes that another voter does not reach this one. Returns whether this one is known.
+    /// Notes that another voter does not reach the voter `id`. Returns whether `id` is known.
     pub(super) fn doubt(&mut self, id: &NodeName, now: Time) -> bool {
         let known = self.voters.get_mut(id);
         known.map(|known| known.doubted = Some(now)).is_some()
@@ -242,8 +242,8 @@ impl Neighbour {
         self.misses <= tolerance
     }
 
-    /// Whether the voter calls this one. A voter that answers none of this one's requests counts,
-    /// too: its calls may be late.
+    /// Whether the voter sends heartbeats to this one. A voter that does not answer counts as
+    /// sending: its heartbeats may be late.
     pub(super) fn calls(&self, now: Time, silence: Duration) -> bool {
         now.since(self.uncalled) <= silence
     }

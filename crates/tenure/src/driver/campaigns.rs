@@ -17,8 +17,8 @@ use crate::safety::SafetyClass;
 /// There is a line for each change, not for each message.
 pub const LOG: &str = "tenure::events";
 
-/// The target, below [`LOG`], of log lines that are notices, too. Whoever reads notices can filter
-/// these lines out.
+/// The target, below [`LOG`], of log lines that are also sent as notices. A program that reads
+/// notices can filter these lines out.
 pub const NOTICES: &str = "tenure::events::notices";
 
 /// The caller must hand `Command::Resign` of this election to the core, now.
@@ -136,8 +136,8 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Hands the leadership to the caller of a campaign that was won and whose claim was just
-    /// raised. Without a waiting caller the leadership must be given up.
+    /// Hands the leadership to the caller of a campaign that was won; its claim was raised just
+    /// before. If no caller waits, the leadership must be given up.
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;

@@ -90,7 +90,7 @@ pub fn spawn<B: Backend>(
         })
     };
     match begun {
-        // The thread of the loop waits for this.
+        // Hand the work to the thread, which waits for it.
         Ok(work) => drop(give.send((runtime, work))),
         Err(error) => {
             // The caller may be in another runtime, where dropping this one would panic.

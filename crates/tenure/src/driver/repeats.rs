@@ -23,7 +23,7 @@ pub struct Repeats {
 
 #[derive(Debug)]
 struct LastLine {
-    /// Text of the last line; `None` once the condition is over.
+    /// Text of the last line; `None` after the condition has ended.
     text: Option<String>,
     at: Time,
     lines: u32,

@@ -139,7 +139,7 @@ impl Subscriptions {
         let missed = std::mem::take(&mut subscription.missed);
         subscription.latest.send_if_modified(|latest| {
             let changed = missed || !latest.view.as_ref().is_some_and(|known| known.is_same(&view));
-            // A gap counts as one more change, which no observer can have seen.
+            // After a gap skip a version, so that each observer learns that it missed a state.
             latest.version += u64::from(changed) + u64::from(missed);
             latest.view = Some(view);
             changed

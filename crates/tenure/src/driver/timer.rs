@@ -59,7 +59,7 @@ impl Timer {
 
     /// Resolves once the timer has rung, and disarms it. Cancel safe.
     pub async fn rung(&mut self) {
-        // After an error the caller reads the clock as well.
+        // Return after an error, too: the caller then reads the clock.
         let _ = self.alarm.read(Alarm::take).await;
         self.armed = None;
     }

@@ -7,6 +7,7 @@
 //! - other files must survive the process. Each begins with a head in its own [`Format`], so that a
 //!   damaged, foreign or newer file is recognized. [`BootKey`] shows whether instants in them still
 //!   have a meaning.
+//!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
 //! | the document | the protocol's choice | the machine | completely, flushed |
@@ -26,7 +27,8 @@
 //!
 //! The directory belongs to the user of the process and no other user may write to it; only that
 //! user can open `.held` and hold the lock. The lock belongs to the open file. A child made by
-//! `fork` without `exec` shares the lock, and keeps it as long as it lives if its parent is killed.
+//! `fork` without `exec` shares the lock: if the parent is killed, the child keeps the lock as long
+//! as it lives.
 
 mod boot;
 mod directory;

@@ -52,10 +52,9 @@ pub struct Config {
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better one. Default: it yields.
     pub on_conflict: OnConflict,
-    /// Whether a participant that did not hear itself for a round, and does not lead, waits L + K
-    /// before it stands again, because it may have missed a claim. Without this wait, a participant
-    /// that was cut off for a moment may lead beside another one until they hear each other.
-    /// Default true.
+    /// Whether a participant waits L + K before it stands again, if it does not lead and did not
+    /// hear itself for a round: it may have missed a claim. Without this wait, a participant that was
+    /// cut off for a moment may lead beside another one until they hear each other. Default true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
@@ -86,8 +85,8 @@ pub enum Callers {
     #[default]
     All,
     /// A leader, a candidate that is about to stand, and each participant that has heard fewer than
-    /// this number of better callers in the last three heartbeats. With two or three, one may be
-    /// lost without a gap.
+    /// this number of better callers in the last three heartbeats. If the number is two or three,
+    /// one caller may be lost without a gap.
     Few(NonZeroU16),
 }
 

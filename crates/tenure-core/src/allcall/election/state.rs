@@ -220,9 +220,8 @@ impl Election {
         [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
     }
 
-    /// Whether a reply has to name the election. A process that has named it in this round's call
-    /// repeats it only to participants that follow another claim, and to observers, who follow
-    /// none.
+    /// Whether a reply has to contain the election. A process whose call has named it in this round
+    /// repeats it only to observers, and to participants that follow another claim.
     pub(in crate::allcall) fn has_news_for(
         &self,
         follows: Option<Digest>,

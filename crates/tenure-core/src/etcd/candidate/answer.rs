@@ -133,8 +133,8 @@ impl Candidate {
         Some(())
     }
 
-    /// Makes room for the candidate's key, whose name another campaign's key has. On a lease of
-    /// another process, to which the same lease was handed, that key may belong to a leader: the
+    /// Makes room for the candidate's key: another campaign's key has its name. If that key is on a
+    /// lease of another process, to which the same lease was handed, its maker may lead, and the
     /// candidate waits for it.
     pub(in crate::etcd) fn make_room(
         &mut self,
@@ -149,8 +149,8 @@ impl Candidate {
         self.phase = Phase::Clearing { revision: found.created };
     }
 
-    /// Handles the answer that the key to be deleted is gone. If another key of ours has its name,
-    /// deletes that one, too.
+    /// Handles the answer that the key to be deleted does not exist. If another key of this session
+    /// has its name, deletes that key.
     fn on_other(&mut self, found: Option<KeyValue>, context: &mut CandidateContext<'_>) {
         match found.filter(|found| context.session.owns(found.lease)) {
             Some(found) => {

@@ -78,8 +78,8 @@ impl Candidate {
         }
     }
 
-    /// Writes the leader's value again, if the key has another one: a proclamation without a
-    /// certain outcome may be carried out late, over a newer one.
+    /// Writes the leader's value again if the key has another value: etcd may carry out an earlier
+    /// proclamation late, over a newer one.
     pub(super) fn check_value(&mut self, own: &KeyValue, context: &mut CandidateContext<'_>) {
         if self.fence().is_none() || !self.value.differs(&own.value) {
             return;

@@ -245,7 +245,7 @@ impl Candidate {
     }
 
     /// Reports a settled leadership once half of the lease is ahead. A candidate that is elected
-    /// while a renewal is late has less.
+    /// during a late renewal has less time ahead at first.
     pub(super) fn tell_settled(&mut self, until: Time, now: Time, length: Duration, out: &mut Out) {
         if let Phase::Leading { settled: settled @ false, .. } = &mut self.phase
             && until.since(now) >= length / 2

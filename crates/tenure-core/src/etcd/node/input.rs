@@ -330,7 +330,7 @@ impl Protocol for Etcd {
     }
 }
 
-/// Returns another election that is nested with this one: the name of one, with a slash, begins the
+/// Returns another election that is nested with this one: one name, followed by a slash, begins the
 /// other.
 fn nested<T>(election: &ElectionName, others: &BTreeMap<ElectionName, T>) -> Option<ElectionName> {
     let name = election.as_str();

@@ -96,7 +96,8 @@ impl RetiredLeases {
         }
     }
 
-    /// Handles the answer to a call about one of these leases. Returns whether it was one.
+    /// Handles the answer to a call about one of these leases. Returns whether the call was such a
+    /// call.
     pub(super) fn on_answer(
         &mut self,
         call: CallId,

@@ -57,7 +57,7 @@ pub struct Config {
     /// assigns its partitions to others. Default 6 s, the least that a broker allows by default.
     pub session_timeout: Duration,
     /// The interval between a member's reports to its coordinator, at most S/3. The answer to a
-    /// report brings news of a rebalance; cooperative rebalancing takes two. Default 1.5 s.
+    /// report brings news of a rebalance; a cooperative rebalance takes two reports. Default 1.5 s.
     pub heartbeat_interval: Duration,
     /// R, `max.poll.interval.ms`: the longest time for a member's answer to a rebalance, at least
     /// S. Default: S; with a longer R a partition may have no owner for longer.
@@ -168,9 +168,9 @@ impl Config {
         }
     }
 
-    /// The group's id at the coordinator: `ELECTION.GROUP.mM`. The id contains M, so that processes
-    /// with another M join another group (ruling 5), and the election, so that all members stand
-    /// for roles of one election.
+    /// The group's id at the coordinator: `ELECTION.GROUP.mM`. Processes with another M or another
+    /// election are in another group: so all members agree on M (ruling 5) and stand for roles of
+    /// one election.
     #[must_use]
     pub fn group_id(&self) -> String {
         format!("{}.{}.m{}", self.election, self.group, self.partitions)

@@ -156,14 +156,14 @@ impl Config {
 }
 
 impl Terms {
-    /// The longest time, on a clock of `config`, that a process with these terms may lead after it
-    /// has written the record by which it leads.
+    /// The longest lead of a process with these terms after it has written a record, on a clock of
+    /// `config`.
     pub(crate) fn leads_for(&self, config: &Config) -> Duration {
         self.by_any_clock(self.takeover.min(Config::TAKEOVER_MAX), config)
     }
 
-    /// The longest time, on a clock of `config`, that a process with these terms may lead after its
-    /// last record was read. A record takes no longer than T to arrive.
+    /// The longest lead of a process with these terms after its last record was read, on a clock of
+    /// `config`. A record takes no longer than T to arrive.
     pub(crate) fn heard_leads(&self, config: &Config) -> Duration {
         let ours = config.heard_leads();
         if *self == config.terms() {

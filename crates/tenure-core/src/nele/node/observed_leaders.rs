@@ -89,8 +89,8 @@ impl Nele {
                 all = false;
             }
         }
-        // If only slots read, search next when the first of their readings may have fallen silent:
-        // slots report every other change.
+        // If all readings belong to slots, search next when the first of them may have fallen
+        // silent: slots report all other changes.
         let of_slots = all && sight.reads.is_none() && sight.gaps.silent.is_none();
         sight.gaps.look_at = if of_slots { first.after(config.silence()) } else { Time::ZERO };
         if !before.is_empty() && until.is_none() {
@@ -157,7 +157,7 @@ impl Nele {
         self.sight.reads = Some(plain);
     }
 
-    /// Marks a reading as gapless if it continues the silent one: no record was written meanwhile.
+    /// Marks a reading as gapless if no record was written since the silent reading before it.
     fn goes_on(&mut self, partition: Partition, reading: Reading, end: u64) {
         if let Some(silent) = self.sight.gaps.silent.take()
             && silent.partition == partition

@@ -27,7 +27,7 @@ pub(in crate::nele) struct Slot {
     pub(in crate::nele) claim: SlotClaim,
     /// The last reported reason why the partition cannot be read.
     pub(in crate::nele) trouble: Option<Arc<str>>,
-    /// The reason with which leaderships end, once they do.
+    /// The reason that is reported when the leaderships of the partition end.
     pub(in crate::nele) loss: Loss,
     pub(in crate::nele) campaigns: BTreeMap<Role, Campaign>,
     /// The deadline that the node has booked for this slot.

@@ -26,7 +26,7 @@ fn the_lease_is_rounded_against_the_leader() {
     let exact = config.lease().as_nanos() * 999 / 1_001;
     let counted = config.counted(config.lease()).as_nanos();
     assert!(counted <= exact && counted + 2 >= exact, "{counted} of {exact}");
-    // If the other voter's clock is worse, its promise is worth less.
+    // The worse the other voter's clock, the less its promise is worth.
     let worse = "0.05".parse().unwrap();
     assert!(config.counted_of(config.lease(), worse) < config.counted(config.lease()));
 }

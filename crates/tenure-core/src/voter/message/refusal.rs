@@ -50,7 +50,7 @@ pub enum Refusal {
     /// The caller's electorate is lower than the one that this voter has stored.
     OldElectorate(Electorate),
     Released,
-    /// The heartbeat does not come after the last one.
+    /// The heartbeat's number is not above the last one.
     OldHeartbeat,
     UnknownVoter,
     UnknownElection,

@@ -159,8 +159,8 @@ impl Voter {
         if known.dropped.take().is_some() {
             let who = known.who().clone();
             self.tell_own(OwnEvent::Known { who }, out);
-            // Send a heartbeat now: this may be a leader, which must give up if it is the lesser
-            // one.
+            // Send a heartbeat now: the revived voter may lead, too, and the lesser leader must
+            // give up.
             if self.leads() && !self.is_majority() {
                 self.send_heartbeats(core::slice::from_ref(id), out);
             }

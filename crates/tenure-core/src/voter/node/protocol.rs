@@ -130,7 +130,7 @@ impl Voter {
         let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let free = beaten.free.filter(|_| !later).map(free);
         self.known.hear_free(id, free);
-        // The other voters got the same heartbeat: by this time they have answered, too.
+        // The other voters got the same heartbeat: by this time they would have named a leader.
         self.watch.answered_by(self.now.after(self.config.request_timeout));
         if later && self.memory.founded {
             self.ask_voter(id, Purpose::Tell, Ask::Status { suspect: None }, out);
