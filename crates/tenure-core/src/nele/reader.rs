@@ -27,9 +27,9 @@ pub(super) struct Reader {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
-    /// The ledger searches for the end. The reader repeats the request at `again`.
+    /// The ledger searches for the end. The reader repeats the request at `retry_at`.
     Seeking {
-        again: Time,
+        retry_at: Time,
         /// Whether the ledger has searched, and has not found the end.
         missed: bool,
     },
@@ -60,7 +60,7 @@ impl Reader {
         context: &mut Context<'_>,
     ) -> Self {
         let reading = Reading { rebalance, attempt: 0 };
-        let place = Place::Seeking { again: Time::MAX, missed: false };
+        let place = Place::Seeking { retry_at: Time::MAX, missed: false };
         let mut reads = Self { partition, reading, place, failures: 0 };
         reads.seek(context);
         reads
@@ -71,8 +71,8 @@ impl Reader {
         self.reading.attempt = context.attempt();
         // Wait longer after each failure, so that a slow answer comes in time at last.
         let patience = context.config.seek.saturating_mul(1 << self.failures.min(5));
-        // Without an answer at `again` the search has failed.
-        self.place = Place::Seeking { again: context.now.after(patience), missed: true };
+        // Without an answer at `retry_at` the search has failed.
+        self.place = Place::Seeking { retry_at: context.now.after(patience), missed: true };
         let partition = self.partition;
         let reading = self.reading;
         context.request(Request::Read { partition, reading });
@@ -87,7 +87,7 @@ impl Reader {
 
     pub(super) const fn due(&self) -> Option<Time> {
         match self.place {
-            Place::Seeking { again, .. } => Some(again),
+            Place::Seeking { retry_at, .. } => Some(retry_at),
             Place::At { .. } => None,
         }
     }
@@ -147,7 +147,7 @@ impl Reader {
     }
 
     pub(super) fn is_missed(&self, now: Time) -> bool {
-        matches!(self.place, Place::Seeking { again, missed: true } if again <= now)
+        matches!(self.place, Place::Seeking { retry_at, missed: true } if retry_at <= now)
     }
 
     /// Begins to read at `end`. Returns whether this reader was waiting for this answer.
@@ -172,9 +172,9 @@ impl Reader {
     pub(super) fn pause(&mut self, context: &Context<'_>) {
         self.failures = self.failures.saturating_add(1);
         let draw = |bound| context.draw.span(bound, "", "seek", self.reading.attempt);
-        let again = context.now.after(BACKOFF.pause(self.failures, draw));
+        let retry_at = context.now.after(BACKOFF.pause(self.failures, draw));
         let missed = !self.is_open();
-        self.place = Place::Seeking { again, missed };
+        self.place = Place::Seeking { retry_at, missed };
     }
 
     pub(super) fn repeats(&mut self, records: &Vec<Record>) -> bool {

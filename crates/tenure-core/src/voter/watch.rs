@@ -109,9 +109,9 @@ impl Watch {
     /// Notes a leader that asks for another lease than this voter would. Returns whether that is
     /// new.
     pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
-        let told = Some((leader.clone(), theirs));
-        let is_news = self.other_times != told;
-        self.other_times = told;
+        let times = Some((leader.clone(), theirs));
+        let is_news = self.other_times != times;
+        self.other_times = times;
         is_news
     }
 

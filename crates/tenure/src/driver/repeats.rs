@@ -46,35 +46,35 @@ impl Repeats {
     /// Returns the number of this line in its ten minutes; `None` if the line must not be logged.
     fn lines(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> Option<u32> {
         let known = self.known.entry(kind).or_default();
-        if let Some(said) = known.get_mut(about) {
-            if now.since(said.since) >= AGAIN {
-                said.lines = 0;
-                said.since = now;
+        if let Some(line) = known.get_mut(about) {
+            if now.since(line.since) >= AGAIN {
+                line.lines = 0;
+                line.since = now;
             }
-            let lasts = said.text.as_deref() == Some(text) && now.since(said.at) < AGAIN;
-            if lasts || said.lines >= LINES_MAX {
+            let is_repeated = line.text.as_deref() == Some(text) && now.since(line.at) < AGAIN;
+            if is_repeated || line.lines >= LINES_MAX {
                 return None;
             }
-            said.text = Some(text.to_owned());
-            said.at = now;
-            said.lines += 1;
-            return Some(said.lines);
+            line.text = Some(text.to_owned());
+            line.at = now;
+            line.lines += 1;
+            return Some(line.lines);
         }
         if known.len() >= KNOWN_MAX {
-            known.retain(|_, said| now.since(said.at) < AGAIN);
+            known.retain(|_, line| now.since(line.at) < AGAIN);
             if known.len() >= KNOWN_MAX {
                 return None;
             }
         }
-        let said = LastLine { text: Some(text.to_owned()), at: now, lines: 1, since: now };
-        known.insert(about.to_owned(), said);
+        let line = LastLine { text: Some(text.to_owned()), at: now, lines: 1, since: now };
+        known.insert(about.to_owned(), line);
         Some(1)
     }
 
     /// Forgets a subject whose condition is over, so that its next line is logged at once.
     pub fn forget(&mut self, kind: &'static str, about: &str) {
-        if let Some(said) = self.known.get_mut(kind).and_then(|known| known.get_mut(about)) {
-            said.text = None;
+        if let Some(line) = self.known.get_mut(kind).and_then(|known| known.get_mut(about)) {
+            line.text = None;
         }
     }
 }

@@ -53,8 +53,9 @@ pub struct Config {
     /// The behaviour of a leader that hears of a better one. Default: it yields.
     pub on_conflict: OnConflict,
     /// Whether a participant waits L + K before it stands again, if it does not lead and did not
-    /// hear itself for a round: it may have missed a claim. Without this wait, a participant that was
-    /// cut off for a moment may lead beside another one until they hear each other. Default true.
+    /// hear itself for a round: it may have missed a claim. Without this wait, a participant that
+    /// was cut off for a moment may lead beside another one until they hear each other. Default
+    /// true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,

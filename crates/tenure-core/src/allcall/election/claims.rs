@@ -157,8 +157,8 @@ impl KnownClaim {
         let new = order(&heard);
         let heard_itself = heard.first_hand;
         let heard_holds = heard.holds;
-        let told = heard.first_hand || !self.first_hand;
-        if new > known && told {
+        let as_direct = heard.first_hand || !self.first_hand;
+        if new > known && as_direct {
             let holds = heard.holds || (self.holds && self.claim.term == heard.claim.term);
             *self = Self { holds, ..heard };
             return true;
@@ -169,14 +169,14 @@ impl KnownClaim {
             }
             self.first_hand |= heard.first_hand;
             self.holds |= heard.holds;
-            if told {
+            if as_direct {
                 self.last = heard.last;
             }
         }
         // A relayed claim does not hide the claim that its leader sends (ruling 4).
         let itself = heard_itself && new.0 == known.0;
         self.holds |= itself && heard_holds;
-        told && (new >= known || itself)
+        as_direct && (new >= known || itself)
     }
 
     /// Whether this E has been known for so long that others know it, too.

@@ -121,8 +121,8 @@ impl Config {
     /// the longest time that an unknown leader may lead after an observer began to read.
     #[must_use]
     pub fn heard_leads(&self) -> Duration {
-        let told = self.takeover.saturating_add(self.delivery_timeout);
-        self.by_any_clock(told).saturating_add(self.fetch_wait)
+        let written = self.takeover.saturating_add(self.delivery_timeout);
+        self.by_any_clock(written).saturating_add(self.fetch_wait)
     }
 
     /// The least `retention.ms` of the topic: the ledger must keep a claim as long as a process may
@@ -169,8 +169,8 @@ impl Terms {
         if *self == config.terms() {
             return ours;
         }
-        let told = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
-        self.by_any_clock(told, config).saturating_add(config.fetch_wait).max(ours)
+        let written = self.takeover.min(Config::TAKEOVER_MAX).saturating_mul(2);
+        self.by_any_clock(written, config).saturating_add(config.fetch_wait).max(ours)
     }
 
     fn by_any_clock(&self, span: Duration, config: &Config) -> Duration {

@@ -27,12 +27,12 @@ impl Nele {
             let why = objection.unwrap_or_else(|| format!("{name} is not known").into());
             return emit(Some(&name), Event::NotObserved { why }, out);
         };
-        let silent = self.now.since(self.sight.alive) >= self.config.silence();
+        let silent = self.now.since(self.sight.heard_at) >= self.config.silence();
         if self.sight.roles.is_empty() && silent {
             // Listening begins now.
-            self.sight.alive = self.now;
+            self.sight.heard_at = self.now;
             self.sight.since = None;
-            self.sight.looks = true;
+            self.sight.may_be_stale = true;
         }
         let known = self.sight.roles.get(&role);
         let reported = known.is_some_and(|observation| observation.reported);
@@ -47,14 +47,14 @@ impl Nele {
             self.sight.since = None;
         }
         let knew = self.has_listened();
-        self.sight.alive = self.now;
+        self.sight.heard_at = self.now;
         self.sight.since.get_or_insert(self.now);
         self.changed |= knew != self.has_listened();
     }
 
     /// Whether this process has listened long enough to know every process that may lead.
     fn has_listened(&self) -> bool {
-        let until = self.sight.alive;
+        let until = self.sight.heard_at;
         let since = self.sight.since;
         since.is_some_and(|since| self.peers.is_whole(since, until, &self.config))
     }
@@ -63,7 +63,7 @@ impl Nele {
     /// brought a record after the second one had begun.
     fn notice_gaps(&mut self) {
         let Self { sight, slots, config, now, .. } = self;
-        if sight.gaps.look_at > *now {
+        if sight.gaps.next_search > *now {
             return;
         }
         let lately = now.before(config.silence());
@@ -92,7 +92,7 @@ impl Nele {
         // If all readings belong to slots, search next when the first of them may have fallen
         // silent: slots report all other changes.
         let of_slots = all && sight.reads.is_none() && sight.gaps.silent.is_none();
-        sight.gaps.look_at = if of_slots { first.after(config.silence()) } else { Time::ZERO };
+        sight.gaps.next_search = if of_slots { first.after(config.silence()) } else { Time::ZERO };
         if !before.is_empty() && until.is_none() {
             self.misses();
         }
@@ -130,14 +130,14 @@ impl Nele {
             None => None,
         };
         self.sight.reads = plain;
-        let silent = self.sight.alive.max(self.sight.asked).after(self.config.silence());
+        let silent = self.sight.heard_at.max(self.sight.asked_at).after(self.config.silence());
         if needed && silent <= self.now {
             self.ask_again(out);
         }
         self.notice_gaps();
         if self.sight.is_deaf(self.now, &self.config) {
-            let looked = core::mem::take(&mut self.sight.looks);
-            self.changed |= self.sight.since.take().is_some() || looked;
+            let stale = core::mem::take(&mut self.sight.may_be_stale);
+            self.changed |= self.sight.since.take().is_some() || stale;
         }
         if self.sight.due(&self.config).is_some_and(|due| due <= self.now) {
             self.changed = true;
@@ -146,7 +146,7 @@ impl Nele {
 
     /// Asks the ledger whether any record was written: no process is silent for so long.
     fn ask_again(&mut self, out: &mut Out) {
-        self.sight.asked = self.now;
+        self.sight.asked_at = self.now;
         let Some(mut plain) = self.sight.reads.take() else { return };
         if let Some(next) = plain.next() {
             let partition = plain.partition;
@@ -212,7 +212,7 @@ impl Nele {
         if self.sight.since.take().is_some() {
             // Views may still show leaders from before the gap.
             self.changed = true;
-            self.sight.looks = true;
+            self.sight.may_be_stale = true;
         }
     }
 
@@ -275,7 +275,7 @@ impl Nele {
             });
         }
         if deaf {
-            return Some(View::Unknown { since: sight.alive });
+            return Some(View::Unknown { since: sight.heard_at });
         }
         if self.has_listened() {
             return Some(View::Vacant);

@@ -18,11 +18,11 @@ pub(in crate::nele) struct Sight {
     pub(super) since: Option<Time>,
     pub(super) gaps: Gaps,
     /// Whether views may still show leaders from before a break.
-    pub(super) looks: bool,
+    pub(super) may_be_stale: bool,
     /// The time of the ledger's last answer, or at first of the first observation.
-    pub(super) alive: Time,
+    pub(super) heard_at: Time,
     /// The time of the last question to a silent ledger.
-    pub(super) asked: Time,
+    pub(super) asked_at: Time,
 }
 
 /// Overlapping readings, each of which began before the last one ended.
@@ -31,7 +31,7 @@ pub(super) struct Gaps {
     /// All readings without a gap before them. The ledger counts as heard until all have ended.
     pub(super) open: BTreeSet<(Partition, Reading)>,
     /// The time of the next search for gaps; with a thousand readings a search is costly.
-    pub(super) look_at: Time,
+    pub(super) next_search: Time,
     /// A silent reading; the ledger was asked whether the reading has missed a record.
     pub(super) silent: Option<SilentReading>,
 }
@@ -59,7 +59,7 @@ impl Sight {
     }
 
     pub(in crate::nele) const fn look_for_gaps(&mut self) {
-        self.gaps.look_at = Time::ZERO;
+        self.gaps.next_search = Time::ZERO;
     }
 
     pub(super) const fn reads(&self) -> Option<&Reader> {
@@ -77,9 +77,9 @@ impl Sight {
             return None;
         }
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
-        let silent = self.alive.max(self.asked).after(config.silence());
-        let knows = self.since.is_some() || self.looks;
-        let deaf = knows.then(|| self.alive.after(config.silence().saturating_mul(2)));
+        let silent = self.heard_at.max(self.asked_at).after(config.silence());
+        let knows = self.since.is_some() || self.may_be_stale;
+        let deaf = knows.then(|| self.heard_at.after(config.silence().saturating_mul(2)));
         let unshown = self.roles.values().filter(|observed| observed.shown.is_none());
         let first = unshown.map(|observed| observed.since.after(config.silence())).min();
         [seek, Some(silent), deaf, first].into_iter().flatten().min()
@@ -87,6 +87,6 @@ impl Sight {
 
     /// Whether the ledger has been silent for so long that no leader is known.
     pub(super) fn is_deaf(&self, now: Time, config: &Checked) -> bool {
-        now.since(self.alive) >= config.silence().saturating_mul(2)
+        now.since(self.heard_at) >= config.silence().saturating_mul(2)
     }
 }

@@ -35,13 +35,13 @@ impl Voter {
             None => false,
         };
         // A member that has founded the network proves that all have accepted the set.
-        let told = |known: &Neighbour| same(&known.header) && known.is_founded();
+        let has_founded = |known: &Neighbour| same(&known.header) && known.is_founded();
         let accepted = |member: &Member| {
             let known = self.known.get(&member.id).map(|known| &known.header);
             let other = known.is_some_and(|it| it.sender.identity == member.identity && same(it));
             member.id == self.me.id || other
         };
-        if electorate.members.iter().all(accepted) || self.known.all().any(told) {
+        if electorate.members.iter().all(accepted) || self.known.all().any(has_founded) {
             let electorate = electorate.clone();
             self.remember(out, |memory| memory.founded = true);
             self.tell_own(OwnEvent::Electorate(electorate), out);

@@ -166,8 +166,8 @@ impl Voter {
                 _ => return None,
             };
             let by: Arc<str> = known.who().id.clone().into();
-            let said = apart.iter().any(|obstacle| obstacle.by == by);
-            (!said).then(|| Obstacle { by, label: "first-voters", why: why.into() })
+            let is_listed = apart.iter().any(|obstacle| obstacle.by == by);
+            (!is_listed).then(|| Obstacle { by, label: "first-voters", why: why.into() })
         };
         let begins = self.known.shown().filter_map(begins).collect();
         [apart.clone(), begins].concat()

@@ -48,8 +48,8 @@ impl Voter {
         }
         if self.is_majority() {
             self.may_follow(electorate, out)?;
-            let told = header.founding.is_some_and(|(_, founded)| founded);
-            if !self.memory.founded && !told {
+            let founded_there = header.founding.is_some_and(|(_, founded)| founded);
+            if !self.memory.founded && !founded_there {
                 return Err(Refusal::NotFounded);
             }
         }
