@@ -60,8 +60,9 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     /// The clock samples that the core takes.
     type Now: Now;
 
-    /// The only method that changes state. The call cannot fail: stale, duplicate, late and hostile
-    /// inputs are normal; each causes an event that the driver counts.
+    /// Handles an input, the only way in which state changes. The call cannot fail: stale,
+    /// duplicate, late and hostile inputs are normal, and each causes an event that the driver
+    /// counts.
     fn handle(&mut self, now: Self::Now, input: Input<Self::Words>, out: &mut Effects<Self::Words>);
 
     /// The next deadline of [`Input::Timeout`]. Drivers ask again after every `handle`.
