@@ -1,7 +1,8 @@
 //! Every exit code of the command.
 //!
-//! A command returns its exit to `program.rs`. For `tenure run`, `Runner::serve` in
-//! `commands/run/runner.rs` decides it, and `Process::serve` takes that of the first runner to end.
+//! A command returns its exit to `program.rs`. For `tenure run`, `finish` in
+//! `commands/run/leading.rs` takes that of CMD, `Runner::serve` decides the other ends, and
+//! `Process::serve` takes that of the first runner to end.
 
 use tenure_supervise::SuperviseError;
 

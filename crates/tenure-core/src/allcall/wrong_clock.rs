@@ -1,4 +1,7 @@
 //! Comparison of wall clocks, which finds the wrong one (ruling 4).
+//!
+//! A clock that was set back is not wrong yet, but renews nothing: `Election::renew` (ruling 3). It
+//! moves no lease that runs: `Lease::ends` is on CLOCK_BOOTTIME.
 
 use super::config::Checked;
 use crate::clocks::BothClocks;

@@ -476,7 +476,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2).
+// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Until then a leader
+// leads on, and its session tries again.
 impl Candidate {
     /// The lease is over, and so are all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {

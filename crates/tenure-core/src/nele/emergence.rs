@@ -289,7 +289,7 @@ impl Slot {
     /// Runs expired timers, and the consequences of the last input: roles are won and lost, and a
     /// due claim is published.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
-        if self.silent(context).is_some_and(|since| since <= context.now) {
+        if self.reads_anew_at(context).is_some_and(|since| since <= context.now) {
             self.on_stuck("nothing of it was read", context);
         }
         if let Some(reads) = &mut self.reads {
@@ -462,6 +462,9 @@ impl Slot {
 //
 // "If the timestamp at any of vector element i is current — in other words, it is more recent than
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
+//
+// A lead ends T (`takeover`) after the news or the claim that it rests on: `Slot::until`,
+// `HeldClaim::until`. No answer of the broker is needed for that.
 impl Slot {
     /// The lead of this process over the partition now, if it leads.
     fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {

@@ -146,7 +146,7 @@ impl Slot {
     /// writes to every partition, the reader may be stuck. With campaigns, in `at_most_one`, a
     /// claim or evidence that is not read back shows that sooner, unless a claim has to wait for a
     /// record.
-    pub(in crate::nele) fn silent(&self, context: &Context<'_>) -> Option<Time> {
+    pub(in crate::nele) fn reads_anew_at(&self, context: &Context<'_>) -> Option<Time> {
         let claims = context.by_claims() && !self.campaigns.is_empty();
         let claims = claims && !self.has_slept(context);
         let heard = self.reads.as_ref().filter(|_| !claims)?;
@@ -221,10 +221,10 @@ impl Slot {
 
     pub(in crate::nele) fn due(&self, context: &Context<'_>) -> Option<Time> {
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
-        let silent = self.silent(context);
+        let read = self.reads_anew_at(context);
         let hold = self.until(context);
         let begins = self.claim.held.map(|held| held.begins);
-        let dues = [seek, silent, hold, begins, self.claim.bid.due()];
+        let dues = [seek, read, hold, begins, self.claim.bid.due()];
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }
 
