@@ -344,13 +344,8 @@ impl Candidate {
             None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
         };
         let Some(((members, until), has_fence)) = completed else { return };
-        // Stamps carry the memory that gave them: a lost directory is another grantor (restart:
-        // instances).
-        let stamps = members.iter().filter_map(|member| {
-            let ok = campaign.oks.get(member)?;
-            Some((ok.instance, ok.stamp))
-        });
-        let timestamp = QuorumTimestamp::new(stamps);
+        // A renewal needs no timestamp.
+        let begins = (has_fence && !announced).then(|| campaign.timestamp_of(members));
         debug_assert!(context.config.quorums.is_quorum(members), "I6: a quorum completes");
         debug_assert!(now < until, "I6: in time");
         campaign.abort(self.last_start);
@@ -360,7 +355,7 @@ impl Candidate {
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
         if has_fence {
-            self.claim(announced, timestamp, context, out);
+            self.claim(begins, context, out);
         }
         if settles {
             self.emit(Event::Settled, out);
@@ -368,25 +363,19 @@ impl Candidate {
         self.after_completion(now, has_fence, announced, context, out);
     }
 
-    /// Raises the claim, and reports the begin of a leadership.
-    fn claim(
-        &mut self,
-        announced: bool,
-        timestamp: QuorumTimestamp,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    /// Raises the claim, and reports the begin of a leadership with this timestamp.
+    fn claim(&mut self, begins: Option<QuorumTimestamp>, context: &Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &mut campaign.lease else { return };
-        let fence = match &lease.office {
-            Some((fence, _)) => *fence,
-            None => campaign.fence,
-        };
-        lease.office.get_or_insert_with(|| (fence, timestamp.clone()));
-        let (election, until) = (self.election.clone(), lease.until);
+        if let Some(timestamp) = &begins {
+            lease.office = Some((campaign.fence, timestamp.clone()));
+        }
+        let until = lease.until;
+        let Some(fence) = campaign.announced() else { return };
+        let election = self.election.clone();
         self.best = self.best.max(fence);
         out.push(Effect::Raise { election, until, fence: Some(fence) });
-        if !announced {
+        if let Some(timestamp) = begins {
             self.emit(OwnEvent::Stamped { fence, timestamp }, out);
             let id = context.who.name.clone().into();
             self.emit(Event::Elected { id, fence: Some(fence) }, out);
@@ -410,6 +399,15 @@ impl Candidate {
 }
 
 impl Campaign {
+    /// The stamps of `members`, each with the memory that gave it: a lost directory is another
+    /// grantor (restart: instances).
+    fn timestamp_of(&self, members: MemberSet) -> QuorumTimestamp {
+        QuorumTimestamp::new(members.iter().filter_map(|member| {
+            let ok = self.oks.get(member)?;
+            Some((ok.instance, ok.stamp))
+        }))
+    }
+
     /// The members whose oks complete the instance, and their E: the latest instant before which
     /// all oks of some quorum are good. An ok of one memory never counts together with an ok that
     /// names another memory of the same member.
