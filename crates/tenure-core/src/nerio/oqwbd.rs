@@ -30,6 +30,7 @@ use super::body::{Granted, Refusal, Release, Released, Request};
 use super::candidate::{
     Answer, Campaign, Candidate, Context, Lease, PendingRelease, SentRequest, Transfer,
 };
+use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
@@ -325,23 +326,33 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        if let Some((_, (member, by))) = campaign.replaced(now, context.config) {
+        let replaced = campaign.replaced(now, context.config);
+        if let Some((_, (member, by))) = replaced {
             let name = |at: usize| context.config.members[at].name.clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
-        self.try_complete(now, context, out);
+        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
+        self.try_complete(now, replaced, context, out);
         self.yield_if_hopeless(now, context, out);
         self.run_due(now, context, out);
     }
 
-    /// Step 8: completes if oks of a quorum are at hand and still good.
-    fn try_complete(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    /// Step 8: completes if oks of a quorum are at hand and still good. Oks of `replaced` members
+    /// do not count.
+    fn try_complete(
+        &mut self,
+        now: Time,
+        replaced: MemberSet,
+        context: &mut Context<'_>,
+        out: &mut Out,
+    ) {
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
-        let with_fence = if announced { None } else { campaign.best_quorum(now, true, context) };
+        let quorum = |accepted| campaign.best_quorum(now, accepted, replaced, context.config);
+        let with_fence = if announced { None } else { quorum(true) };
         let completed = match with_fence {
             Some(found) => Some((found, true)),
-            None => campaign.best_quorum(now, false, context).map(|found| (found, announced)),
+            None => quorum(false).map(|found| (found, announced)),
         };
         let Some(((members, until), has_fence)) = completed else { return };
         // A renewal needs no timestamp.
@@ -410,20 +421,19 @@ impl Campaign {
 
     /// The members whose oks complete the instance, and their E: the latest instant before which
     /// all oks of some quorum are good. An ok of one memory never counts together with an ok that
-    /// names another memory of the same member.
+    /// names another memory of the same member: oks of `replaced` members are left out.
     fn best_quorum(
         &self,
         now: Time,
         accepted: bool,
-        context: &Context<'_>,
+        replaced: MemberSet,
+        config: &Checked,
     ) -> Option<(MemberSet, Time)> {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let replaced = self.replaced(now, context.config);
-        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
-        context.config.quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
+        config.quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
 
