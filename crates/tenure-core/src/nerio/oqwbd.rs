@@ -187,10 +187,8 @@ impl Grantor {
             }
             Some(_) | None => {}
         }
-        let election = election.clone();
         let asked = ParkedRequest::new(from, request, at, &self.config);
         self.grant(stamp, asked, None, out);
-        self.schedule(&election);
     }
 
     /// Step 6: grants the lease. `taken` is the sample of the free test and goes into the quorum
@@ -243,6 +241,7 @@ impl Grantor {
         let (waited, next) = (waited.is_some(), request.next);
         let grant = Grant::new(record, request.lease, seen_before, waited);
         state.grant = Some(Grant { next, was_next, ..grant });
+        state.book(&request.election, &self.config, &mut self.deadlines);
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
             // Emit this after the record, and after the ok, for which the candidate waits.

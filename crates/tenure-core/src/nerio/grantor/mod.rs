@@ -95,7 +95,7 @@ pub(super) struct Grantor {
     pub(super) elections: BTreeMap<ElectionName, ElectionState>,
     /// Elections that a release opened without a grant since: any sender can name elections.
     pub(super) early: BTreeSet<ElectionName>,
-    deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     listing: Listing,
     incarnations: Incarnations,
     pub(super) last_stamp: Stamp,
