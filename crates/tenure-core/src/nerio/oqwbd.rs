@@ -130,25 +130,29 @@ impl Grantor {
     /// Steps 4 and 5: samples T, and refuses while another incarnation holds the grant. A refused
     /// request waits here.
     pub(super) fn on_request(&mut self, now: Time, from: &Sender, request: Request, out: &mut Out) {
-        let shared = self.meet(now, from, &request, out);
+        let election = &request.election;
+        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
+        // The election is looked up once: among thousands a search takes its time.
+        let state = self.state(election);
+        let rival = state.and_then(|state| state.namesake(&from.who, now));
+        let is_released = state.is_some_and(released);
+        let others_wait = state.is_some_and(|state| state.waiting() > 0);
+        let refusal = self.inadmissible(now, &request, state);
+        let shared = rival.and_then(|rival| self.meet(now, from, &request, rival, out));
         if request.leading {
             self.hear_of_leader(now, request.lease.max(request.delta));
         }
-        let election = &request.election;
         if request.delta.is_zero() {
             return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Empty));
         }
-        let released = |o: &ElectionState| o.is_released(&from.who, from.address, request.start);
-        let state = self.state(election);
-        if state.is_some_and(released) {
+        if is_released {
             return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Released));
         }
-        if let Some(refusal) = self.inadmissible(now, &request, state) {
+        if let Some(refusal) = refusal {
             return self.refuse(from, (election, request.start), refusal, shared, out);
         }
         // Waiting candidates go first, even if their timer is late: the order of arrival differs
         // from grantor to grantor.
-        let others_wait = state.is_some_and(|state| state.waiting() > 0);
         if others_wait && self.handle_waiting(now, election, out) {
             self.schedule(election);
             // The grant to a waiting request may just have replaced this candidate's own lease.

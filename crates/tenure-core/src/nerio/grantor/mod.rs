@@ -52,7 +52,7 @@ use self::writes::Writes;
 use super::body::{Holder, Refusal, Refused, Request, Service};
 use super::config::Checked;
 use super::event::{Ignored, OwnEvent};
-use super::identity::{Boot, Instance, Stamp};
+use super::identity::{Boot, Inc, Instance, Stamp};
 use super::message::{Sender, ToGrantor};
 use super::record::Record;
 use super::timer::Timer;
@@ -284,17 +284,18 @@ impl Grantor {
         few && self.early.insert(election.clone())
     }
 
-    /// Remembers the incarnations that use a name in one election; returns the address of another
-    /// one that does so at the same time. Processes of one name in two elections are no conflict.
+    /// Remembers that `rival` uses the name of `from` in one election; returns the address of
+    /// another incarnation that does so at the same time. Processes of one name in two elections
+    /// are no conflict.
     pub(super) fn meet(
         &mut self,
         now: Time,
         from: &Sender,
         request: &Request,
+        rival: (Inc, SocketAddr),
         out: &mut Out,
     ) -> Option<SocketAddr> {
         let election = &request.election;
-        let rival = self.state(election).and_then(|state| state.namesake(&from.who, now))?;
         let lasts = request.lease.max(self.config.parked_for());
         let bound = self.config.limits.names;
         match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
