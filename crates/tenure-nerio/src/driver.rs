@@ -57,6 +57,8 @@ pub(crate) struct Wire<T> {
     lasting: LastingTroubles,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
+    /// Notices of grants whose answers have not left.
+    grants: Vec<Notice>,
     inc: Inc,
     /// Quorum timestamp of the leadership that begins.
     stamped: Option<QuorumTimestamp>,
@@ -95,6 +97,7 @@ impl<T: Transport> Wire<T> {
             number: own.map_or(0, |own| config.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
+            grants: Vec::new(),
             config,
             transport,
             records,
@@ -526,6 +529,9 @@ impl<T: Transport> Backend for Wire<T> {
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
             // A campaign that is not won yet reports its reasons for waiting instead.
             OwnEvent::Obstacle { .. } if !machine.campaigns.won(&election) => {}
+            OwnEvent::Granted { .. } | OwnEvent::Freed { .. } => {
+                self.grants.push(Notice::Protocol { election: Some(election), event });
+            }
             event => self.notice(Notice::Protocol { election: Some(election), event }),
         }
     }
@@ -557,6 +563,10 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn before_waiting(&mut self) {
         self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
+        // A candidate that waits for an ok must not wait for the listeners to notices.
+        for notice in std::mem::take(&mut self.grants) {
+            self.notice(notice);
+        }
         self.records.look();
     }
 
