@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
@@ -33,7 +34,7 @@ use crate::seal::{self, Authority, SEALED_MAX};
 use crate::sealed_transport::Line;
 use crate::state::WriteError;
 use crate::storage::{FlushAnswers, Records};
-use crate::transport::Transport;
+use crate::transport::{Transport, is_near};
 use crate::verifications::{Proof, Proofs};
 
 /// Longest wait of a closing node for the arrival of its releases.
@@ -410,11 +411,20 @@ impl<T: Transport> Backend for Wire<T> {
     const KINDS: usize = 3;
 
     async fn next(&mut self) -> Incoming {
+        let is_member = self.number != 0;
         let Self { transport, buffer, flushed, places, .. } = self;
+        let here = transport.local_address();
         let received = poll_fn(|context| transport.poll_receive(context, buffer));
         tokio::select! {
             biased;
-            received = received => datagram(received),
+            received = received => {
+                if is_member && received.as_ref().is_ok_and(|(_, from)| is_near(*from, here)) {
+                    // This thread may have interrupted the sender, which may have datagrams for
+                    // other members to send: other processors answer them.
+                    thread::yield_now();
+                }
+                datagram(received)
+            }
             Some(done) = flushed.recv() => Incoming::Flushed(done),
             looked = places.looked() => Incoming::LookUpResult(looked),
         }
