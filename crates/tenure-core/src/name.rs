@@ -24,7 +24,7 @@ fn check(
     text: &str,
     what: &'static str,
     bytes: core::ops::RangeInclusive<usize>,
-    allowed: fn(char) -> bool,
+    allowed: impl Fn(char) -> bool,
     rule: &'static str,
 ) -> Result<(), NameError> {
     if text.len() > *bytes.end() {

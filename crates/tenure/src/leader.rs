@@ -108,7 +108,7 @@ impl<C: SafetyClass> Leader<C> {
     /// first lease is short, so that a candidate that dies in the moment of its victory costs
     /// little. Fails if the leadership is over before. Cancel safe.
     pub async fn settled(&self) -> Result<(), Loss> {
-        match self.progress(|progress| progress.settled).await?.ended {
+        match self.progress(|progress| progress.settled).await? {
             None => Ok(()),
             Some(loss) => Err(loss),
         }
@@ -176,8 +176,8 @@ impl<C: SafetyClass> Leader<C> {
     /// reason is known.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
-        let gives_up = !self.about.won.progress.borrow().released;
-        self.about.won.waits.borrow().clone().filter(|_| gives_up)
+        let progress = self.about.won.progress.borrow();
+        progress.waits.clone().filter(|_| !progress.released)
     }
 
     /// Hands over to the candidate called `to`: once the candidate is known to wait, the leadership
@@ -251,17 +251,17 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// The progress of the leadership, once it is `enough` or the leadership is over.
-    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Progress, Loss> {
+    /// The end of the leadership, if any, once the progress is `enough` or the leadership is over.
+    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Option<Loss>, Loss> {
         let mut progress = self.about.won.progress.clone();
         let waited = progress.wait_for(|progress| progress.ended.is_some() || enough(progress));
         // An error means that the driver has ended.
-        waited.await.map(|progress| *progress).map_err(|_| Loss::Closed)
+        waited.await.map(|progress| progress.ended).map_err(|_| Loss::Closed)
     }
 
     async fn ended(&self) -> Loss {
-        let progress = self.progress(|_| false).await;
-        progress.map_or_else(|loss| loss, |progress| progress.ended.unwrap_or(Loss::Expired))
+        let ended = self.progress(|_| false).await;
+        ended.map_or_else(|loss| loss, |ended| ended.unwrap_or(Loss::Expired))
     }
 
     /// Whether the claim was lowered: the driver reports the reason right after that.

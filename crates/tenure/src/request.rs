@@ -123,17 +123,15 @@ impl<C: SafetyClass> CampaignReply<C> {
     }
 
     pub(crate) fn waits(&self, waiting: Waiting) -> bool {
-        say(&self.waits, waiting)
+        self.waits.send_if_modified(|known| keep(known, waiting))
     }
 }
 
-/// Publishes a reason for waiting, and returns whether it is new.
-pub(crate) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
-    to.send_if_modified(|known| {
-        let changed = known.as_ref() != Some(&waiting);
-        *known = Some(waiting);
-        changed
-    })
+/// Keeps a reason for waiting; true if the reason is new.
+pub(crate) fn keep(known: &mut Option<Waiting>, waiting: Waiting) -> bool {
+    let changed = known.as_ref() != Some(&waiting);
+    *known = Some(waiting);
+    changed
 }
 
 /// The reply to a handle that hands over. A dropped reply means that there is nothing to hand over.
@@ -190,16 +188,17 @@ pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) progress: watch::Receiver<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     pub(crate) raised: Arc<Notify>,
-    /// Reason why others do not know yet that the leadership is over.
-    pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// One channel carries all fields of the progress: each channel takes about 400 bytes.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) settled: bool,
     pub(crate) ended: Option<Loss>,
     /// Time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,
+    /// Reason why others do not know yet that the leadership is over.
+    pub(crate) waits: Option<Waiting>,
     /// Whether others know of the end, or the lease has run out.
     pub(crate) released: bool,
 }

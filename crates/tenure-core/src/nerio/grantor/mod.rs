@@ -52,7 +52,7 @@ use self::writes::Writes;
 use super::body::{Holder, Refusal, Refused, Request, Service};
 use super::config::Checked;
 use super::event::{Ignored, OwnEvent};
-use super::identity::{Boot, Instance, Stamp};
+use super::identity::{Boot, Inc, Instance, Stamp};
 use super::message::{Sender, ToGrantor};
 use super::record::Record;
 use super::timer::Timer;
@@ -92,10 +92,11 @@ pub(super) struct Grantor {
     pub(super) phase: Phase,
     serving_since: Time,
     pub(super) fences: Fences,
-    pub(super) elections: BTreeMap<ElectionName, ElectionState>,
+    /// Boxed: about a third of the places in the nodes of the tree is empty.
+    pub(super) elections: BTreeMap<ElectionName, Box<ElectionState>>,
     /// Elections that a release opened without a grant since: any sender can name elections.
     pub(super) early: BTreeSet<ElectionName>,
-    deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     listing: Listing,
     incarnations: Incarnations,
     pub(super) last_stamp: Stamp,
@@ -284,17 +285,18 @@ impl Grantor {
         few && self.early.insert(election.clone())
     }
 
-    /// Remembers the incarnations that use a name in one election; returns the address of another
-    /// one that does so at the same time. Processes of one name in two elections are no conflict.
+    /// Remembers that `rival` uses the name of `from` in one election; returns the address of
+    /// another incarnation that does so at the same time. Processes of one name in two elections
+    /// are no conflict.
     pub(super) fn meet(
         &mut self,
         now: Time,
         from: &Sender,
         request: &Request,
+        rival: (Inc, SocketAddr),
         out: &mut Out,
     ) -> Option<SocketAddr> {
         let election = &request.election;
-        let rival = self.state(election).and_then(|state| state.namesake(&from.who, now))?;
         let lasts = request.lease.max(self.config.parked_for());
         let bound = self.config.limits.names;
         match self.incarnations.meet(now, (election, from), rival, lasts, bound) {
@@ -329,6 +331,6 @@ impl Grantor {
     }
 
     pub(super) fn state(&self, election: &ElectionName) -> Option<&ElectionState> {
-        self.elections.get(election)
+        self.elections.get(election).map(|state| &**state)
     }
 }

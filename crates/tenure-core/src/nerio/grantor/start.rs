@@ -1,5 +1,6 @@
 //! From the start of a grantor to its first grant, and to its first longer lease.
 
+use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::super::event::OwnEvent;
@@ -41,7 +42,8 @@ impl Grantor {
             for record in grants {
                 let election = record.election.clone();
                 self.fences.note(record.fence_seen);
-                self.elections.insert(election.clone(), ElectionState::restore(record));
+                let state = Box::new(ElectionState::restore(record));
+                self.elections.insert(election.clone(), state);
                 self.schedule(&election);
             }
         }
