@@ -30,8 +30,6 @@
 //! [`wire`] has the form of packets, [`Subjects`] their subjects, and [`bus`] the connection, which
 //! sends no message late.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 pub mod bus;
 mod counters;
 mod driver;

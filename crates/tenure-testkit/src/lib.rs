@@ -18,7 +18,6 @@
 //!
 //! Without a feature only `tenure-core` is needed: what tests of a core use is built in a moment.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what went wrong")]
 
 pub mod allcall;

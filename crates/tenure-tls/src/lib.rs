@@ -4,8 +4,6 @@
 //! restart. Files that cannot work are refused before the first connection: the TLS library would
 //! fail at each connection, where the failure looks like the network's fault.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod client;
 mod pem;
 mod server;
