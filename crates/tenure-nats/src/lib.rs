@@ -51,4 +51,4 @@ pub use server::Server;
 pub use subject::{Kind, PrefixError, SubjectPrefix, Subjects};
 pub use tenure::driver::UrlError;
 pub use tenure_core::allcall::{Callers, Checked, Config, ConfigError, OnConflict};
-pub use tenure_tls::{Identity, Pem, PemError};
+pub use tenure_tls::{Identity, Pem, PemError, TlsCause};

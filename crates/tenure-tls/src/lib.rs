@@ -8,6 +8,6 @@ mod client;
 mod pem;
 mod server;
 
-pub use client::{HANDSHAKE_CAUSE, HANDSHAKE_CURE, client_config, cure, is_no_tls, reason, words};
+pub use client::{HANDSHAKE_CAUSE, HANDSHAKE_CURE, TlsCause, client_config, is_no_tls, reason};
 pub use pem::{Identity, Pair, Part, Pem, PemError};
 pub use server::server_config;

@@ -69,4 +69,4 @@ pub use tenure_core::voter::{
     Founding, Header, Listed, Mode, OwnEvent, Refusal, Role, StatusDto, TooShort, Unchanged,
     UrlError, VoterUrl,
 };
-pub use tenure_tls::{Identity, Pem, PemError};
+pub use tenure_tls::{Identity, Pem, PemError, TlsCause};
