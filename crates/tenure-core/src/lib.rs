@@ -13,7 +13,6 @@
 //! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 extern crate alloc;
 

@@ -29,9 +29,12 @@ use crate::frame::Ended;
 const LOOKS: usize = 16;
 
 /// Living and unreaped processes below this one, as far as one look shows them.
+#[derive(Default)]
 struct Tree {
     children: Vec<Pid>,
     deeper: Vec<Descendant>,
+    /// Ids of all of them.
+    pids: BTreeSet<i32>,
 }
 
 struct Descendant {
@@ -54,7 +57,7 @@ pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
 pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     // Kill the groups of the children first: that alone nearly always ends everything.
     let children = children(spared)?;
-    Tree { children, deeper: Vec::new() }.signal(Signal::KILL);
+    Tree { children, ..Tree::default() }.signal(Signal::KILL);
     Tree::look(spared)?.signal(Signal::KILL);
     Ok(())
 }
@@ -75,7 +78,7 @@ pub(crate) fn reap(
 
 /// The processes below this one that are not dead, and not below `spared` children.
 pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
-    let Tree { mut children, deeper } = Tree::look(spared)?;
+    let Tree { mut children, deeper, .. } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
     // If /proc hides the processes of other users (hidepid), a hidden process differs from a
     // missing one by the refusal of a signal.
@@ -152,19 +155,19 @@ pub(crate) fn children(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
 impl Tree {
     fn look(spared: &dyn Fn(Pid) -> bool) -> io::Result<Self> {
         let children = children(spared)?;
-        let mut seen: BTreeSet<i32> = children.iter().map(|pid| pid.as_raw_pid()).collect();
+        let mut pids: BTreeSet<i32> = children.iter().map(|pid| pid.as_raw_pid()).collect();
         let mut deeper = Vec::new();
         let mut parents = children.clone();
         while let Some(parent) = parents.pop() {
             // An error means that the parent is gone, and its children are ours.
             for pid in children_of(parent).unwrap_or_default() {
-                if seen.insert(pid.as_raw_pid()) {
+                if pids.insert(pid.as_raw_pid()) {
                     deeper.push(Descendant { pid, parent });
                     parents.push(pid);
                 }
             }
         }
-        Ok(Self { children, deeper })
+        Ok(Self { children, deeper, pids })
     }
 
     /// Looks until a pass finds the same processes as the pass before. A process that a dying
@@ -173,16 +176,11 @@ impl Tree {
         let mut tree = Self::look(spared)?;
         for _ in 0..LOOKS {
             let before = std::mem::replace(&mut tree, Self::look(spared)?);
-            if before.pids() == tree.pids() {
+            if before.pids == tree.pids {
                 break;
             }
         }
         Ok(tree)
-    }
-
-    fn pids(&self) -> BTreeSet<i32> {
-        let deeper = self.deeper.iter().map(|found| found.pid);
-        self.children.iter().copied().chain(deeper).map(Pid::as_raw_pid).collect()
     }
 
     fn signal(&self, signal: Signal) {
@@ -377,7 +375,7 @@ mod tests {
         let child = Pid::from_child(&shell);
         let spared = |pid| pid != child;
         // Children of other tests that die during a look can hide this one.
-        let mut tree = Tree { children: Vec::new(), deeper: Vec::new() };
+        let mut tree = Tree::default();
         eventually("a grandchild", || {
             tree = Tree::look(&spared).unwrap();
             !tree.deeper.is_empty()

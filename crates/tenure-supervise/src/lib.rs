@@ -72,8 +72,6 @@
 //!
 //! and [`Supervised::start`] does the rest.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod begin;
 mod deadline;
 mod descend;

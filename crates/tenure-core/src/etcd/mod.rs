@@ -174,8 +174,6 @@
 //! those are over by its clock, however late; and leaders of later terms give it its full length
 //! again before they time it.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod calls;
 mod candidate;
 mod command;

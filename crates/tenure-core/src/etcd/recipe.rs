@@ -230,9 +230,10 @@ impl Candidate {
             self.home = found.lease;
             return self.queue(found.created, context);
         }
-        self.again = Some(context.now);
-        self.make_room(found, context);
-        self.run_due(context);
+        if self.make_room(found, context) {
+            self.again = Some(context.now);
+            self.run_due(context);
+        }
     }
 
     /// The own key is made: its create revision is the place in the queue, and the fence.

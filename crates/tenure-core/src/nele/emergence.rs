@@ -521,7 +521,7 @@ impl Slot {
         if !over {
             return;
         }
-        if self.news.is_some_and(|news| news.after(context.config.takeover) <= context.now) {
+        if self.news_until(context).is_some_and(|until| until <= context.now) {
             self.news = None;
             self.loss = match self.assigned {
                 Some(_) => Loss::Expired,

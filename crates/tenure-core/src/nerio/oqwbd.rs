@@ -106,7 +106,7 @@ impl Candidate {
         }
         campaign.next_at = match (leading, &campaign.transfer) {
             (false, _) => now.after(context.config.refresh),
-            (true, Some(_)) => now.after(context.retry().min(context.config.refresh)),
+            (true, Some(_)) => now.after(context.retry_of_transfer()),
             (true, None) => now.after(context.retry()),
         };
     }

@@ -205,8 +205,6 @@
 //! - **R5** A timeout leaves no action overdue.
 //! - **R6** The changes and the messages that one request causes are bounded.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod asker;
 mod beat;
 mod calls;

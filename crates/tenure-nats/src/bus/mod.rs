@@ -133,12 +133,6 @@ impl Bus {
         self.up = None;
     }
 
-    /// Whether a connection is in use.
-    #[must_use]
-    pub const fn is_up(&self) -> bool {
-        self.up.is_some()
-    }
-
     /// Whether the message came on the connection in use.
     #[must_use]
     pub fn is_current(&self, heard: &Delivery) -> bool {

@@ -60,7 +60,7 @@ impl Explain {
                            issuer of its certificate, --cacert with that";
                 (Exit::Usage, &["servers", "cacert"], fix.into())
             }
-            ConnectError::Tls { why } => match tenure_tls::cure(why) {
+            ConnectError::Tls { why } => match why.cure() {
                 Some(fix) => (Exit::Usage, &["servers"], fix.into()),
                 None => {
                     let fix = "give --cacert with the issuer of the servers' certificates, and \

@@ -1,6 +1,6 @@
 //! Explains errors among voters, with the settings that they come from.
 
-use tenure_voter::{MemoryError, Mode, OptionsError, StartError};
+use tenure_voter::{MemoryError, Mode, OptionsError, StartError, TlsCause};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -75,9 +75,9 @@ pub(super) fn unauthenticated(why: &str, origins: &Origins) -> Failure {
     origins.failure(Exit::Refused, why, fix, &["secret-file", "voter-list", "seed-host"])
 }
 
-/// TLS did not come about, for this reason.
-pub(super) fn no_tls(why: &str, origins: &Origins) -> Failure {
-    if let Some(fix) = tenure_tls::cure(why) {
+/// TLS did not come about, for this cause.
+pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure {
+    if let Some(fix) = cause.cure() {
         return origins.failure(Exit::Usage, why, fix, &["voter-list"]);
     }
     let fix = "give --cacert with the authority of the voters' certificates, and --cert and --key \
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn missing_certificates_name_their_flags() {
-        let Failure { exit, fix, .. } = no_tls("none was shown", &Origins::default());
+        let cause = TlsCause::other("none was shown");
+        let Failure { exit, fix, .. } = no_tls("none was shown", &cause, &Origins::default());
         assert_eq!(exit, Exit::Usage);
         assert!(fix.starts_with("give --cacert with the authority"), "{fix}");
     }

@@ -353,7 +353,7 @@ fn refused(error: &OperatorError, origins: &Origins) -> Failure {
     let text = error.to_string();
     match error {
         OperatorError::Unreachable { .. } => explain::silent(&text, origins),
-        OperatorError::NoTls { .. } => explain::no_tls(&text, origins),
+        OperatorError::NoTls { why, .. } => explain::no_tls(&text, why, origins),
         OperatorError::Unauthenticated { .. } => explain::unauthenticated(&text, origins),
         OperatorError::Refused { refusal: Refusal::OtherNetwork, .. } => {
             let fix = "ask with the election of these voters, or ask others";

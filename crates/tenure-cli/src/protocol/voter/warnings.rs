@@ -35,9 +35,9 @@ impl Watcher {
                 self.watch.warn_of(url.as_str(), &text);
                 self.watch.is_silent(|| explain::silent(&text, &self.origins));
             }
-            Notice::NoTls { url, .. } => {
+            Notice::NoTls { url, why } => {
                 self.watch.warn_of(url.as_str(), &text);
-                self.watch.is_of_no_use(explain::no_tls(&text, &self.origins));
+                self.watch.is_of_no_use(explain::no_tls(&text, why, &self.origins));
             }
             Notice::Unauthenticated { url, .. } => {
                 self.watch.warn_of(url.as_str(), &text);

@@ -93,13 +93,17 @@ impl Candidate {
                 self.on_found(&found, context);
             }
             (Step::Clear, true) => self.create(context),
-            (Step::Clear, false) => {
-                self.pause(context);
-                match found.next()? {
-                    Some(found) => self.make_room(&found, context),
-                    None => self.phase = Phase::Creating { unsure: true },
+            (Step::Clear, false) => match found.next()? {
+                Some(found) => {
+                    if self.make_room(&found, context) {
+                        self.pause(context);
+                    }
                 }
-            }
+                None => {
+                    self.phase = Phase::Creating { unsure: true };
+                    self.pause(context);
+                }
+            },
             (Step::Look, true) => {
                 let first = found.next()?;
                 let before = found.next()?;
@@ -134,18 +138,21 @@ impl Candidate {
     }
 
     /// A key of another campaign has the own name. Its maker may still lead on a lease of another
-    /// process, to which the same lease was handed: the candidate waits for that key.
+    /// process, to which the same lease was handed: the candidate waits for that key. True if the
+    /// key is to be deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,
         context: &mut CandidateContext<'_>,
-    ) {
+    ) -> bool {
         if found.lease.is_some() && !context.session.owns(found.lease) {
             self.phase = Phase::Creating { unsure: false };
             self.again = Some(context.now.after(ROOM_AGAIN));
-            return self.say_behind(&found.key, context);
+            self.say_behind(&found.key, context);
+            return false;
         }
         self.phase = Phase::Clearing { revision: found.created };
+        true
     }
 
     /// The key to be deleted is not there. Another key in its place goes too, if it is ours.

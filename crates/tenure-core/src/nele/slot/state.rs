@@ -216,6 +216,11 @@ impl Slot {
         if context.by_claims() {
             return self.claim.held.and_then(|held| held.until(context));
         }
+        self.news_until(context)
+    }
+
+    /// T after the latest news.
+    pub(in crate::nele) fn news_until(&self, context: &Context<'_>) -> Option<Time> {
         Some(self.news?.after(context.config.takeover))
     }
 

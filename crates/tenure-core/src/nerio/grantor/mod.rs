@@ -44,6 +44,7 @@ pub(super) use self::election::{ElectionState, Grant, ParkedRequest, holder_rank
 use self::fences::Fences;
 pub(super) use self::fences::REACH;
 use self::longer_leases::Raise;
+use self::lost_memory::Recorded;
 use self::memories::Memories;
 pub(super) use self::phase::Phase;
 use self::shared_names::{Incarnations, Meeting};
@@ -83,11 +84,9 @@ pub(super) struct Grantor {
     /// Whether enough members answer for it to serve once they have written its memory down: before
     /// that the grantor does not ask them to.
     records: bool,
-    /// Time since which enough members that remember have written its memory down.
-    remembered: Option<Time>,
-    /// Time since which enough members have written its memory down: from then on the grantor waits
-    /// out leases of an earlier memory.
-    recorded: Option<Time>,
+    /// Since when enough members have written its memory down: from then on the grantor waits out
+    /// leases of an earlier memory.
+    recorded: Option<Recorded>,
     memories: Memories,
     pub(super) phase: Phase,
     serving_since: Time,
@@ -121,7 +120,6 @@ impl Grantor {
             joins: false,
             says_memory: false,
             records: false,
-            remembered: None,
             recorded: None,
             memories: Memories::default(),
             config,

@@ -27,8 +27,6 @@ use crate::name::{ElectionName, NodeName, Value};
 pub const KNOWN_MAX: usize = 256;
 /// The most URLs that discovery hands in at once.
 pub const SEEDS_MAX: usize = 256;
-/// The most bytes of a `remove`'s reason.
-pub const REASON_BYTES_MAX: usize = 256;
 
 /// The number of an exchange, unique in the life of the process that asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

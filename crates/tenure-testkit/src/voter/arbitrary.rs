@@ -11,8 +11,8 @@ use tenure_core::voter::{
 };
 use tenure_core::{Drift, NodeName, Value};
 
-use super::{ANY, NAME, flag, list, long, maybe, near, number, text};
 use crate::Rng;
+use crate::arbitrary::{ANY, NAME, flag, list, long, maybe, near, number, text};
 
 /// Characters of a voter's host.
 const HOST: &str = "azä09.";

@@ -9,8 +9,8 @@ use tenure_core::Time;
 use tenure_services::Daemon;
 use tenure_services::etcd::{Cluster, ClusterConfig, Host as Place};
 
-use super::rounds::is_soak;
-use super::{
+use crate::processes::rounds::is_soak;
+use crate::processes::{
     Deployment, ELECTION, Fault, Fleet, Host, Leadership, Manner, Namespaces, Network, Timing,
     eventually,
 };
