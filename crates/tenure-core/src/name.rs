@@ -7,6 +7,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The reason why a name was refused.
@@ -49,6 +50,21 @@ fn is_path(c: char) -> bool {
 
 fn is_printable(c: char) -> bool {
     !c.is_control()
+}
+
+/// Reads a text, with escapes or without, and checks it.
+struct TextVisitor<T>(fn(&str) -> Result<T, NameError>);
+
+impl<T> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.0(text).map_err(E::custom)
+    }
 }
 
 macro_rules! text {
@@ -166,8 +182,7 @@ macro_rules! text {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <&str>::deserialize(deserializer)?;
-                Self::new(text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(TextVisitor(Self::new))
             }
         }
     };

@@ -8,6 +8,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{Limits, Terms};
 use super::identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 use crate::fence::Fence;
@@ -214,7 +216,8 @@ pub struct Entry {
 }
 
 /// The purpose of a record.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The sender is there, and the partition does not dry up.
     Beat,
@@ -231,9 +234,11 @@ pub struct RoleRange {
 }
 
 /// A role that the sender of a record leads.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Lead {
     pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
     /// The value that the leader shows to others.
     pub value: Value,

@@ -5,6 +5,8 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::drift::Drift;
 use crate::name::{ClusterName, ElectionName, NodeName};
 use crate::nele::identity::{Partition, Role};
@@ -87,7 +89,8 @@ pub struct Config {
 }
 
 /// The promise for one role in one group.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// A role has a leader, and two leaders while leadership changes hands. No fence.
     #[default]
