@@ -31,8 +31,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tenure_core::nele::{
-    Config, Entry, EntryNumber, Kind, LEADS_MAX, Lead, Mode, Process, RANGES_MAX, Role, RoleRange,
-    Said, Terms,
+    Config, Entry, EntryNumber, Kind, Lead, Mode, Process, Role, RoleRange, Said, Terms,
 };
 use tenure_core::{ClusterName, Drift, ElectionName, NodeName};
 
@@ -127,7 +126,7 @@ fn entry(value: &[u8]) -> Option<Entry> {
         return None;
     }
     let form: Form = serde_json::from_slice(value).ok()?;
-    if form.v != VERSION || form.stands.len() > RANGES_MAX || form.leads.len() > LEADS_MAX {
+    if form.v != VERSION {
         return None;
     }
     let (id, digits) = form.from.split_once('~')?;
@@ -136,9 +135,7 @@ fn entry(value: &[u8]) -> Option<Entry> {
         return None;
     }
     let incarnation = u128::from_str_radix(digits, 16).ok()?;
-    let range = |(first, last): (u32, u32)| {
-        (first <= last).then_some(RoleRange { first: Role(first), last: Role(last) })
-    };
+    let range = |(first, last)| RoleRange { first: Role(first), last: Role(last) };
     let terms = Terms {
         mode: form.mode,
         takeover: Duration::from_millis(form.takeover_ms),
@@ -154,7 +151,7 @@ fn entry(value: &[u8]) -> Option<Entry> {
         host: form.host,
         number: EntryNumber(form.number),
         kind: form.kind,
-        stands: form.stands.into_iter().map(range).collect::<Option<_>>()?,
+        stands: form.stands.into_iter().map(range).collect(),
         leads: form.leads,
     })
 }
@@ -163,6 +160,7 @@ fn entry(value: &[u8]) -> Option<Entry> {
 mod tests {
     use proptest::prelude::*;
     use tenure_core::Fence;
+    use tenure_core::nele::RANGES_MAX;
 
     use super::*;
 

@@ -8,23 +8,27 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::identity::{Identity, Participant};
+use super::json::{self, hex};
 use crate::name::NodeName;
 
 /// The version of an electorate: the counter of the leader that wrote it, and the changes since.
 /// (0, 0) is the founding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectorateId {
+    #[serde(deserialize_with = "json::counter")]
     pub counter: u64,
+    #[serde(deserialize_with = "json::counter")]
     pub change: u64,
 }
 
 /// A hash of a network's first electorate: two networks that were founded apart differ in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Fingerprint(pub u128);
+pub struct Fingerprint(#[serde(with = "hex")] pub u128);
 
 /// A voter that has a vote.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
     /// The memory of the member: a voter of the same id whose directory was lost has no vote.
     pub identity: Identity,
@@ -32,12 +36,25 @@ pub struct Member {
 
 /// The durable document of the voters with a vote, without their addresses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Document", into = "Document")]
 pub struct Electorate {
     pub id: ElectorateId,
     /// The founding. Zero with `available`, which is never founded.
     pub founding: Fingerprint,
     /// Each id once, in order; from one to [`MEMBERS_MAX`].
     pub members: Vec<Member>,
+}
+
+/// An electorate as it is written.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    #[serde(deserialize_with = "json::counter")]
+    counter: u64,
+    #[serde(deserialize_with = "json::counter")]
+    change: u64,
+    founding: Fingerprint,
+    #[serde(deserialize_with = "json::members")]
+    members: Vec<Member>,
 }
 
 /// The most members.
@@ -141,6 +158,25 @@ impl Fingerprint {
         }
         let hash = hasher.finish128();
         Self(u128::from(hash.h1) << 64 | u128::from(hash.h2))
+    }
+}
+
+impl From<Electorate> for Document {
+    fn from(Electorate { id, founding, members }: Electorate) -> Self {
+        Self { counter: id.counter, change: id.change, founding, members }
+    }
+}
+
+impl TryFrom<Document> for Electorate {
+    type Error = &'static str;
+
+    fn try_from(document: Document) -> Result<Self, &'static str> {
+        let Document { counter, change, founding, members } = document;
+        let electorate = Self { id: ElectorateId { counter, change }, founding, members };
+        match electorate.is_formed() {
+            true => Ok(electorate),
+            false => Err("members are none, out of order, or one is there twice"),
+        }
     }
 }
 

@@ -7,19 +7,22 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::json::{self, hex};
 use crate::name::NodeName;
 
 /// 128 random bits in a state directory: one memory of a voter. A voter that has lost its directory
 /// gets another identity, and the promises of the earlier one do not bind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Identity(pub u128);
+pub struct Identity(#[serde(with = "hex")] pub u128);
 
 /// A participant: a voter in one run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Participant {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
     pub identity: Identity,
     /// 128 random bits, drawn when the process starts.
+    #[serde(with = "hex")]
     pub incarnation: u128,
 }
 
@@ -27,11 +30,13 @@ pub struct Participant {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
     /// The election counter, which is the fence of the winner. From one to [`Ballot::COUNTER_MAX`].
+    #[serde(deserialize_with = "json::ballot_counter")]
     pub counter: u64,
     /// The voter that has started the ballot. The higher initiator goes on when two ballots have
     /// one counter.
     pub initiator: NodeName,
     /// The number of recasts after ties, from zero.
+    #[serde(deserialize_with = "json::attempt")]
     pub attempt: u32,
 }
 
@@ -46,7 +51,8 @@ pub struct Leadership {
 /// The address of a voter: the text's `voter-url`.
 ///
 /// 1 to 256 bytes without spaces and control characters, beginning with `http://` or `https://`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct VoterUrl(Arc<str>);
 
 /// A URL that no voter can have.
@@ -113,6 +119,20 @@ impl FromStr for VoterUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         Self::new(text)
+    }
+}
+
+impl TryFrom<String> for VoterUrl {
+    type Error = UrlError;
+
+    fn try_from(text: String) -> Result<Self, UrlError> {
+        Self::new(&text)
+    }
+}
+
+impl From<VoterUrl> for String {
+    fn from(url: VoterUrl) -> Self {
+        url.as_str().into()
     }
 }
 

@@ -215,6 +215,7 @@ mod event;
 mod founding;
 mod free;
 mod identity;
+mod json;
 mod known;
 mod lease;
 mod memory;
@@ -235,6 +236,7 @@ pub use config::{
 pub use electorate::{Change, Electorate, ElectorateId, Fingerprint, MEMBERS_MAX, Member};
 pub use event::{Breach, Event, Ignored, OwnEvent};
 pub use identity::{Ballot, Identity, Leadership, Participant, UrlError, VoterUrl};
+pub use json::{known_voters, parse_hex};
 pub use memory::Memory;
 pub use message::*;
 pub use node::Voter;

@@ -240,17 +240,17 @@ fn refusal(rng: &mut Rng) -> Refusal {
         12 => Refusal::OldHeartbeat,
         13 => Refusal::UnknownVoter,
         14 => Refusal::UnknownElection,
-        15 => Refusal::NotLeading(maybe(rng, leader).map(Box::new)),
+        15 => Refusal::NotLeading { leader: maybe(rng, leader).map(Box::new) },
         16 => Refusal::ChangeRuns { electorate: electorate_id(rng) },
         17 => {
             let (able, needed) = (rng.index(64), rng.index(64));
             Refusal::TooFewAble { able, needed }
         }
         18 => Refusal::NotWritten,
-        19 => Refusal::NoChange(Unchanged::HasVote),
-        20 => Refusal::NoChange(Unchanged::HasNone),
-        21 => Refusal::NoChange(Unchanged::Leads),
-        22 => Refusal::NoChange(Unchanged::Returns),
+        19 => Unchanged::HasVote.into(),
+        20 => Unchanged::HasNone.into(),
+        21 => Unchanged::Leads.into(),
+        22 => Unchanged::Returns.into(),
         23..=25 => Refusal::OldElectorate(electorate(rng)),
         _ => Refusal::Endorsed { counter: near(rng, 0..60).min(Ballot::COUNTER_MAX) },
     }

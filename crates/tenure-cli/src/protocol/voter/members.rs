@@ -281,9 +281,10 @@ pub(super) async fn change(
         let Err(error) = asked.operator.change(&at, change.clone()).await else { break };
         let over = clock::now().since(began) > PATIENCE;
         match &error {
-            OperatorError::Refused { refusal: Refusal::NotLeading(Some(leader)), .. }
-                if !over && leader.url != at =>
-            {
+            OperatorError::Refused {
+                refusal: Refusal::NotLeading { leader: Some(leader) },
+                ..
+            } if !over && leader.url != at => {
                 at = leader.url.clone();
             }
             // The leader or its previous change is not acknowledged yet, or one of its voters has
@@ -308,7 +309,7 @@ pub(super) async fn change(
 const fn passes(refusal: &Refusal) -> bool {
     matches!(
         refusal,
-        Refusal::ChangeRuns { .. } | Refusal::TooFewAble { .. } | Refusal::NotLeading(_)
+        Refusal::ChangeRuns { .. } | Refusal::TooFewAble { .. } | Refusal::NotLeading { .. }
     )
 }
 
@@ -372,13 +373,11 @@ fn advice(refusal: &Refusal) -> &'static str {
         }
         Refusal::NotWritten => "make room on the leader's disk, or have it resign",
         Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
-        Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "nothing is to be done",
-        Refusal::NoChange(Unchanged::Leads) => {
-            "a leader is removed by another one: tenure resign first"
-        }
-        Refusal::NoChange(Unchanged::Returns) => {
-            "end it first, or give the leader --admission operator"
-        }
+        Refusal::NoChange { because } => match because {
+            Unchanged::HasVote | Unchanged::HasNone => "nothing is to be done",
+            Unchanged::Leads => "a leader is removed by another one: tenure resign first",
+            Unchanged::Returns => "end it first, or give the leader --admission operator",
+        },
         _ => "try again when tenure leader names one",
     }
 }

@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use serde::Deserialize;
+
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName};
 use crate::voter::identity::VoterUrl;
@@ -95,9 +97,11 @@ pub enum Founding {
 }
 
 /// A voter of a `voter-list`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Deserialize)]
 pub struct Listed {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
+    #[serde(rename = "voterUrl")]
     pub url: VoterUrl,
 }
 

@@ -1,4 +1,5 @@
-//! The messages of voters, operators and drivers. The driver writes them as JSON, each on its path.
+//! The messages of voters, operators and drivers. The driver sends them as JSON, each on its path;
+//! the types say the fields, and nothing beyond its bounds is read.
 //!
 //! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
 //! the answer comes back with the same call. The core waits for an answer no longer than `within`,
@@ -17,9 +18,12 @@ use core::time::Duration;
 pub use leader::LeaderDto;
 pub use refusal::{Refusal, Unchanged};
 
+use serde::{Deserialize, Serialize};
+
 use super::config::Mode;
 use super::electorate::{Change, Electorate, ElectorateId, Fingerprint};
 use super::identity::{Ballot, Leadership, Participant, VoterUrl};
+use super::json::{self, nanos, nanos_if_any};
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName, Value};
 
@@ -137,26 +141,37 @@ pub enum Answer {
 }
 
 /// A voter as the text shows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VoterDto {
     pub voter_id: NodeName,
     pub voter_url: VoterUrl,
+    #[serde(default)]
     pub role: Role,
+    /// A voter that registers is on line.
+    #[serde(default = "on_line")]
     pub on_line: bool,
 }
 
-/// `LEADER`, `FOLLOWER` or `NONE`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+const fn on_line() -> bool {
+    true
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Role {
     Leader,
     Follower,
+    #[default]
     None,
 }
 
 /// The state of the election as one voter knows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StatusDto {
-    /// `knownVoters`, the sender included. At most [`KNOWN_MAX`].
+    /// At most [`KNOWN_MAX`], the sender included.
+    #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
     pub sender: VoterDto,
     /// The leader, and the rest of its lease.
@@ -164,27 +179,38 @@ pub struct StatusDto {
     /// The electorate, once there is one.
     pub electorate: Option<Electorate>,
     /// The highest counter that the sender has endorsed or acknowledged.
+    #[serde(deserialize_with = "json::counter")]
     pub endorsed: u64,
     /// The time for which the sender could have endorsed a candidate without a break; `None`: not
     /// now.
+    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// Whether the suspect has answered the sender.
     pub reached: Option<bool>,
+    #[serde(flatten)]
     pub condition: Condition,
 }
 
 /// The obstacles to a voter's vote, as it describes them: for operators and candidates.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct Condition {
     /// The voter cannot write its state directory: it endorses no candidate, and acknowledges only
     /// the leader that it has endorsed.
+    #[serde(default)]
     pub failing: bool,
     /// Until the founding, the set with which the voter begins.
+    #[serde(
+        default,
+        rename = "firstVoters",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "json::first_voters"
+    )]
     pub first: Option<FirstVoters>,
 }
 
 /// The set with which a voter begins.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum FirstVoters {
     /// These voters, itself included, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
     Listed(Vec<NodeName>),
@@ -204,71 +230,83 @@ impl FirstVoters {
 }
 
 /// A vote in one ballot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VoteDto {
-    /// `voterId`, of the sender.
+    /// The sender.
     pub voter_id: NodeName,
-    /// `vote`: any 64-bit signed number; `None` of a voter that does not want to lead.
+    /// Any 64-bit signed number; `None` of a voter that does not want to lead.
+    #[serde(default, deserialize_with = "json::vote")]
     pub vote: Option<i64>,
     pub ballot: Ballot,
     /// L, as the sender would ask for it if it won.
+    #[serde(rename = "leaseNs", with = "nanos")]
     pub lease: Duration,
     pub electorate: Electorate,
 }
 
 /// A voter's result of one ballot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ElectionDto {
     pub ballot: Ballot,
-    /// `certified`: the winner held the results of a quorum.
+    /// Whether the winner held the results of a quorum.
     pub certified: bool,
-    /// `votes`, as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// The votes as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    #[serde(with = "json::votes")]
     pub votes: Vec<(NodeName, Option<i64>)>,
-    /// `newLeader`.
     pub new_leader: Participant,
     /// The sender's promise to the new leader, or its promise when the result was certified.
     pub promise: Option<PromiseDto>,
     /// The voters that have sent such a result, of a certified one. At most
     /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    #[serde(default, deserialize_with = "json::endorsed_by")]
     pub endorsed_by: Vec<Participant>,
 }
 
 /// *For so long after I have received the request, I endorse and acknowledge no other leader* (V6).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct PromiseDto {
+    #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
+    #[serde(rename = "driftPpb", deserialize_with = "json::drift")]
     pub drift: Drift,
 }
 
 /// A heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HeartbeatDto {
     /// The number of the heartbeat, which grows; the recipient ignores one that is not above the
     /// last.
     pub seq: u64,
     /// The sender, as others should know it.
     pub sender: VoterDto,
-    /// `knownVoters`. At most [`KNOWN_MAX`].
+    /// At most [`KNOWN_MAX`].
+    #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
     /// The lease that a leader asks for.
     pub lease: Option<LeaseDto>,
     /// The certificate of a leader that the recipient has not acknowledged yet.
     pub certificate: Option<ElectionDto>,
+    #[serde(flatten)]
     pub condition: Condition,
 }
 
 /// A leader's request for a lease.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LeaseDto {
     pub leadership: Leadership,
     pub value: Value,
     /// L; zero with `available`.
+    #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
     pub electorate: Electorate,
 }
 
 /// The answer to a heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct BeatenDto {
     pub seq: u64,
     /// The sender's promise to the leader that has asked.
@@ -279,13 +317,14 @@ pub struct BeatenDto {
     pub leader: Option<LeaderDto>,
     /// The time for which the sender could have endorsed a candidate without a break; `None`: not
     /// now.
+    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// The sender's document, once it is founded.
     pub electorate: Option<ElectorateId>,
 }
 
 /// An acknowledgement.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AckDto {
     pub leadership: Leadership,
     pub promise: PromiseDto,
