@@ -54,7 +54,6 @@ pub enum Quantity {
     Span(Duration),
     /// ρ.
     Drift(Drift),
-    /// A whole number.
     Number(u64),
 }
 
@@ -125,7 +124,6 @@ pub(crate) const fn drift(most: Drift) -> Bounds<Drift> {
     Bounds::at_most("drift", most).because("repair a clock that is further off")
 }
 
-/// The bounds of the kill margin.
 pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
     let bounds = Bounds::at_most("kill-margin", grace).of("grace", &["grace"]);
     bounds.because("work is asked to stop before it is killed")

@@ -86,7 +86,6 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     fn standing(&self, election: &ElectionName, now: Time) -> Standing;
 }
 
-/// An input of a core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<W: Words> {
     /// The process has started: the first input, handed in once.

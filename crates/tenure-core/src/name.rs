@@ -84,7 +84,6 @@ macro_rules! text {
                 Ok(Self((!text.is_empty()).then(|| text.into())))
             }
 
-            /// The text itself.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_deref().unwrap_or_default()

@@ -49,7 +49,6 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// The remedy.
     #[must_use]
     pub fn fix(&self) -> String {
         match self {

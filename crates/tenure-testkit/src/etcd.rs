@@ -15,7 +15,6 @@ use crate::processes::{
     eventually,
 };
 
-/// The host of the observer.
 const OBSERVER: Host = Host::runner(2);
 
 /// A lease that etcd grants as requested. Elsewhere than in the soak the machine may stand still

@@ -167,7 +167,6 @@ impl Protocol {
 /// The purpose for which settings are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose<'a> {
-    /// Campaign in this election.
     Campaign(&'a ElectionName),
     /// Ask about this election.
     Ask(&'a ElectionName),
@@ -222,7 +221,6 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// No capability.
     pub const NONE: Self = Self {
         fence: false,
         priority: false,
@@ -235,7 +233,6 @@ impl Capabilities {
         orders: false,
     };
 
-    /// Each capability with its name.
     #[must_use]
     pub const fn named(self) -> [(&'static str, bool); 9] {
         [

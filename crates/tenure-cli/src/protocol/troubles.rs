@@ -20,7 +20,6 @@ struct State {
     silent: Option<Failure>,
     /// Begin and latest reason of the outage.
     outage: Option<Outage>,
-    /// The trouble of this process itself.
     own: Option<String>,
 }
 
@@ -54,7 +53,6 @@ impl Troubles {
         Box::pin(std::future::ready(self.0.borrow().silent.clone()))
     }
 
-    /// The trouble of this process itself.
     pub(super) fn own(&self) -> Option<String> {
         self.0.borrow().own.clone()
     }

@@ -28,7 +28,6 @@ pub static SECRET: Hidden = Hidden {
     is_kept_from_others: false,
 };
 
-/// The keys of a process.
 pub static KEYS: Hidden = Hidden {
     name: "keys",
     variable: "TENURE_KEYS",
@@ -51,7 +50,6 @@ pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 pub struct Hidden {
     /// Name in the origins, which never hold the value.
     pub name: &'static str,
-    /// Variable that holds the text.
     pub variable: &'static str,
     pub file: &'static Setting<PathBuf>,
     /// Whether a file that others can read or change is refused.

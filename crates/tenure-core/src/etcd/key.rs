@@ -157,7 +157,6 @@ enum Kind {
 }
 
 impl Foreign {
-    /// The key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         &self.key

@@ -287,7 +287,6 @@ pub enum Change {
 }
 
 impl Change {
-    /// The changed key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -297,7 +296,6 @@ impl Change {
         }
     }
 
-    /// The revision of the change.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         match self {

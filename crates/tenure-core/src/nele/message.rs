@@ -245,7 +245,6 @@ pub struct Lead {
 }
 
 impl RoleRange {
-    /// Whether the range contains a role.
     #[must_use]
     pub fn contains(&self, role: Role) -> bool {
         (self.first..=self.last).contains(&role)

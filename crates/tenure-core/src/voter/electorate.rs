@@ -57,7 +57,6 @@ struct Document {
     members: Vec<Member>,
 }
 
-/// The most members.
 pub const MEMBERS_MAX: usize = 64;
 
 /// A change of the electorate by one member (V9).
@@ -91,7 +90,6 @@ impl Electorate {
         self.member(&who.id).is_some_and(|member| member.identity == who.identity)
     }
 
-    /// The member of this id.
     #[must_use]
     pub fn member(&self, id: &NodeName) -> Option<&Member> {
         self.members.iter().find(|member| member.id == *id)

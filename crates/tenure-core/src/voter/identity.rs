@@ -93,7 +93,6 @@ impl Leadership {
 }
 
 impl VoterUrl {
-    /// The most bytes of a URL.
     pub const BYTES_MAX: usize = 256;
 
     /// Checks a URL as far as a core needs it.
@@ -107,7 +106,6 @@ impl VoterUrl {
         }
     }
 
-    /// The URL itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

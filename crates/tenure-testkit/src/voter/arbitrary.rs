@@ -17,12 +17,10 @@ use crate::arbitrary::{ANY, NAME, flag, list, long, maybe, near, number, text};
 /// Characters of a voter's host.
 const HOST: &str = "azä09.";
 
-/// Name of a voter.
 pub fn known_id(node: u64) -> NodeName {
     format!("n{node}").parse().unwrap()
 }
 
-/// Address of a voter.
 pub fn known_url(node: u64) -> VoterUrl {
     format!("http://n{node}").parse().unwrap()
 }

@@ -298,7 +298,6 @@ struct Watcher {
     explain: Explain,
     watch: Watch<&'static str>,
     known: watch::Sender<Observations>,
-    /// Whether the process only asks.
     asks: bool,
     was_connected: bool,
     /// The server has reported a missing permission.

@@ -21,7 +21,6 @@ use crate::settings::{Origin, Origins, Setting, table};
 
 /// The longest default of the request timeout.
 const REQUEST_TIMEOUT_MAX: Duration = Duration::from_millis(300);
-/// The longest spread.
 const SPREAD_MAX: Duration = Duration::from_millis(500);
 
 /// A network of voters, and this process's access to it.

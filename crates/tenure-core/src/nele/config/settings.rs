@@ -188,7 +188,6 @@ impl Config {
         number.parse().ok().filter(|_| plain).map(Role)
     }
 
-    /// The election of a role.
     #[must_use]
     pub fn election_of(&self, role: Role) -> ElectionName {
         // A role always fits, and a checked name has no forbidden characters.

@@ -8,7 +8,6 @@ use super::settings::{Config, Mode};
 use super::terms::Terms;
 use crate::name::ClusterName;
 
-/// A part of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// The name of the setting as operators know it.
@@ -35,7 +34,6 @@ impl Sum {
 }
 
 impl Config {
-    /// The terms of this process.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let Self { mode, takeover, drift, fence_base, .. } = *self;

@@ -273,7 +273,6 @@ pub struct PromiseDto {
     pub drift: Drift,
 }
 
-/// A heartbeat.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatDto {
