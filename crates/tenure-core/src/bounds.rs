@@ -1,10 +1,12 @@
-//! The bounds of settings, and the one error for a value beyond them.
+//! The bounds of settings, the one error for a value beyond them, and settings that were checked.
 
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::error::Error;
 use core::fmt;
+use core::ops::Deref;
 use core::time::Duration;
 
 use crate::drift::Drift;
@@ -218,6 +220,24 @@ impl From<u64> for Quantity {
 impl From<usize> for Quantity {
     fn from(number: usize) -> Self {
         Self::Number(u64::try_from(number).unwrap_or(u64::MAX))
+    }
+}
+
+/// Settings that their `check` has let pass. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Checked<C>(Arc<C>);
+
+impl<C> Checked<C> {
+    pub(crate) fn new(config: C) -> Self {
+        Self(Arc::new(config))
+    }
+}
+
+impl<C> Deref for Checked<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.0
     }
 }
 

@@ -42,7 +42,7 @@ pub mod voter;
 mod waiting;
 
 pub use backoff::Backoff;
-pub use bounds::{Bounds, Fault, OutOfRange, Quantity, Range, SettingsError};
+pub use bounds::{Bounds, Checked, Fault, OutOfRange, Quantity, Range, SettingsError};
 pub use claim::Claim;
 pub use clocks::{BothClocks, Clocks, Now};
 pub use command::Command;

@@ -199,4 +199,4 @@ pub use message::{
 };
 pub use node::Etcd;
 pub use timer::Timer;
-pub use words::{Effect, NoRecord, Start, Store, Words};
+pub use words::{Effect, Start, Store, Words};
