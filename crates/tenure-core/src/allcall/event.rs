@@ -108,18 +108,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::OtherCluster,
-        Self::OtherTimes,
-        Self::Malformed,
-        Self::NotOurs,
-        Self::Late,
-        Self::TooFar,
-        Self::Full,
-        Self::Command,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -119,17 +119,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::OldReading,
-        Self::Repeated,
-        Self::OldRebalance,
-        Self::NoPartition,
-        Self::Full,
-        Self::Command,
-        Self::Malformed,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {

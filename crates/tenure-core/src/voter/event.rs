@@ -92,18 +92,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::Late,
-        Self::Malformed,
-        Self::NotAsked,
-        Self::OtherNetwork,
-        Self::Refused,
-        Self::Full,
-        Self::Command,
-        Self::NotWritten,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {
