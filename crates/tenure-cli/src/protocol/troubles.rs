@@ -2,12 +2,28 @@
 #![allow(dead_code, reason = "a build may lack the one protocol that needs all of it")]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
-use super::Later;
 use super::outage::{Endpoints, Outage};
+use super::{Later, refused};
 use crate::failure::{self, Failure};
+
+/// The longest wait for this process's own checks.
+pub(super) const STARTING: Duration = Duration::from_secs(1);
+
+/// Hands each notice to `on` until the node ends. A slow listener misses the oldest.
+pub(super) async fn for_each<N: Clone>(mut notices: Receiver<N>, mut on: impl FnMut(&N)) {
+    loop {
+        match notices.recv().await {
+            Ok(notice) => on(&notice),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
 
 /// The present troubles, on request.
 pub(super) struct Troubles(watch::Receiver<State>);
@@ -34,6 +50,15 @@ impl Troubles {
                 // The watcher has ended without a finding.
                 None => std::future::pending().await,
             }
+        })
+    }
+
+    /// The failure of a campaign that was refused: an earlier trouble says more than `why`.
+    pub(super) fn refused(&self, why: String) -> Later<'static, Failure> {
+        let found = self.permanent();
+        Box::pin(async move {
+            let found = tokio::time::timeout(STARTING, found).await;
+            found.unwrap_or_else(|_| refused(why))
         })
     }
 

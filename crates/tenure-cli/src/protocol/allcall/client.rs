@@ -7,17 +7,16 @@ use std::time::Duration;
 use tenure::{ElectionName, NodeName, Obstacle, Waiting, clock};
 use tenure_core::allcall::{Config, OwnEvent};
 use tenure_nats::{Login, Node, Notice, Options, Server};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::watch;
 
 use super::bus::{Proof, Settings};
 use super::explain::Explain;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::protocol::troubles::{Troubles, Watch};
+use crate::protocol::troubles::{STARTING, Troubles, Watch, for_each};
 use crate::protocol::{
-    AnyElection, AskMode, Backend, Later, Participant, Rank, StartedParticipant, refused, start,
-    tls, urls,
+    AnyElection, AskMode, Backend, Later, Participant, Rank, StartedParticipant, start, tls, urls,
 };
 use crate::settings::Origins;
 
@@ -26,9 +25,6 @@ const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
-
-/// The longest wait for this process's own checks.
-const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
     fn grace(&self) -> Duration {
@@ -258,13 +254,8 @@ impl Participant for Client {
         })
     }
 
-    /// An earlier failure says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
-        let found = self.troubles.permanent();
-        Box::pin(async move {
-            let found = tokio::time::timeout(STARTING, found).await;
-            found.unwrap_or_else(|_| refused(why))
-        })
+        self.troubles.refused(why)
     }
 
     fn trouble(&self) -> Option<String> {
@@ -308,14 +299,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    async fn watch(mut self, mut notices: Receiver<Notice>) {
-        loop {
-            match notices.recv().await {
-                Ok(notice) => self.on(&notice),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
+    async fn watch(mut self, notices: Receiver<Notice>) {
+        for_each(notices, |notice| self.on(notice)).await;
     }
 
     /// Warns even if the text has not changed.

@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use super::explain::Explain;
 use super::store::Store;
 use crate::failure::Failure;
-use crate::protocol::troubles::{Troubles, Watch};
+use crate::protocol::troubles::{Troubles, Watch, for_each};
 use crate::protocol::{
     self, AnyElection, AskMode, Backend, Later, Participant, StartedParticipant, start as system,
 };
@@ -295,7 +295,7 @@ impl About {
 }
 
 impl Watcher {
-    async fn watch(mut self, checked: Result<Report, CheckError>, mut notices: Receiver<Notice>) {
+    async fn watch(mut self, checked: Result<Report, CheckError>, notices: Receiver<Notice>) {
         match checked {
             Ok(report) => self.on_report(&report),
             Err(error) => {
@@ -311,13 +311,7 @@ impl Watcher {
                 }
             }
         }
-        loop {
-            match notices.recv().await {
-                Ok(notice) => self.on_notice(&notice),
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
-        }
+        for_each(notices, |notice| self.on_notice(notice)).await;
     }
 
     /// Records the failures of all endpoints, which the warning names.

@@ -23,7 +23,7 @@ use crate::protocol::backend::OTHERS_KNOW;
 use crate::protocol::troubles::{Troubles, Watch};
 use crate::protocol::{
     AnyElection, AskMode, Backend, Later, Owner, Part, Participant, RoleHolder, RoleSettings, Row,
-    StartedParticipant, Table, refused,
+    StartedParticipant, Table,
 };
 use crate::settings::Origins;
 
@@ -32,9 +32,6 @@ const CONNECTING: Duration = Duration::from_secs(5);
 
 /// The longest listening of an asker without `--wait`.
 const LISTENING_MAX: Duration = Duration::from_secs(60);
-
-/// The longest wait for this process's own checks.
-const STARTING: Duration = Duration::from_secs(1);
 
 impl Backend for Settings {
     fn grace(&self) -> Duration {
@@ -200,13 +197,8 @@ impl<C: Class> Participant for Client<C> {
         self.troubles.permanent()
     }
 
-    /// An earlier failure says more.
     fn refused(&self, why: String) -> Later<'static, Failure> {
-        let found = self.troubles.permanent();
-        Box::pin(async move {
-            let found = tokio::time::timeout(STARTING, found).await;
-            found.unwrap_or_else(|_| refused(why))
-        })
+        self.troubles.refused(why)
     }
 
     fn roles(&self) -> Option<&dyn RoleHolder> {
