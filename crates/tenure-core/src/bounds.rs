@@ -52,7 +52,6 @@ pub enum Range<T> {
 /// A value of any kind of setting that has bounds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quantity {
-    /// A span of time.
     Span(Duration),
     /// ρ.
     Drift(Drift),
@@ -134,7 +133,6 @@ pub(crate) const fn kill_margin(grace: Duration) -> Bounds<Duration> {
 /// A value of a setting beyond its [`Bounds`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutOfRange {
-    /// The refused value.
     pub value: Quantity,
     /// The bounds that it is beyond.
     pub bounds: Bounds<Quantity>,
@@ -174,7 +172,6 @@ pub trait SettingsError: Error {
     fn fault(&self) -> Fault<'_>;
 }
 
-/// The settings that an error is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault<'a> {
     /// A setting is beyond its bounds.

@@ -35,7 +35,6 @@ use tenure_core::nele::{
 };
 use tenure_core::{ClusterName, Drift, ElectionName, NodeName};
 
-/// The name of the header.
 pub const HEADER: &str = "tenure";
 pub(crate) const HEADER_C: &CStr = c"tenure";
 

@@ -108,7 +108,6 @@ impl Kind {
         }
     }
 
-    /// The kind of a packet.
     #[must_use]
     pub const fn of(body: &Body) -> Self {
         match body {

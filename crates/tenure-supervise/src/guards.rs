@@ -129,7 +129,6 @@ pub(crate) fn lock_spawning() -> MutexGuard<'static, ()> {
     SPAWNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The number of guards that are not reaped.
 #[cfg(test)]
 pub(crate) fn count() -> usize {
     guards().len()

@@ -81,13 +81,11 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
     None
 }
 
-/// The cause of a failure of TLS.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TlsCause {
     /// The other side ended the handshake, and its alert names no cause.
     #[error("{said}: {}", HANDSHAKE_CAUSE)]
     Handshake { said: Arc<str> },
-    /// Any other cause, in words.
     #[error("{said}")]
     Other { said: Arc<str> },
 }

@@ -42,7 +42,6 @@ pub enum Part {
     /// Certificates of those that sign the certificates of the other side.
     Authority,
     Certificate,
-    /// The key of the own certificate.
     Key,
 }
 

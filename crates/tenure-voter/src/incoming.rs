@@ -16,7 +16,6 @@ pub(crate) struct IncomingRequest {
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 
-/// The result of a request of this voter.
 #[derive(Debug)]
 pub(crate) struct RequestResult {
     pub(crate) to: VoterUrl,
@@ -25,7 +24,6 @@ pub(crate) struct RequestResult {
     pub(crate) result: Result<(Header, Answer), Failure>,
 }
 
-/// The failure of a request of this voter.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) label: &'static str,

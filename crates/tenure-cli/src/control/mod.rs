@@ -108,7 +108,6 @@ fn take_room(mut file: &File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The failure to write the file that tells CMD its deadline.
 pub fn no_until_file(path: &Path, error: &io::Error) -> Failure {
     let what =
         format!("{}: cannot write the file that tells CMD its deadline: {error}", path.display());

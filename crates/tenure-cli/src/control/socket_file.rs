@@ -219,7 +219,6 @@ impl Drop for SocketFile {
     }
 }
 
-/// Checks that a socket can have this path.
 pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
     let bytes = path.as_os_str().as_bytes().len();
     if bytes <= PATH_MAX {

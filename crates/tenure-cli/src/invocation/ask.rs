@@ -16,7 +16,6 @@ use crate::settings::{Origin, parse, table};
 #[derive(Debug)]
 pub struct AskSettings {
     pub protocol: &'static Protocol,
-    /// The participants to ask.
     pub backend: Box<dyn Backend>,
     pub election: ElectionName,
     /// The longest wait for a leader; `None` takes the first answer. Always `None` for `observe`.
@@ -110,7 +109,6 @@ pub struct TellSettings {
     pub sought: String,
 }
 
-/// The place of a runner's socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Runner {
     Socket(PathBuf),

@@ -101,7 +101,6 @@ pub enum AskMode {
     On,
 }
 
-/// A participant that has started, or its failure.
 pub type StartedParticipant<'a> = Later<'a, Result<Box<dyn Participant>, Failure>>;
 
 /// A process's part in elections: it campaigns, or only asks.
@@ -182,7 +181,6 @@ pub trait Participant {
     fn close(self: Box<Self>) -> Later<'static, ()>;
 }
 
-/// The failure of a refused campaign.
 #[must_use]
 pub fn refused(why: String) -> Failure {
     Failure::new(Exit::Refused, why, "settle that, and start it again")

@@ -63,7 +63,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::{Default, Setting, Spec};
 
-/// The protocols of this command.
 pub static ALL: &[&Protocol] =
     &[&nerio::PROTOCOL, &etcd::PROTOCOL, &allcall::PROTOCOL, &voter::PROTOCOL, &nele::PROTOCOL];
 
@@ -168,7 +167,6 @@ impl Protocol {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose<'a> {
     Campaign(&'a ElectionName),
-    /// Ask about this election.
     Ask(&'a ElectionName),
     /// Ask the members for their state; of this election if it has members of its own.
     Members(Option<&'a ElectionName>),

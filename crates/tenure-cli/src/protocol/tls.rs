@@ -30,7 +30,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A hidden text with its origin.
 pub struct HiddenText {
     pub text: String,
     pub origin: Origin,

@@ -106,7 +106,6 @@ impl<About: Ord> Watch<About> {
         (Self { aloud, state, warned, endpoints }, Troubles(troubles))
     }
 
-    /// Records a permanent trouble.
     pub(super) fn give_up(&self, failure: Failure) {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }

@@ -157,7 +157,6 @@ fn of_member(error: &MemberError) -> Refusal {
     Refusal::new(error.to_string(), fix)
 }
 
-/// A path in the file system.
 pub fn path(text: &str) -> Result<PathBuf, Refusal> {
     match text {
         "" => Err(Refusal::new("the path is empty", "name a file or directory")),
@@ -224,7 +223,6 @@ pub fn level(text: &str) -> Result<LevelFilter, Refusal> {
 /// The words that [`shell`] takes.
 pub const SHELLS: [&str; 5] = ["bash", "elvish", "fish", "powershell", "zsh"];
 
-/// A shell with completions.
 pub fn shell(text: &str) -> Result<clap_complete::Shell, Refusal> {
     text.parse().map_err(|_| not_one_of(text, "a shell that completions exist for", &SHELLS))
 }

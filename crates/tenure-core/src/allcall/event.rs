@@ -7,7 +7,6 @@ use super::identity::{Participant, Rank};
 use super::message::{Round, Times};
 use crate::name::ElectionName;
 
-/// An event of ALLCALL.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only ALLCALL has.

@@ -179,7 +179,6 @@ pub struct LeaderClaim {
     /// E: the leader stops K before this by its own wall clock, and all others wait until K after
     /// it by theirs (ruling 3).
     pub until: WallTime,
-    /// The value that the leader shows to others.
     pub value: Value,
 }
 

@@ -65,7 +65,6 @@ impl Config {
     };
     pub const LEASE_MIN: Duration = Duration::from_secs(1);
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
-    /// The most bytes of a namespace.
     pub const NAMESPACE_MAX: usize = 256;
 
     /// Checks the settings together. The error names those that do not fit, with the numbers.

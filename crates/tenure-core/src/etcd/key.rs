@@ -69,7 +69,6 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// The keys of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Keys {
     One(Bytes),

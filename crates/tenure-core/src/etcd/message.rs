@@ -17,7 +17,6 @@ pub type Revision = u64;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CallId(pub u64);
 
-/// A request to etcd, or an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     Request(Request),
@@ -156,7 +155,6 @@ pub enum Pick {
     LastUpTo(Revision),
 }
 
-/// An answer of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
     pub call: CallId,

@@ -8,7 +8,6 @@ use super::identity::{Partition, Process, Role};
 use super::message::Cause;
 use crate::name::ClusterName;
 
-/// An event of NELE.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only NELE has.
@@ -83,7 +82,6 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// The reason for which a claim is void.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Void {
     /// Another process of the group has claimed the partition after it.

@@ -27,7 +27,6 @@ pub enum Message {
     Report(Report),
 }
 
-/// A request to the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// Subscribe to the topic as a member of the group. The driver then reports each [`Rebalance`]
@@ -64,7 +63,6 @@ pub enum Target {
     One(Partition),
 }
 
-/// A report of the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
     /// The topic as it is now. The driver looks at least every few minutes, after each lost
@@ -113,9 +111,7 @@ pub enum Report {
 /// A fault, and its remedy where an operator has one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Cause {
-    /// The fault, in words.
     pub what: Arc<str>,
-    /// The remedy, in words.
     pub fix: Option<&'static str>,
 }
 
@@ -160,7 +156,6 @@ pub struct Rebalance {
     pub partitions: Vec<Partition>,
 }
 
-/// A change of partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
     /// The partitions belong to this process from now on, in addition to its others. The driver

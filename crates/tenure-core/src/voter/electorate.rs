@@ -25,7 +25,6 @@ pub struct ElectorateId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fingerprint(#[serde(with = "hex")] pub u128);
 
-/// A voter that has a vote.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
     #[serde(rename = "voterId")]
@@ -119,7 +118,6 @@ impl Electorate {
         Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }
     }
 
-    /// The same members and this one.
     #[must_use]
     pub fn with(&self, member: Member) -> Self {
         let mut next = self.next();
@@ -128,7 +126,6 @@ impl Electorate {
         next
     }
 
-    /// The same members without this one.
     #[must_use]
     pub fn without(&self, id: &NodeName) -> Self {
         let mut next = self.next();

@@ -7,7 +7,6 @@ use super::electorate::{Electorate, Fingerprint};
 use super::identity::{Ballot, Participant};
 use crate::name::NodeName;
 
-/// An event of the regional voter.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only the regional voter reports.

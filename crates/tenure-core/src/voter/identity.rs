@@ -55,7 +55,6 @@ pub struct Leadership {
 #[serde(try_from = "String", into = "String")]
 pub struct VoterUrl(Arc<str>);
 
-/// A URL that no voter can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the voter URL {url:?} must begin with http:// or https://, have at most {} bytes, and neither \
@@ -79,7 +78,6 @@ impl Ballot {
 }
 
 impl Leadership {
-    /// The counter of its ballot.
     #[must_use]
     pub const fn counter(&self) -> u64 {
         self.ballot.counter

@@ -40,7 +40,6 @@ pub enum News {
     Notice(Notice),
 }
 
-/// A new connection.
 #[derive(Debug)]
 pub struct Up {
     client: Client,
@@ -49,7 +48,6 @@ pub struct Up {
     number: u64,
 }
 
-/// The outcome of publishing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
     /// The connection has the message, which may still be lost.

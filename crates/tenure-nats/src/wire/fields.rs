@@ -14,7 +14,6 @@ pub(super) struct Hex<T>(pub(super) T);
 /// `NAME~INCARNATION`.
 pub(super) struct ParticipantField(pub(super) Participant);
 
-/// An instant in UTC.
 pub(super) struct Instant(pub(super) WallTime);
 
 /// A span, as `1s 500ms`.

@@ -77,7 +77,6 @@ impl Unread {
     }
 }
 
-/// The bytes of a packet.
 #[must_use]
 pub fn write(packet: &Packet) -> Vec<u8> {
     // Writing to memory cannot fail, and no key is anything but text.

@@ -43,7 +43,6 @@ impl Problem {
         }
     }
 
-    /// The problem for a refusal of the voter.
     pub(crate) fn refused(refused: &Refusal) -> Self {
         Self {
             refusal: Some(Box::new(refused.clone())),

@@ -317,7 +317,6 @@ fn chosen(
     Ok(found.pop().map(|one| one.socket))
 }
 
-/// Candidates that gave no status.
 #[derive(Default)]
 struct SilentCandidates {
     silent: Vec<String>,

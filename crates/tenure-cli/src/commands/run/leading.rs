@@ -233,7 +233,6 @@ fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     }
 }
 
-/// The progress of CMD.
 enum Progress {
     Started,
     Ended(Result<Outcome, SuperviseError>),

@@ -22,7 +22,6 @@ pub(super) struct ParkRequest {
     pub(super) gave: Option<u32>,
 }
 
-/// The receiver of a runner's orders.
 pub(super) struct Orders(watch::Receiver<Order>);
 
 impl Order {

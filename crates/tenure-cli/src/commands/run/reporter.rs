@@ -27,7 +27,6 @@ pub(super) struct Reporter {
     prefix: String,
     id: String,
     realm: Realm,
-    /// Whether several candidates may lead at once.
     several_leaders: bool,
     /// The rank of this candidate, if ranks decide who leads.
     rank: Option<Rank>,
@@ -242,7 +241,6 @@ impl Reporter {
         answer
     }
 
-    /// Refuses to report keys.
     pub(super) fn no_keys(&self) -> Answer {
         Answer::Refused {
             what: format!("{} runs a command, and nodes know who uses which key", self.id),

@@ -78,7 +78,6 @@ struct Observations {
     rank: Option<u64>,
     /// A server has been in use.
     connected: bool,
-    /// Whether its own messages come back.
     comes_back: bool,
 }
 

@@ -40,7 +40,6 @@ impl Explain {
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// Why a server cannot be used.
     pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> Failure {
         let mut what = format!("{server} cannot be used: {error}");
         let (exit, names, fix): (_, &[&str], _) = match error {
@@ -96,7 +95,6 @@ impl Explain {
         }
     }
 
-    /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         let fix = "see that NATS runs there, or correct --servers";
         self.origins.failure(Exit::Unknown, why, fix, &["servers"])

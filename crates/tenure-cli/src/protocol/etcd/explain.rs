@@ -68,7 +68,6 @@ impl Explain {
         }
     }
 
-    /// There is no answer, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         self.origins.failure(Exit::Unknown, why, NO_ANSWER, &["endpoints"])
     }

@@ -15,7 +15,6 @@ use crate::settings::{Origins, table, timing};
 /// An etcd, and its access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Store {
-    /// The core's settings, checked.
     pub config: Checked,
     /// Endpoints: at least one, all with TLS or all without.
     pub endpoints: Vec<ServerUrl>,

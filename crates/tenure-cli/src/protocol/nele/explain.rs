@@ -70,7 +70,6 @@ impl Explain {
         self.origins.failure(Exit::Usage, what, fix, &names)
     }
 
-    /// Why it did not start.
     pub(super) fn start(&self, error: &StartError) -> Failure {
         match error {
             StartError::Topic(error) => self.topic(error),

@@ -39,7 +39,6 @@ pub(super) struct Settings {
     pub(super) options: Options,
     /// Properties as the user gave them.
     pub(super) given: Properties,
-    /// Roles of these settings.
     pub(super) roles: Roles,
     /// Whether the user named no role.
     pub(super) any_role: bool,

@@ -195,7 +195,6 @@ impl Config {
             .unwrap_or_else(|_| self.election.clone())
     }
 
-    /// The partition that decides on a role.
     #[must_use]
     pub const fn partition_of(&self, role: Role) -> Partition {
         role.partition(self.partitions)

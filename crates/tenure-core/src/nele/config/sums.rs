@@ -25,7 +25,6 @@ const fn part(name: &'static str, times: u32, span: Duration) -> Part {
 }
 
 impl Sum {
-    /// The value of the sum.
     #[must_use]
     pub fn total(&self) -> Duration {
         let parts = self.0.iter().map(|part| part.span.saturating_mul(part.times));

@@ -118,7 +118,6 @@ impl Config {
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
     pub const TOLERANCE_MAX: u32 = 1_000;
-    /// The most voters that can be known.
     pub const VOTERS_MAX: usize = 256;
     /// The largest ρ.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {

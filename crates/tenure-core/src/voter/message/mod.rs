@@ -136,7 +136,6 @@ pub enum Answer {
     },
     /// To `GET election/result` and `election/certify`.
     Election(ElectionDto),
-    /// To any: refused.
     Refused(Refusal),
 }
 
@@ -229,11 +228,9 @@ impl FirstVoters {
     }
 }
 
-/// A vote in one ballot.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VoteDto {
-    /// The sender.
     pub voter_id: NodeName,
     /// Any 64-bit signed number; `None` of a voter that does not want to lead.
     #[serde(default, deserialize_with = "json::vote")]
@@ -284,7 +281,6 @@ pub struct HeartbeatDto {
     /// At most [`KNOWN_MAX`].
     #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
-    /// The lease that a leader asks for.
     pub lease: Option<LeaseDto>,
     /// The certificate of a leader that the recipient has not acknowledged yet.
     pub certificate: Option<ElectionDto>,
@@ -322,7 +318,6 @@ pub struct BeatenDto {
     pub electorate: Option<ElectorateId>,
 }
 
-/// An acknowledgement.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AckDto {
     pub leadership: Leadership,
