@@ -21,15 +21,10 @@ pub(crate) const PRIORITY: u8 = 100;
 ///
 /// A participant of a protocol makes elections, such as `tenure_nerio::Node`, and each election
 /// keeps its participant going. Clones are the same election. Dropping an election changes nothing.
+#[derive(Clone)]
 pub struct Election<C: SafetyClass> {
     driver: Arc<dyn DriverHandle<C>>,
     name: ElectionName,
-}
-
-impl<C: SafetyClass> Clone for Election<C> {
-    fn clone(&self) -> Self {
-        Self { driver: self.driver.clone(), name: self.name.clone() }
-    }
 }
 
 impl<C: SafetyClass> fmt::Debug for Election<C> {

@@ -23,6 +23,7 @@ use crate::safety::{AtMostOne, SafetyClass};
 /// `Leader` gives nothing up, and a `Leader` keeps neither the leadership nor the node going: once
 /// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
 /// clone.
+#[derive(Clone)]
 pub struct Leader<C: SafetyClass> {
     // Not among the shared state, so that a question takes one step to the cell.
     claim: SharedClaim,
@@ -34,12 +35,6 @@ struct About<C: SafetyClass> {
     campaign: CampaignId,
     driver: Weak<dyn DriverHandle<C>>,
     won: Victory<C>,
-}
-
-impl<C: SafetyClass> Clone for Leader<C> {
-    fn clone(&self) -> Self {
-        Self { claim: self.claim.clone(), about: self.about.clone() }
-    }
 }
 
 impl<C: SafetyClass> Leader<C> {

@@ -10,7 +10,7 @@ mod sealed {
 }
 
 /// A class of safety.
-pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
+pub trait SafetyClass: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// Order of leaders: a [`Fence`], or nothing.
     type Fence: Copy + Debug + Send + Sync + 'static;
 

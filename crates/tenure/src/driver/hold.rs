@@ -141,10 +141,10 @@ impl<C: SafetyClass, A: Send + 'static> fmt::Debug for Hold<C, A> {
 }
 
 /// Notices for an operator. The first listener receives all notices since the start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Notices<N> {
     said: broadcast::Sender<N>,
-    first: Mutex<Option<broadcast::Receiver<N>>>,
+    first: Arc<Mutex<Option<broadcast::Receiver<N>>>>,
 }
 
 impl<N: Clone> Notices<N> {
@@ -152,7 +152,7 @@ impl<N: Clone> Notices<N> {
     #[must_use]
     pub fn new() -> (Self, broadcast::Sender<N>) {
         let (said, first) = broadcast::channel(NOTICES);
-        (Self { said: said.clone(), first: Mutex::new(Some(first)) }, said)
+        (Self { said: said.clone(), first: Arc::new(Mutex::new(Some(first))) }, said)
     }
 
     /// The first listener receives all notices since the start, later ones those from now on. Slow
