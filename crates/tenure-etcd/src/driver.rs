@@ -33,7 +33,7 @@ pub(crate) enum Ask {
 
 /// The mark of leaderships that a node has won. Each node has its own mark, known by its address in
 /// memory.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(crate) struct Mark {
     _place: u8,
 }

@@ -1,6 +1,5 @@
 //! A process that takes part in elections on etcd.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -38,7 +37,7 @@ use crate::options::CheckedOptions;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node {
     config: Checked,
     driver: Arc<Hold<AtMostOne, Ask>>,
@@ -121,12 +120,6 @@ impl Node {
     /// node closes all the same.
     pub async fn close(&self) {
         self.driver.close().await;
-    }
-}
-
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("config", &self.config).finish_non_exhaustive()
     }
 }
 

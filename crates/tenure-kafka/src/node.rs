@@ -61,7 +61,7 @@ impl Class for MayOverlap {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node<C: Class> {
     config: Checked,
     who: Process,
@@ -215,12 +215,6 @@ impl Node<MayOverlap> {
     /// that have not won end at once; a later one joins again. Cancel safe.
     pub async fn leave(&self) {
         self.ask_to_leave(true, false).await;
-    }
-}
-
-impl<C: Class> fmt::Debug for Node<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.who).finish_non_exhaustive()
     }
 }
 

@@ -52,7 +52,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 /// leadership.fence()
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node {
     config: Checked,
     who: Participant,
@@ -118,12 +118,6 @@ impl Node {
     /// node closes all the same.
     pub async fn close(&self) {
         self.driver.close().await;
-    }
-}
-
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.who).finish_non_exhaustive()
     }
 }
 

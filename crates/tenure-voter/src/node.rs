@@ -1,7 +1,6 @@
 //! A process that is a voter of a network.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener};
@@ -48,7 +47,7 @@ impl Class for MayOverlap {
 /// in `available`, have none. When the last clone and the last handle that came from it are gone,
 /// the node resigns and ends. [`close`](Self::close) does so at once and waits until others have
 /// heard of it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node<C: Class> {
     config: Checked,
     who: Participant,
@@ -58,6 +57,7 @@ pub struct Node<C: Class> {
 }
 
 /// Starts a [`Node`].
+#[derive(Debug)]
 #[must_use]
 pub struct Builder<C: Class> {
     config: Checked,
@@ -146,18 +146,6 @@ impl<C: Class> Node<C> {
     /// node closes all the same.
     pub async fn close(&self) {
         self.driver.close().await;
-    }
-}
-
-impl<C: Class> fmt::Debug for Node<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.who).finish_non_exhaustive()
-    }
-}
-
-impl<C: Class> fmt::Debug for Builder<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
     }
 }
 

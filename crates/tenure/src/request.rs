@@ -1,7 +1,6 @@
 //! Requests of handles to a driver, and its answers.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -95,6 +94,7 @@ pub enum Request<C: SafetyClass> {
 }
 
 /// The reply to a campaigning handle. A dropped reply means that the driver has ended.
+#[derive(Debug)]
 pub struct CampaignReply<C: SafetyClass> {
     won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
     waits: watch::Sender<Option<Waiting>>,
@@ -135,6 +135,7 @@ pub(crate) fn keep(known: &mut Option<Waiting>, waiting: Waiting) -> bool {
 }
 
 /// The reply to a handle that hands over. A dropped reply means that there is nothing to hand over.
+#[derive(Debug)]
 pub struct TransferReply(oneshot::Sender<Result<(), TransferError>>);
 
 impl TransferReply {
@@ -154,6 +155,7 @@ impl TransferReply {
 }
 
 /// The reply to an observing handle. A dropped reply means that the driver has ended.
+#[derive(Debug)]
 pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
 impl ObserveReply {
@@ -172,6 +174,7 @@ impl ObserveReply {
 }
 
 /// A driver's facts about a leadership that was just won.
+#[derive(Debug)]
 pub struct Elected<C: SafetyClass> {
     /// Id of this leader, which others see as [`LeaderView::id`](crate::LeaderView::id).
     pub id: Arc<str>,
@@ -182,6 +185,7 @@ pub struct Elected<C: SafetyClass> {
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 
+#[derive(Debug)]
 pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
@@ -208,31 +212,4 @@ pub(crate) struct Progress {
 pub(crate) struct VersionedView {
     pub(crate) version: u64,
     pub(crate) view: Option<View>,
-}
-
-impl<C: SafetyClass> fmt::Debug for CampaignReply<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CampaignReply")
-    }
-}
-
-impl fmt::Debug for TransferReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TransferReply")
-    }
-}
-
-impl fmt::Debug for ObserveReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ObserveReply")
-    }
-}
-
-impl<C: SafetyClass> fmt::Debug for Elected<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elected")
-            .field("id", &self.id)
-            .field("fence", &self.fence)
-            .finish_non_exhaustive()
-    }
 }
