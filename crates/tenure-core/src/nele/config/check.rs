@@ -8,7 +8,7 @@ use super::settings::{Config, Limits, Mode};
 use crate::bounds::{self, Bounds, NANOSECOND};
 
 /// A [`Config`] that [`Config::check`] has let pass.
-pub type Checked = crate::bounds::Checked<Config>;
+pub type Checked = bounds::Checked<Config>;
 
 impl Config {
     /// Checks the settings together. The error names those that do not fit, with the numbers.

@@ -10,7 +10,7 @@ use crate::bounds::{self, Bounds};
 use crate::voter::electorate::MEMBERS_MAX;
 
 /// A [`Config`] that [`Config::check`] has let pass.
-pub type Checked = crate::bounds::Checked<Config>;
+pub type Checked = bounds::Checked<Config>;
 
 impl Config {
     /// Lets settings pass that work together, or says which do not, with the numbers.
