@@ -25,7 +25,7 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
-/// Passes at most until two in a row agree: some program may start processes all the time.
+/// The most passes until two in a row agree: some program may start processes all the time.
 const LOOKS: usize = 16;
 
 /// Living and unreaped processes below this one, as far as one look shows them.
@@ -62,9 +62,9 @@ pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Reaps the dead among the children that are not `spared`, hands each to `ended`, and returns
-/// whether any child is left. An answer "none" is certain only twice in a row: a child that dies
-/// during the look can hide another.
+/// Reaps the dead children that are not `spared`, passes each to `ended`, and returns whether any
+/// child is left. The answer `false` is certain only when it comes twice in a row: a child that
+/// dies during a pass can hide another.
 pub(crate) fn reap(
     spared: &dyn Fn(Pid) -> bool,
     ended: &mut dyn FnMut(Pid, Ended),

@@ -57,13 +57,12 @@ pub(crate) fn end(guard: Pid) -> bool {
     gone
 }
 
-/// Kills once every process below this one that belongs neither to another guard nor to [the
-/// others](others): `guard` itself, and its descendants, which became children of this process.
-/// Returns whether anything is left, with the certainty of [`descend::reap`].
+/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process: to
+/// every process below this one that belongs neither to another guard nor to [the others](others).
+/// Returns whether any is left; as with [`descend::reap`], only two answers in a row are certain.
 ///
-/// While a guard is being spawned the sweep kills nothing, as if processes were left; with `now`
-/// the process that is being spawned counts as a stray instead. The guard then starts nothing,
-/// which is safe.
+/// While a guard is being spawned, this kills nothing and returns `true`; with `now` it kills
+/// the process that is being spawned as well. That guard then starts nothing, which is safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,

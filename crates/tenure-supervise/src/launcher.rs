@@ -74,8 +74,8 @@ pub(crate) fn became_the_command(launcher: Pid) -> bool {
     !ends || name.strip_suffix(b"\n") != Some(NAME.to_bytes())
 }
 
-/// Whether this process has not become a command: it is a guard, a launcher, or was forked to
-/// become one.
+/// Whether `pid` is a guard, a launcher, or a process that was forked to become one, and so not
+/// part of a command.
 pub(crate) fn is_part_of_us(pid: Pid) -> bool {
     let file = |pid: &str| {
         let about = fs::metadata(format!("/proc/{pid}/exe")).ok()?;

@@ -28,8 +28,8 @@ pub(crate) struct Link(OwnedFd);
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Reception<T> {
     Frame(T),
-    /// The link is closed, or the packet was no frame: the other side cannot be trusted any longer,
-    /// which is the same.
+    /// The link is closed, or a packet was no frame: then the other side cannot be trusted any
+    /// longer.
     End,
 }
 
@@ -72,8 +72,8 @@ impl Link {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
-            // The other side has ended and left something unread. Linux reports that once, and
-            // before the frames of that side.
+            // The other side has ended and left frames of ours unread. Linux reports that once,
+            // before the frames that the other side has sent.
             Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
             received => received?,
         };

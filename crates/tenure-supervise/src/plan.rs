@@ -47,9 +47,9 @@ pub struct Plan {
     /// file nor the variable. Removed when the handle is dropped; left behind, soon in the past,
     /// when the supervisor is killed.
     pub until_file: PathBuf,
-    /// Span before the end of the lease at which the command gets SIGTERM, and which it has after a
-    /// stop. Not below `kill_margin`; if equal, the command is killed without a warning. Too long,
-    /// and short leases leave no time to work.
+    /// Span before the end of the lease at which the command gets SIGTERM, and the time that it has
+    /// after a stop. Not below `kill_margin`; if equal, the command is killed without a warning. If
+    /// it is too long, short leases leave no time to work.
     pub grace: Duration,
     /// Span before the end of the lease by which SIGKILL has been sent. Must cover the time that
     /// the machine may take to let the guard run and to tear the processes down.
@@ -57,7 +57,7 @@ pub struct Plan {
 }
 
 /// Standard output and standard error of a command, for example the writing ends of two pipes.
-/// Clones are the same.
+/// Clones share the streams.
 #[derive(Clone, Debug)]
 pub struct Output {
     pub out: Arc<OwnedFd>,
