@@ -26,8 +26,8 @@ pub enum Exit {
     /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
     /// same code.
     NotElected,
-    /// The runner or the node does not answer, or a leader still leads after an order from
-    /// elsewhere to step down.
+    /// The runner or the node does not answer, or a leader still leads after an order over the
+    /// network to step down.
     Unreachable,
     Bug,
     /// The operating system refuses a file, a directory, a socket or a port.
@@ -36,10 +36,10 @@ pub enum Exit {
     NotExecutable,
     /// CMD does not exist.
     NotFound,
-    /// The own code of CMD.
+    /// The exit code of CMD.
     Command(u8),
-    /// The signal that ended CMD or the command itself. `run --hold` ignores it once CMD has ended
-    /// well.
+    /// The signal that ended CMD or the command itself. Under `run --hold`, a signal after CMD has
+    /// succeeded does not count.
     Signal(u8),
 }
 

@@ -221,7 +221,7 @@ fn change_members(
     Ok(work(|context| members::change(settings, context)))
 }
 
-/// Work that ends by itself.
+/// Makes the work of a command that ends by itself.
 fn work<F>(command: impl FnOnce(Context) -> F + 'static) -> Work
 where
     F: Future<Output = Result<Exit, Failure>> + 'static,

@@ -43,8 +43,8 @@ impl Signals {
     }
 }
 
-/// Does `work` in a process whose only own children are guards, and reaps orphans meanwhile: the
-/// first process of a PID namespace inherits them.
+/// Does `work`, and reaps orphans meanwhile, which the first process of a PID namespace inherits.
+/// All other children of this process must be guards.
 pub(super) async fn beside_orphans(
     work: impl Future<Output = Result<Exit, Failure>>,
 ) -> Result<Exit, Failure> {

@@ -23,7 +23,7 @@ const AT_ONCE: u32 = 8;
 /// The time for the last answers.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// The interval of looks whether the socket is still in its place.
+/// The interval of checks that the socket is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A request, with the way for its answer.

@@ -27,7 +27,7 @@ pub(super) const PATH_MAX: usize = 107;
 /// The number of attempts to open a lock that other processes remove meanwhile.
 const ATTEMPTS: u32 = 100;
 
-/// A sweeping process holds a lock for less than this span, this many times.
+/// A process that sweeps holds a lock for less than this span, and at most [`SWEPT_MAX`] times.
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
@@ -170,8 +170,8 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// A deadline in the future from this file: the CMD of a killed runner still has its grace, and
-/// reads the file.
+/// Reads the deadline in this file, if it is in the future: after its runner was killed, CMD reads
+/// the file until its grace is over.
 pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
@@ -206,8 +206,8 @@ async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // The next process replaces a leftover file. Without the lock the socket may belong to
-        // another process: a new file may have the number of the removed one.
+        // Without the lock the socket may be that of another process, whose file may even have the
+        // same inode number. The next process replaces a file that is left behind.
         if self.has_lock() {
             if Identity::at(&self.path) == Some(self.socket) {
                 let _ = fs::remove_file(&self.path);
@@ -299,8 +299,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Connects to the socket at `path`, if only its user and root can have made it. Root may ask every
-/// user in that user's directory.
+/// Connects to the socket at `path`, if only this user and root can have made it. For root, it may
+/// be any user's socket, in a directory of that user.
 pub(crate) async fn connect(path: &Path) -> Result<io::Result<UnixStream>, Failure> {
     let directory = directory_of(path);
     let Ok(about) = directory.metadata() else { return Ok(UnixStream::connect(path).await) };
@@ -362,7 +362,8 @@ fn lock_socket(path: &Path, create: OFlags) -> Result<Option<File>, Failure> {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             Err(error) => return Err(cannot(error)),
         }
-        // The process before may have removed the file meanwhile, and a third process made another.
+        // The previous holder may have removed this file meanwhile, and a third process made a new
+        // one.
         if Identity::at(&lock) == Some(Identity::of(&about)) {
             return Ok(Some(file));
         }

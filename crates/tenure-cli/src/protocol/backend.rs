@@ -142,7 +142,7 @@ pub trait Participant {
     }
 
     /// Resolves when this wait should be reported: never if other warnings cover it, and not while
-    /// the process may end for it.
+    /// the same trouble may still end the process.
     fn worth_reporting(&self, _: &Waiting) -> Later<'static, ()> {
         Box::pin(std::future::ready(()))
     }

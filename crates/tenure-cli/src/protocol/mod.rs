@@ -252,8 +252,8 @@ impl Capabilities {
     }
 }
 
-/// The election with the roles: `NAME/3` and role 3 together mean role 3 of NAME. CMD gets both,
-/// and its own commands may use both.
+/// Returns the election that has the roles: NAME for `NAME/3` and role 3. CMD gets both, and
+/// commands inside CMD may pass both.
 pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName {
     let end = role.map(|role| format!("/{role}"));
     let name = end.and_then(|end| election.as_str().strip_suffix(&*end));

@@ -96,8 +96,8 @@ impl Hidden {
     }
 }
 
-/// Refuses an unreadable file of this user's identity, even if only settings are asked for. Warns
-/// if others can read or replace it.
+/// Refuses an unreadable file of this user's identity, under `--show-settings` too. Warns if others
+/// can read or replace it.
 pub fn look_at(
     layers: &mut Layers<'_>,
     setting: &str,

@@ -49,7 +49,7 @@ pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 /// A text from a file or a variable. A flag would show it to every user of the machine, and
 /// settings files are passed on.
 pub struct Hidden {
-    /// Name in the origins, which never hold the value.
+    /// Name shown in `origin:` lines; these lines never show the secret.
     pub name: &'static str,
     /// Variable that holds the text.
     pub variable: &'static str,

@@ -65,7 +65,7 @@ pub fn drift(text: &str) -> Result<Drift, Refusal> {
 pub fn election(text: &str) -> Result<ElectionName, Refusal> {
     ElectionName::new(text).map_err(|error| {
         let mut refusal = refused(&error, ElectionName::MAX_BYTES);
-        // Programs of others may use an election of that very name.
+        // Candidates in other programs must use the new name as well.
         if !matches!(error, NameError::Empty { .. }) {
             refusal.fix += &format!(", for all its candidates: {ANOTHER}");
         }

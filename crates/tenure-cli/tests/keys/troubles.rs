@@ -72,7 +72,7 @@ fn unaccepted_key_points_to_node_logs() {
     until("it says what may be behind it", || fleet.log("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
-    // An operator asks the process on the own machine.
+    // An operator asks the process on this machine.
     let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }

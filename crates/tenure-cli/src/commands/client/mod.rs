@@ -23,7 +23,7 @@ use crate::settings::Origins;
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// The client reports the reason of a longer wait.
+/// The wait after which the client reports the reason of the delay.
 const SILENT: Duration = Duration::from_secs(2);
 
 /// The longest wait for the status of one named process.
@@ -46,8 +46,7 @@ pub(super) async fn ask(path: &Path, request: &Request) -> Result<Value, Failure
     ask_within(path, request, PATIENCE).await
 }
 
-/// Reads the status of the process at `path`, if the settings name that process. Such a process
-/// answers at once.
+/// Reads the status of the process at `path`, and refuses a process that the settings do not name.
 pub(super) async fn status(
     path: &Path,
     origins: &Origins,
@@ -66,7 +65,7 @@ pub(super) async fn status(
     named::check(None, &status, origins, realms).map(|()| status)
 }
 
-/// Reads the status before a request, with the patience of a request.
+/// Reads the status before a request, and waits for it as long as for a request.
 async fn patient_status(
     path: &Path,
     settings: &TellSettings,
@@ -165,8 +164,7 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
 
-/// Words for the reason that delays the process at `path`: a stopped process accepts a request and
-/// stays silent.
+/// Describes why the process at `path` does not answer. A stopped process still accepts a request.
 pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
@@ -179,7 +177,8 @@ pub(super) async fn held_up_by(path: &Path) -> String {
     }
 }
 
-/// Awaits `exchange`, and reports the reason and the longest remaining wait once it lasts.
+/// Awaits `exchange`. After [`SILENT`], reports the reason of the delay and the longest remaining
+/// wait.
 async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
     tokio::pin!(exchange);
     tokio::select! {
@@ -223,7 +222,7 @@ pub(super) async fn find_leader(
     }
 }
 
-/// Finds the leading runner that satisfies `is_meant`: two clusters may have one name.
+/// Finds the leading runner that `is_meant` accepts: two clusters may share a name.
 async fn search(
     directory: &Path,
     prefix: &str,
@@ -281,12 +280,12 @@ async fn search(
     })
 }
 
-/// The status of a process that answers for the election, by the socket of a role that it leads, if
-/// it leads any.
+/// A process that stands for the election. With roles, `socket` is that of a role which it leads,
+/// if it leads any.
 #[derive(Debug)]
 struct RunnerStatus {
     socket: PathBuf,
-    /// Id of a process that may have a socket for each role.
+    /// Id of the process; only with roles, whose sockets belong to one process.
     id: Option<Value>,
     leads: bool,
 }
@@ -356,8 +355,9 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
     status["election"] == election || (status["of"] == election && role)
 }
 
-/// The failure for several leaders. Processes of a group lead a part of the roles each. Without
-/// roles, a leader lost its leadership since it answered, or the processes belong to two clusters.
+/// The failure when several processes lead. With roles, each process of a group leads some of them.
+/// Without roles, a process has lost the leadership since it answered, or the processes belong to
+/// two clusters.
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, .. } = settings;
     let lead = match leading {
@@ -426,7 +426,7 @@ const ASKED_MAX: usize = 64;
 /// Descriptions of this user's answering runners, those of the same election first.
 async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
-    // A dead process left a socket without a listener, which costs no time.
+    // A socket of a dead process has no listener, and fails at once.
     for socket in sockets(directory, "run-").take(ASKED_MAX) {
         let asked = ask_within(&socket.path(), &Request::Status, STATUS_PATIENCE).await;
         let named = asked.ok().and_then(|it| Some((!is_of(settings, &it), named::runner(&it)?)));

@@ -9,8 +9,8 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// The settings that name a runner or a node, each with its field in the status. The [`Realms`] add
-/// theirs, which have one name in both.
+/// The settings that name a runner or a node, each with its field in the status. [`Realms`] adds
+/// settings whose fields have the same names.
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
@@ -75,7 +75,7 @@ fn parts(list: &str) -> BTreeSet<&str> {
     list.split(',').collect()
 }
 
-/// Words for a candidate: its id, election and protocol.
+/// Describes a candidate: its id, election and protocol.
 pub(super) fn runner(status: &Value) -> Option<String> {
     let text = |field: &str| status[field].as_str().map(clipped);
     let realm = ["cluster", "namespace", "group"].iter().find_map(|field| {
@@ -89,7 +89,7 @@ pub(super) fn runner(status: &Value) -> Option<String> {
     Some(format!("{id} for {election} (protocol {protocol}{realm})"))
 }
 
-/// Words for a process: its kind, and all its names.
+/// Describes a process: its kind, and all its names.
 fn who<'a>(status: &Value, names: impl Iterator<Item = &'a str>) -> String {
     let text = |field: &str| status[field].as_str().map(clipped);
     let kind = match (text("node"), text("id")) {

@@ -154,7 +154,7 @@ fn lines(answer: &Value) -> String {
     text
 }
 
-/// The users of one name with one key: each call of a command has an address of its own.
+/// All users with one name and one key. Each call of a command has another address.
 struct UserRow {
     /// Key and name of the user, and the owner of the key.
     who: (String, String, String),

@@ -17,8 +17,8 @@ pub(super) struct Hand {
     pub(super) wait: Option<Time>,
 }
 
-/// A requested hand-over whose candidate is not known to wait yet. Loops keep this value over their
-/// turns, because a repeated question would never be answered.
+/// A requested hand-over, while this runner asks whether the named candidate waits. Loops keep this
+/// value over their turns: a new question would drop the answer to the old one.
 #[derive(Default)]
 pub(super) struct Probe<'a>(Option<PendingProbe<'a>>);
 
@@ -132,7 +132,7 @@ struct Succession<K: Class> {
 }
 
 impl<K: Class> Succession<K> {
-    /// The next leader that is seen within `patience`.
+    /// Waits for the next leader, at most for `patience`.
     async fn next(&self, patience: Duration) -> Next {
         let next = async {
             let mut observer = self.election.observe();

@@ -73,7 +73,7 @@ impl Course {
         }
     }
 
-    /// Whether CMD must stop, now that the named candidate is known to wait or not.
+    /// Takes the answer whether the named candidate waits, and returns whether CMD must stop.
     pub(super) fn hands_over(
         &mut self,
         waits: Result<(), TransferError>,
@@ -91,7 +91,7 @@ impl Course {
         false
     }
 
-    /// CMD runs on, although the runner must end.
+    /// Lets CMD run on, although `signal` ends this runner.
     fn lead_on(&mut self, signal: u8) {
         self.signal.get_or_insert(signal);
         self.leads_on = true;
@@ -136,7 +136,7 @@ pub(super) async fn lead<K: Class>(
                 }
             }
             outcome => {
-                // A machine that stands still gives a start no more time than the lease does.
+                // Time after the end of the lease does not count: the machine may have stood still.
                 let waited = clock::now().min(until).since(began);
                 return after(runner, &leadership, course, outcome, waited).await;
             }
@@ -215,8 +215,8 @@ async fn after<K: Class>(
     }
 }
 
-/// A start that fails faster says nothing about the file system of CMD: the lease was short, or
-/// almost over.
+/// A start that fails within this time says nothing about the file system of CMD: the lease was
+/// short, or almost over.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The longest time for a guard to start CMD on a busy machine.

@@ -21,7 +21,7 @@ pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
 /// need the whole lease.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
-/// The interval of looks for the reason of a slow release.
+/// The interval of checks for the reason of a slow release.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A release takes about a round trip; a longer wait is reported.

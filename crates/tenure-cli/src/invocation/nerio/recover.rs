@@ -95,7 +95,8 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     layers.origins.usage(what, fix, &["lost", "members", "quorums"])
 }
 
-/// The failure without the operator's statement, which replaces knowledge.
+/// The failure when the operator has not confirmed that all leaders are stopped, which Tenure
+/// cannot find out.
 fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
     let what = "--all-leaders-stopped is required and not given: with it you confirm that every \

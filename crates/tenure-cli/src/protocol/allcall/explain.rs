@@ -25,7 +25,7 @@ impl Explain {
         Self { settings: settings.clone(), origins: origins.clone() }
     }
 
-    /// A file that cannot be used.
+    /// Explains a file that cannot be used.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
@@ -34,13 +34,13 @@ impl Explain {
             }
             OptionsError::Login(_) => (self.proofs(), "name another file"),
             OptionsError::TlsWithoutScheme { .. } => (&["servers"], "write tls:// there"),
-            // Neither can be had with settings.
+            // Settings cannot cause these errors.
             OptionsError::NoServer | OptionsError::NoTime => (&[], "report it"),
         };
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// Why a server cannot be used.
+    /// Explains a server that cannot be used.
     pub(super) fn unreachable(&self, server: &Server, error: &ConnectError) -> Failure {
         let mut what = format!("{server} cannot be used: {error}");
         let (exit, names, fix): (_, &[&str], _) = match error {
@@ -77,7 +77,7 @@ impl Explain {
         self.origins.failure(exit, what, fix, names)
     }
 
-    /// How to log in at a server that asks for this.
+    /// Describes how to log in at a server that asks for this.
     fn login(&self, asks: Asks) -> String {
         let word = "--user NAME and its password, or --token-file FILE";
         let ways = match asks {
@@ -96,13 +96,13 @@ impl Explain {
         }
     }
 
-    /// There is no answer, for this reason.
+    /// Explains that no answer has come, for this reason.
     pub(super) fn silent(&self, why: &str) -> Failure {
         let fix = "see that NATS runs there, or correct --servers";
         self.origins.failure(Exit::Unknown, why, fix, &["servers"])
     }
 
-    /// A login that was good is so no more.
+    /// Describes a login that the servers no longer accept, and the remedy.
     pub(super) fn logged_out(&self, why: &str) -> String {
         let again = match &self.settings.proof {
             Some(Proof::User(login)) if login.file.is_none() => {
@@ -120,7 +120,7 @@ impl Explain {
         format!("{why}; {again}")
     }
 
-    /// Another leader may exist that this process does not hear.
+    /// Explains a question without an answer: a leader may exist that this process does not hear.
     pub(super) fn not_heard(&self, wait: Duration) -> Failure {
         let what = format!(
             "no candidate has said who leads, and that nobody does is known only after listening \
@@ -134,7 +134,7 @@ impl Explain {
         self.origins.failure(Exit::Unknown, what, fix, &["cluster", "election", "lease"])
     }
 
-    /// Another member of the cluster uses other times than this process.
+    /// Explains that another process of the cluster uses other times than this one.
     pub(super) fn other_times(
         &self,
         who: &NodeName,
@@ -169,7 +169,7 @@ impl Explain {
         self.origins.failure(Exit::Refused, what, fix, &names)
     }
 
-    /// A right is missing.
+    /// Explains a missing permission.
     pub(super) fn denied(&self, why: &str) -> Failure {
         let fix = "give this login the permissions that docs/operations.md names for participants, \
                    or for askers";

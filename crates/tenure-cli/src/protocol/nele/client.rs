@@ -45,7 +45,7 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// Leaderships may last for T after the process has left.
+    /// Leaderships may last for `takeover` after the process has left.
     fn ends_within(&self) -> Duration {
         let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
@@ -278,7 +278,7 @@ impl<C: Class> RoleHolder for Client<C> {
 }
 
 impl<C: Class> Client<C> {
-    /// The table, once every running process has had time to be heard.
+    /// Returns the table, once every running process has had time to report.
     async fn look(&self) -> Option<Table> {
         let seen = self.node.seen().await?;
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -30,7 +30,7 @@ impl Explain {
         Self { given: Properties::default(), origins: Origins::default() }
     }
 
-    /// Options that cannot work.
+    /// Explains options that cannot work.
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
@@ -50,8 +50,8 @@ impl Explain {
         self.origins.failure(Exit::Usage, error.to_string(), fix, names)
     }
 
-    /// A property that the client library does not take. The text after a property that may be a
-    /// secret may be the rest of that, and is not named.
+    /// Explains a property that the client library does not take. A text after a property that may
+    /// be a secret may be the rest of that secret, and is not repeated.
     fn property(&self, nth: usize, unknown: bool, what: &str) -> Failure {
         let names = ["kafka-property"];
         if let Some(secret) = self.given.may_belong_to(nth) {
@@ -70,7 +70,7 @@ impl Explain {
         self.origins.failure(Exit::Usage, what, fix, &names)
     }
 
-    /// Why it did not start.
+    /// Explains a node that did not start.
     pub(super) fn start(&self, error: &StartError) -> Failure {
         match error {
             StartError::Topic(error) => self.topic(error),
@@ -86,7 +86,7 @@ impl Explain {
         }
     }
 
-    /// Why the topic cannot be used.
+    /// Explains a topic that cannot be used.
     pub(super) fn topic(&self, error: &TopicError) -> Failure {
         let text = error.to_string();
         let (exit, names, (what, fix)): (_, &[&str], _) = match error {
@@ -134,7 +134,8 @@ impl Explain {
     }
 }
 
-/// The fault, on the first line and in a list below it, and the remedy, on the rest.
+/// Splits a text into the fault (the first line and the list below it) and the remedy (all other
+/// lines).
 fn in_two(text: &str) -> (String, String) {
     let mut lines = text.lines();
     let mut what = lines.next().unwrap_or_default().to_owned();
@@ -150,7 +151,7 @@ fn in_two(text: &str) -> (String, String) {
         what = format!("{what} {}", wrong.join("; "));
     }
     let mut fix = fix.join(" ");
-    // There it begins a line.
+    // The remedy began a line, with a capital letter.
     if let Some(first) = fix.get_mut(..1) {
         first.make_ascii_lowercase();
     }

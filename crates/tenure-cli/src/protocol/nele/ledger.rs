@@ -155,7 +155,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
         session_timeout,
         heartbeat_interval: session_timeout / 4,
         max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
-        // Parts of T, no longer than needed.
+        // Parts of `takeover`, no longer than needed.
         delivery_timeout: DELIVERY_MAX.min(takeover / 4),
         seek: DELIVERY_MAX.min(takeover / 4),
         fetch_wait: FETCH_MAX.min(takeover / 40),
@@ -211,7 +211,7 @@ fn refused(error: &ConfigError, origins: &Origins) -> Failure {
             Some(format!("give --takeover {needed:?} or more"))
         }
         ConfigError::Grace { takeover, usable, grace, kill_margin } => {
-            // Parts of T grow with it: of a further second at least 725 ms are usable.
+            // Parts of `takeover` grow with it: of a further second at least 725 ms are usable.
             let missing = grace.saturating_add(*kill_margin).saturating_sub(*usable);
             let enough = takeover.saturating_add(missing * 7 / 5).as_millis() / 100 + 1;
             let enough = Duration::from_millis(u64::try_from(enough * 100).unwrap_or(u64::MAX));

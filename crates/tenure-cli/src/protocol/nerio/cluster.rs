@@ -40,7 +40,7 @@ impl Cluster {
         let own = node.map(|name| member(name, &config.members, &layers.origins)).transpose()?;
         let listen =
             layers.or_follows(&table::LISTEN, || Ok(address_to_bind(&config.members, own)))?;
-        // A member runs on whatever others run, unless it is a candidate.
+        // Other configurations never end a member, unless it is also a candidate.
         let exit_on_mismatch = node.is_none() && layers.required(&EXIT_ON_MISMATCH)?;
         let any_address = layers.required(&table::INSECURE_ANY_ADDRESS)?;
         let keys = keys::read(layers)?;

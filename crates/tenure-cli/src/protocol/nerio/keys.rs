@@ -16,7 +16,7 @@ use crate::protocol::tls::HiddenText;
 use crate::settings::Origins;
 use crate::settings::hidden::KEYS;
 
-/// Interval of the looks at the file.
+/// Interval of the checks of the file.
 const LOOK: Duration = Duration::from_secs(1);
 /// The settings of keys, for errors.
 pub(crate) const NAMES: [&str; 2] = ["keys", "key-file"];
@@ -152,10 +152,10 @@ pub(crate) struct KeyFile(Arc<Mutex<FileState>>);
 
 #[derive(Debug, Default)]
 struct FileState {
-    /// The fault at the last look.
+    /// The fault at the last check.
     last: Option<String>,
-    /// The fault at two looks, which was reported.
-    told: Option<String>,
+    /// The fault that was reported, after two checks had found it.
+    reported: Option<String>,
     /// Whether the keys in use admit strangers.
     open: bool,
 }
@@ -167,39 +167,39 @@ const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this
 impl KeyFile {
     /// The fault of the file, and the remedy.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.seen().told.clone()
+        self.state().reported.clone()
     }
 
     /// A warning about keys that admit strangers.
     pub(crate) fn open(&self) -> Option<&'static str> {
-        self.seen().open.then_some(OPEN)
+        self.state().open.then_some(OPEN)
     }
 
     /// Records the keys in use.
     fn uses(&self, keys: &Keys) {
-        self.seen().open = keys.accepts_unsealed();
+        self.state().open = keys.accepts_unsealed();
     }
 
-    fn seen(&self) -> MutexGuard<'_, FileState> {
+    fn state(&self) -> MutexGuard<'_, FileState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the last look found a fault.
+    /// Whether the last check found a fault.
     fn was_wrong(&self) -> bool {
-        self.seen().last.is_some()
+        self.state().last.is_some()
     }
 
-    /// Warns of a fault that lasts for two looks and was not reported: another process may be
-    /// writing the file.
+    /// Warns of a fault that two checks have found and that was not reported: at the first, another
+    /// process may be writing the file.
     fn is(&self, trouble: Option<String>) {
-        let mut seen = self.seen();
-        if trouble == seen.last && trouble != seen.told {
+        let mut state = self.state();
+        if trouble == state.last && trouble != state.reported {
             trouble.iter().for_each(|trouble| failure::warn(trouble));
-            seen.told.clone_from(&trouble);
+            state.reported.clone_from(&trouble);
         } else if trouble.is_none() {
-            seen.told = None;
+            state.reported = None;
         }
-        seen.last = trouble;
+        state.last = trouble;
     }
 }
 
@@ -213,13 +213,13 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
     };
     let permits_unsealed = cluster.permits_unsealed;
     let mut known = modified(&path);
-    let told = file.clone();
+    let key_file = file.clone();
     let follow = async move {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
             // Another file mode mends a fault without a change of the file.
-            if now == known && !told.was_wrong() {
+            if now == known && !key_file.was_wrong() {
                 continue;
             }
             known = now;
@@ -237,10 +237,10 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
             match change {
                 Ok(keys) => {
                     tell(&keys);
-                    told.uses(&keys);
-                    told.is(None);
+                    key_file.uses(&keys);
+                    key_file.is(None);
                 }
-                Err(why) => told.is(Some(format!(
+                Err(why) => key_file.is(Some(format!(
                     "the key file {} has changed, and {why}: this process goes on with the keys \
                      that it has, and the next start will fail. Correct the file, and it is read \
                      again",

@@ -17,7 +17,7 @@ use crate::settings::table;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seat {
     pub name: NodeName,
-    /// Storage of the member's memory.
+    /// The storage of the member's state.
     pub storage: Storage,
     pub control: PathBuf,
 }
@@ -64,7 +64,7 @@ impl Seat {
     }
 }
 
-/// The storage for a member's memory.
+/// The storage of a member's state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
     /// A state directory.

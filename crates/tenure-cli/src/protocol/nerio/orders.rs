@@ -19,16 +19,16 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::settings::Origins;
 
-/// Interval of the looks for the end of the leadership.
+/// Interval of the checks that the leadership has ended.
 const LOOK: Duration = Duration::from_millis(100);
 /// Interval of repeated orders: an order or its answer may be lost.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Number of looks without a leader before the election counts as vacant.
+/// Number of checks without a leader before the election counts as vacant.
 const LOOKS: u32 = 5;
 /// Default wait for the next leader.
 const SOON: Duration = Duration::from_secs(1);
-/// The longest overrun of a look that began in time, because its result says more than a timeout. A
-/// look that waits for a name server takes longer.
+/// The time for which a check may run on after the limit, because its result says more than a
+/// timeout. Only a check that waits for a name server takes longer.
 const LATE: Duration = Duration::from_millis(800);
 
 /// A leadership to end, and the next leader.
@@ -353,8 +353,8 @@ fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
 }
 
 /// Whether a leadership is over by the answers of a quorum: another candidate leads with a higher
-/// fence, the leader has announced its resignation, or no member of the quorum has granted it a
-/// lasting lease. Any two quorums meet, so a member of this quorum would have.
+/// fence, the leader has announced its resignation, or no member of this quorum has granted the
+/// leader a lease that still runs. (Any two quorums meet, so one of them would have.)
 fn has_ended(before: &Leads, seen: &AllCandidates) -> bool {
     match &seen.leader {
         Some(leads) if leads.fence == before.fence => leads.leaving.is_some(),

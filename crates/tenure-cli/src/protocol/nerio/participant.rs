@@ -290,7 +290,7 @@ impl Participant for Asker {
         })
     }
 
-    /// Leaves out what strangers send, which does not concern a leader.
+    /// Leaves out the troubles that strangers cause, which do not concern a leader.
     fn worth_a_look(&self) -> Later<'static, Option<String>> {
         let node = self.node.clone();
         let key_file = self.key_file.clone();
@@ -364,7 +364,7 @@ impl Asker {
     }
 }
 
-/// The key of a question without an answer: `leader` does not say that it has another key.
+/// Names the key of a question that `leader` did not answer: it stays silent if it has another key.
 fn whose(keys: &Keys, leader: &str) -> String {
     let used = keys.ids().first().map(ToString::to_string).unwrap_or_default();
     match keys.application() {

@@ -50,7 +50,7 @@ pub(super) async fn watch(
             Notice::NoQuorumAgrees { .. } if cluster.exit_on_mismatch => {
                 return mismatch(notice.to_string(), Exit::Usage, &origins);
             }
-            // The final answer reports this, before or after it happens.
+            // The answer at the end reports this.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
             notice => hears.tell(&notice),
         }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::protocol::start as system;
 use crate::settings::Origins;
 
-/// Options that do not work.
+/// Explains options that do not work.
 pub(super) fn options(error: &OptionsError, origins: &Origins) -> Failure {
     let (names, fix): (&[&str], &str) = match error {
         OptionsError::Unprotected { .. } => (
@@ -56,19 +56,19 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
         StartError::Tls { .. } => {
             (Exit::Usage, &["cacert", "cert", "key"], "name files that can be used")
         }
-        // The settings were read so that neither can be.
+        // The command reads settings that rule out both errors.
         StartError::NoState | StartError::Mode { .. } => (Exit::Bug, &[], "report it"),
     };
     origins.failure(exit, error.to_string(), fix, names)
 }
 
-/// No voter has said what was asked, for this reason.
+/// Explains that no voter has answered, for this reason.
 pub(super) fn silent(why: &str, origins: &Origins) -> Failure {
     let fix = "see that voters run there, or correct --voter-list or --seed-host";
     origins.failure(Exit::Unknown, why, fix, &["voter-list", "seed-host"])
 }
 
-/// The failure of two sides that do not believe each other, for this reason.
+/// Explains two sides that do not believe each other, for this reason.
 pub(super) fn unauthenticated(why: &str, origins: &Origins) -> Failure {
     let fix = "give --secret-file or set TENURE_SECRET, as the voters have it, and see that the \
                clocks agree";
@@ -85,7 +85,7 @@ pub(super) fn no_tls(why: &str, cause: &TlsCause, origins: &Origins) -> Failure 
     origins.failure(Exit::Usage, why, fix, &["voter-list", "cacert", "cert"])
 }
 
-/// The failure where all answers are of another network.
+/// Explains answers that all come from another network.
 pub(super) fn other_network(why: &str, mode: Mode, origins: &Origins) -> Failure {
     let fix = format!("ask for that election, with --mode {mode}, or ask others");
     origins.failure(Exit::Usage, why, fix, &["election", "mode", "voter-list", "seed-host"])

@@ -118,7 +118,7 @@ impl Times {
             heartbeat,
             tolerance,
             request_timeout,
-            // The number of a slow region takes a request there, and one back.
+            // A draw from a slow region takes one request there and one back.
             cast_timeout: request_timeout.saturating_mul(2),
             result_timeout: request_timeout.saturating_mul(2),
             spread: SPREAD_MAX.min(heartbeat / 2),
@@ -165,8 +165,8 @@ fn note_what_follows(config: &Config, origins: &mut Origins) {
     note("(failover)", config.failover(), "the bound after a heal, without loss and ties");
 }
 
-/// Reads a setting, or the variable that the source names: without `TENURE_`, below the settings
-/// file.
+/// Reads a setting, with the variable that the source names as a fallback: its name has no
+/// `TENURE_`, and it ranks below the settings file.
 fn as_in_the_text<T>(
     layers: &mut Layers<'_>,
     setting: &Setting<T>,

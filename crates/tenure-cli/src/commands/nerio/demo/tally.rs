@@ -25,8 +25,8 @@ pub(super) struct Failover {
 }
 
 impl Failover {
-    /// The failover to `to`, since its first line. `until` is the end of the lease of `from`, as
-    /// far as an observer could know.
+    /// Measures the failover to `to`, whose first line has just come. `until` is the end of the
+    /// lease of `from`, as far as an observer could know.
     pub(super) fn new(
         struck: Option<(Fault, Time)>,
         from: Leadership,

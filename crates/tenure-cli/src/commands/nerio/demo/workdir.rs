@@ -116,7 +116,7 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     }
     let mut config = Config::new(cluster, members).with_lease(settings.lease);
     config.grace = settings.grace;
-    // A machine may stand still for so long just when a lease ends.
+    // A busy machine may stand still for this long when a lease ends.
     config.kill_margin = settings.grace / 2;
     config.check().map_err(|error| bug(error.to_string()))
 }
