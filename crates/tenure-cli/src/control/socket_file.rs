@@ -228,7 +228,7 @@ pub(crate) fn check_length(path: &Path) -> Result<(), Failure> {
     let what = format!(
         "the path of the control socket has {bytes} bytes, and the system allows {PATH_MAX}"
     );
-    let fix = "give --control PATH with a shorter one, or a shorter --id or XDG_RUNTIME_DIR";
+    let fix = "give a shorter --control PATH, --id or XDG_RUNTIME_DIR";
     Err(Failure::new(Exit::System, what, fix))
 }
 
@@ -239,7 +239,7 @@ fn refused(path: &Path, why: &str) -> Failure {
 
 fn taken(path: &Path) -> Failure {
     let what = format!("another process has the control socket {}", path.display());
-    let fix = "end the other one, or give this one another name or --control";
+    let fix = "end the other process, or give this process another name or --control";
     Failure::new(Exit::System, what, fix)
 }
 
@@ -266,7 +266,7 @@ fn make_directory(directory: &Path) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let parent = directory_of(directory).display();
             let why = format!(" cannot be made: {parent} does not exist");
-            Err(unusable(directory, &why, ", or make that first"))
+            Err(unusable(directory, &why, &format!(", or make the directory {parent} first")))
         }
         made => made.map_err(|error| unusable(directory, &format!(" cannot be made: {error}"), "")),
     }
@@ -284,7 +284,7 @@ fn check_directory(directory: &Path) -> Result<(), Failure> {
 
 fn not_safe(directory: &Path, UnsafePath { why, cure }: &UnsafePath) -> Failure {
     let named = directory.display().to_string();
-    let cure = format!(", or have this one changed: {cure} {}", shell_word(&named));
+    let cure = format!(", or change this directory: {cure} {}", shell_word(&named));
     unusable(directory, &format!(", the directory of the control socket, {why}"), &cure)
 }
 

@@ -113,7 +113,7 @@ fn check_once(
         ("is for one leadership, and this runner campaigns again".to_owned(), "add --once")
     } else if roles > 1 {
         let what = format!("is for one election, and this process stands for {roles} roles");
-        (what, "start a process for each role, or leave it out")
+        (what, "start a process for each role, or remove the flag")
     } else if runs_again {
         ("is for a CMD that ends, and here it runs again".to_owned(), "leave out --on-exit")
     } else {
@@ -195,7 +195,7 @@ fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
         }
         return Err(Failure::usage(
             "there is no CMD to run while leading",
-            "put it at the end, after --: tenure run --election NAME … -- CMD ARGS",
+            "put CMD at the end, after --: tenure run --election NAME … -- CMD ARGS",
         )
         .origin("command line of tenure run"));
     };

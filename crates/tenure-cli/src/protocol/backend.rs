@@ -185,7 +185,7 @@ pub trait Participant {
 /// The failure of a refused campaign.
 #[must_use]
 pub fn refused(why: String) -> Failure {
-    Failure::new(Exit::Refused, why, "settle that, and start it again")
+    Failure::new(Exit::Refused, why, "remove the cause, and start this process again")
 }
 
 /// An election, with the safety class of its protocol.

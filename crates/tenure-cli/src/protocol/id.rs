@@ -30,7 +30,8 @@ pub(crate) fn own(
     match (name, id) {
         (Some(name), Some(id)) if name != id => {
             let what = format!("--{} and --id are set, and differ", own.spec.name);
-            Err(layers.origins.usage(what, "leave one of them out", &[own.spec.name, "id"]))
+            let fix = format!("set either --{} or --id", own.spec.name);
+            Err(layers.origins.usage(what, fix, &[own.spec.name, "id"]))
         }
         (name, id) => Ok(name.or(id)),
     }

@@ -310,7 +310,8 @@ impl<'a> Layers<'a> {
 fn utf8(name: &str, text: &OsStr, origin: &Origin) -> Result<String, Failure> {
     // The text may be a secret.
     text.to_str().map(|text| without_mark(text).to_owned()).ok_or_else(|| {
-        Failure::usage(format!("{name}: it is not UTF-8"), "write it in UTF-8").origin(origin)
+        let fix = "write the value in UTF-8";
+        Failure::usage(format!("{name}: it is not UTF-8"), fix).origin(origin)
     })
 }
 

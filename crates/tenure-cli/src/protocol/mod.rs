@@ -128,6 +128,7 @@ pub enum Support {
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement {
     pub settings: &'static [&'static str],
+    /// Continuation of the text `remove --NAME`.
     pub fix: &'static str,
 }
 

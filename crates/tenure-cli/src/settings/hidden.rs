@@ -64,7 +64,8 @@ impl Hidden {
     pub fn elsewhere(&self) -> String {
         let file = self.file.spec.name;
         let variable = self.variable;
-        format!("give --{file} FILE or set {variable}: others could read it here")
+        let name = self.name;
+        format!("give --{file} FILE or set {variable}: other users could read the {name} here")
     }
 
     /// Description of the text's place.

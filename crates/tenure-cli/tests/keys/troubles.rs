@@ -66,9 +66,9 @@ fn unaccepted_key_points_to_node_logs() {
     NODES.iter().for_each(|node| fleet.start_node(node, &key));
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
-    let told = "web waits: no quorum: nothing heard of a, b, c; a node does not answer a \
-                process whose key it does not accept, and without a key of its own it accepts \
-                none: its log names processes with another key";
+    let told = "web waits: no quorum: nothing heard of a, b, c; a node ignores a process whose \
+                key it does not accept (a node without a key accepts none), and its log names \
+                that process";
     until("it says what may be behind it", || fleet.log("web").contains(told));
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);

@@ -59,7 +59,7 @@ pub(super) async fn status(
              stopped, or hangs",
             path.display()
         );
-        let fix = "let it continue (kill -CONT), look at its disk and its log, or end it";
+        let fix = "let the process continue (kill -CONT), check its disk and its log, or end it";
         return Err(Failure::new(Exit::Unreachable, what, fix));
     };
     named::check(None, &status, origins, realms).map(|()| status)
@@ -78,8 +78,8 @@ async fn patient_status(
 async fn ask_within(path: &Path, request: &Request, patience: Duration) -> Result<Value, Failure> {
     exchange(path, request, patience).await.unwrap_or_else(|| {
         let what = format!("no answer at the control socket {} in {patience:?}", path.display());
-        let fix = "look at its log: the request is still being carried out; CMD may need long to \
-                   end, or the other nodes have not confirmed the resignation";
+        let fix = "check the log of the process, which still carries out the request: CMD may need \
+                   long to end, or the other nodes have not confirmed the resignation";
         Err(Failure::new(Exit::Unreachable, what, fix))
     })
 }
@@ -93,7 +93,7 @@ async fn exchange(
         if error.kind() == io::ErrorKind::PermissionDenied {
             let what =
                 format!("this user may not use the control socket {}: {error}", path.display());
-            let fix = "run this as the user who runs it, or as root";
+            let fix = "run this command as the user of that process, or as root";
             return Failure::new(Exit::System, what, fix);
         }
         if let Some(killed) = killed(path, &error) {
@@ -102,10 +102,10 @@ async fn exchange(
         let what = format!("no process answers at the control socket {}: {error}", path.display());
         let fix = match a_role_of(path) {
             Some(one) => {
-                format!("each role of a process has a socket of its own: {}", one.display())
+                format!("name the socket of one role of the process, such as {}", one.display())
             }
-            None => "start it, or give --control PATH; if it runs and its socket was removed, it \
-                     makes that again within a second, or warns why it cannot"
+            None => "start the process, or give --control PATH; a running process makes a removed \
+                     socket again within a second, or warns why it cannot"
                 .to_owned(),
         };
         Failure::new(Exit::Unreachable, what, fix)
@@ -131,7 +131,7 @@ fn killed(path: &Path, error: &io::Error) -> Option<Failure> {
          itself, in {left:.1?}",
         path.display()
     );
-    Some(Failure::new(Exit::Unreachable, what, "wait for that; tenure leader says who leads"))
+    Some(Failure::new(Exit::Unreachable, what, "wait, then ask tenure leader who leads"))
 }
 
 /// The first existing socket `PATH.0`, `PATH.1`, … of a process with several roles.
@@ -265,7 +265,7 @@ async fn search(
     Err(match leaving {
         Some(why) => {
             let what = format!("nobody leads {election} now: {why}");
-            Failure::new(Exit::Refused, what, "wait for that; tenure leader says who leads")
+            Failure::new(Exit::Refused, what, "wait, then ask tenure leader who leads")
         }
         None if asked == 0
             && let Some(other) = other =>
@@ -361,18 +361,17 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, .. } = settings;
     let lead = match leading {
-        0 => "none leads".to_owned(),
-        _ => format!("{leading} lead"),
+        0 => "none of them leads".to_owned(),
+        _ => format!("{leading} of them lead"),
     };
     let what = format!(
-        "{} processes stand for {election} on this machine, of which {lead}: nothing was asked of \
-         them",
+        "{} processes stand for {election} on this machine, and {lead}: no request was sent",
         found.len()
     );
     let fix = match (*all, leading) {
         (true, 0) => {
-            "ask again when one of them leads, or name the process that is to join again, by \
-             --control"
+            "ask again when one of the processes leads, or name the process that shall join again, \
+             by --control"
         }
         (true, _) => "name each process that is to give back its roles, by --control",
         (false, _) => "ask again, or name the right process, by --control",
@@ -392,10 +391,10 @@ fn sockets(directory: &Path, prefix: &str) -> impl Iterator<Item = fs::DirEntry>
     })
 }
 
-const ELSEWHERE: &str = "run this on the machine of the leader (tenure leader prints who it is), \
-                         as the same user, or give --control PATH, or --remote where \
-                         the protocol has orders from elsewhere; a runner whose socket was \
-                         removed makes it again within a second, or warns why it cannot";
+const ELSEWHERE: &str = "run this command on the machine of the leader (tenure leader names the \
+                         leader), as the same user; or give --control PATH, or --remote if the \
+                         protocol has it; a running process makes a removed socket again within a \
+                         second, or warns why it cannot";
 
 fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
     let TellSettings { election, sought, .. } = settings;
@@ -477,12 +476,12 @@ mod tests {
     fn resign_counts_those_that_lead() {
         let none = among(true, &[("a", 0, false), ("a", 1, false), ("b", 0, false)]).unwrap_err();
         let both = among(true, &[("a", 0, true), ("b", 1, true), ("c", 0, false)]).unwrap_err();
-        let asked = "on this machine, of which";
+        let asked = "on this machine, and";
         assert_eq!(
             [none.what, both.what],
             [
-                format!("2 processes stand for r {asked} none leads: nothing was asked of them"),
-                format!("3 processes stand for r {asked} 2 lead: nothing was asked of them"),
+                format!("2 processes stand for r {asked} none of them leads: no request was sent"),
+                format!("3 processes stand for r {asked} 2 of them lead: no request was sent"),
             ]
         );
         assert!(none.fix.ends_with(": a.0, b.0"), "{}", none.fix);

@@ -50,18 +50,16 @@ pub(super) fn check(
         others.iter().map(|(setting, value)| format!("{setting} {}", clipped(value))).collect();
     let rosters = rosters.iter().map(|(setting, _)| *setting);
     let what = format!(
-        "the control socket{} is of {}, and not of one with {}",
+        "the control socket{} is of {}, and not of a process with {}",
         found.map_or_else(String::new, |path| format!(" {}", path.display())),
         who(status, realms.names.iter().copied().chain(rosters.clone())),
         told.join(", ")
     );
-    let mut fix = "give the --control of the right process, or the names of the process that \
-                   answers"
-        .to_owned();
+    let mut fix = "give the --control of the right process, or correct these settings".to_owned();
     if rosters.count() > 0 {
         let names = realms.names.iter().filter(|name| status[**name].is_string());
         for name in names {
-            fix += &format!("; where two of one --{name} are on one machine, give them two names");
+            fix += &format!("; on one machine, two installations need a different --{name} each");
         }
     }
     let control = found.is_none().then_some("control");

@@ -78,7 +78,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
             ErrorKind::AlreadyExists => Failure::new(
                 Exit::System,
                 format!("{shown} is there already, and may hold a key that is in use"),
-                "name another file, or move that one away",
+                format!("name another file, or move {shown} away"),
             ),
             _ => Failure::new(
                 Exit::System,

@@ -47,7 +47,7 @@ pub(in crate::commands) async fn run(
     let (why, fix) = match reason {
         Some(why) => (why.to_string(), why.fix()),
         None => {
-            let why = "no look at all members has ended".to_owned();
+            let why = "no check of all members has ended".to_owned();
             (why, "give --wait more time".to_owned())
         }
     };

@@ -162,11 +162,11 @@ impl<K: Class> Succession<K> {
 /// The refusal of a hand-over to the named candidate.
 pub(super) fn no_transfer(error: &TransferError) -> Answer {
     let fix = match error {
-        TransferError::Unsupported { .. } => "tell it to resign: tenure resign",
+        TransferError::Unsupported { .. } => "make the leader resign instead: tenure resign",
         TransferError::NotWaiting { .. } | TransferError::Replaced | TransferError::NotLeading => {
-            "look at who campaigns, and give the --id of a waiting candidate"
+            "ask who waits (tenure candidates), and give the --id of a waiting candidate"
         }
-        _ => "look at who leads and who campaigns, and try again",
+        _ => "ask who leads and who waits, and try again",
     };
     Answer::Refused { what: error.to_string(), fix: fix.to_owned() }
 }

@@ -173,7 +173,7 @@ async fn once<K: Class>(
 
 fn no_output(error: &std::io::Error) -> Failure {
     let what = format!("CMD's output cannot be read: {error}");
-    Failure::new(Exit::System, what, "look at the limits of this process")
+    Failure::new(Exit::System, what, "check the limits of this process")
 }
 
 /// Handles the end of a CMD that does not run again.
@@ -199,8 +199,8 @@ async fn after<K: Class>(
         Err(error) if is_late(&error, waited) => {
             let grace = runner.settings.backend.grace();
             runner.reporter.ended(&format!(
-                "the lease was almost over before CMD was started, for which there were \
-                 {waited:.1?} before the grace of {grace:?}: if that lasts, give a longer --lease"
+                "the lease was almost over before CMD was started: only {waited:.1?} were left \
+                 before the grace of {grace:?}; if this happens again, give a longer --lease"
             ));
             let mut end = End { signal: None };
             end.within(runner, leadership, leadership.resign()).await;
@@ -389,7 +389,7 @@ pub(super) fn on_request<K: Class>(
         }
         Request::Keys => runner.reporter.no_keys(),
         _ if only.is_some_and(|only| fence != Some(only)) => {
-            refuse("that leadership is over", "look at who leads: tenure leader")
+            refuse("that leadership is over", "ask tenure leader who leads")
         }
         _ if busy => refuse("it is stepping down already", "wait until that is done"),
         Request::ResignAll => {

@@ -257,12 +257,12 @@ impl Reporter {
             Some(waiting @ (Waiting::Promised { .. } | Waiting::GivingUp { .. })) => {
                 Answer::Refused {
                     what: format!("{what}: {}", waiting.told(now)),
-                    fix: "wait for that; tenure leader says who leads".to_owned(),
+                    fix: "wait, then ask tenure leader who leads".to_owned(),
                 }
             }
             _ => Answer::Refused {
                 what,
-                fix: "ask the runner that leads; tenure leader prints who it is".to_owned(),
+                fix: "ask the leading runner (tenure leader names the leader)".to_owned(),
             },
         }
     }

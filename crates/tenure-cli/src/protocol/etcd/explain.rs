@@ -138,7 +138,9 @@ impl Explain {
     pub(super) fn options(&self, error: &OptionsError) -> Failure {
         let (names, fix): (&[&str], &str) = match error {
             OptionsError::Pem(error) => (error.settings(), error.fix()),
-            OptionsError::TlsWithoutHttps { .. } => (&["endpoints"], "write https:// there"),
+            OptionsError::TlsWithoutHttps { .. } => {
+                (&["endpoints"], "write https:// in --endpoints")
+            }
             // Settings cannot cause these errors.
             OptionsError::NoEndpoint | OptionsError::NoTime => (&[], "report it"),
         };
@@ -147,4 +149,4 @@ impl Explain {
 }
 
 /// The remedy where etcd does not answer.
-const NO_ANSWER: &str = "see that etcd runs and has a quorum, or correct --endpoints";
+const NO_ANSWER: &str = "check that etcd runs and has a quorum, or correct --endpoints";

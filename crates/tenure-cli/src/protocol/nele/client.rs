@@ -261,7 +261,10 @@ impl<C: Class> RoleHolder for Client<C> {
             "group.instance.id is {id}: its group keeps a static member's partitions for \
              {session:?} after it has left, and gives them back to it"
         );
-        let fix = "end this process and wait for that long, or run it without group.instance.id";
+        let fix = format!(
+            "end this process and wait for {session:?}, or run this process without \
+             group.instance.id"
+        );
         Some(Failure::new(Exit::Refused, what, fix))
     }
 

@@ -57,15 +57,15 @@ impl Explain {
         if let Some(secret) = self.given.may_belong_to(nth) {
             let what = format!("the client library does not take what comes after {secret}");
             let fix = format!(
-                "correct it, and put {secret} last: in the value of {secret} a comma, a name and = \
-                 begin another property"
+                "correct the property after {secret}, and put {secret} last: in the value of \
+                 {secret} a comma, a name and = begin another property"
             );
             return self.origins.failure(Exit::Usage, what, fix, &names);
         }
         let fix = if unknown {
-            "correct its name, as the documentation of librdkafka has it"
+            "correct the name of the property; the documentation of librdkafka lists all names"
         } else {
-            "correct its value, as the documentation of librdkafka has it"
+            "correct the value; the documentation of librdkafka lists the values of each property"
         };
         self.origins.failure(Exit::Usage, what, fix, &names)
     }
@@ -95,7 +95,7 @@ impl Explain {
                 &["topic", "brokers"],
                 (
                     format!("there is no topic {topic}"),
-                    format!("give tenure run --create-topic, or make it: {command}"),
+                    format!("give tenure run --create-topic, or make the topic: {command}"),
                 ),
             ),
             TopicError::Wrong(_) => (Exit::Usage, &["topic", "partitions", "mode"], in_two(&text)),
@@ -110,7 +110,7 @@ impl Explain {
                 (Exit::Usage, names, (error.to_string(), error.fix()))
             }
             TopicError::Unreachable(Cause { what, fix }) => {
-                let fix = fix.unwrap_or("see that Kafka runs there, or correct --brokers");
+                let fix = fix.unwrap_or("check that Kafka runs there, or correct --brokers");
                 let (exit, names): (_, &[&str]) = if error.passes() {
                     (Exit::Unknown, &["brokers"])
                 } else {
@@ -128,7 +128,7 @@ impl Explain {
 
     /// The failure that ends all leaderships of this process.
     pub(super) fn halted(&self, Cause { what, fix }: &Cause) -> Failure {
-        let fix = fix.unwrap_or("mend that with all processes stopped, and start them again");
+        let fix = fix.unwrap_or("stop all processes, remove the cause, and start them again");
         let names = ["topic", "partitions", "group-protocol", "kafka-property"];
         self.origins.failure(Exit::Refused, &**what, fix, &names)
     }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn breach_without_remedy_has_default() {
-        let stopped = "mend that with all processes stopped, and start them again";
+        let stopped = "stop all processes, remove the cause, and start them again";
         for (fix, told) in [(Some("take --x y"), "take --x y"), (None, stopped)] {
             let failure = Explain::of_nothing().halted(&Cause { what: "halted".into(), fix });
             assert_eq!([failure.what, failure.fix], ["halted", told]);

@@ -102,7 +102,7 @@ fn roles(layers: &mut Layers<'_>, role: Option<u32>) -> Result<Roles, Failure> {
     match (role, layers.optional(&ROLES)?) {
         (Some(_), Some(_)) => {
             let what = "--role and --roles are set, and each says which roles are meant";
-            Err(layers.origins.usage(what, "leave one of them out", &["role", "roles"]))
+            Err(layers.origins.usage(what, "set either --role or --roles", &["role", "roles"]))
         }
         (Some(role), None) => Ok(Roles::one(role)),
         (None, Some(roles)) => Ok(roles),
@@ -120,7 +120,7 @@ fn on_stop(layers: &mut Layers<'_>, mode: Mode) -> Result<bool, Failure> {
     if leads_on && mode == Mode::AtMostOne {
         let what = "--on-stop lead-on is for at-least-one: in at-most-one a new leader waits until \
                     the work of the old leader has ended";
-        return Err(layers.origins.usage(what, "leave it out", &["on-stop", "mode"]));
+        return Err(layers.origins.usage(what, "remove --on-stop lead-on", &["on-stop", "mode"]));
     }
     Ok(leads_on)
 }
@@ -130,7 +130,7 @@ fn fence_base(layers: &mut Layers<'_>, mode: Mode) -> Result<u32, Failure> {
     let base = layers.required(&FENCE_BASE)?;
     if base > 0 && mode == Mode::AtLeastOne {
         let what = "--fence-base is for at-most-one: in at-least-one leaders have no fence";
-        let failure = Failure::usage(what, "leave it out, or give --mode at-most-one");
+        let failure = Failure::usage(what, "remove --fence-base, or give --mode at-most-one");
         return Err(layers.origins.explain(failure, &["fence-base", "mode"]));
     }
     Ok(base)
@@ -178,7 +178,8 @@ fn properties(layers: &Layers<'_>, given: &Properties) -> Result<Vec<Property>, 
                     (what, (*instead).to_owned())
                 }
                 PropertyError::Fixed { name, why } => {
-                    (format!("{name} is not for --kafka-property: {why}"), "leave it out".into())
+                    let what = format!("{name} is not for --kafka-property: {why}");
+                    (what, format!("remove {name} from --kafka-property"))
                 }
                 PropertyError::NoValue => (error.to_string(), "write NAME=VALUE".into()),
             };

@@ -169,7 +169,7 @@ impl Open {
                  ports"
             }
             Self::AcceptsUnsealed => {
-                "take that line out when every process has a key; until then give \
+                "remove the line accept-unsealed when every process has a key; meanwhile give \
                  --insecure-any-address, if nobody else can reach these ports"
             }
         }

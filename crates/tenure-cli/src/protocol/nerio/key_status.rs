@@ -29,7 +29,7 @@ pub(super) async fn of(node: &Node) -> Answer {
     let Some(heard) = ask(node, asked).await else {
         return Answer::Refused {
             what: format!("node {} has no key", node.name()),
-            fix: "start it with --key-file".to_owned(),
+            fix: "start the node with --key-file".to_owned(),
         };
     };
     let now = clock::now();

@@ -47,15 +47,15 @@ pub fn read(layers: &mut Layers<'_>) -> Result<Option<KeySetting>, Failure> {
 fn fix(error: &KeyError) -> &'static str {
     match error {
         KeyError::Empty | KeyError::Form { .. } => {
-            "make one: tenure keys new for members, tenure keys issue for an application"
+            "make a key: tenure keys new for members, tenure keys issue for an application"
         }
-        KeyError::Version { .. } => "use the version of tenure that made it, or a newer one",
+        KeyError::Version { .. } => "use the version of tenure that made the key, or a later one",
         KeyError::Digits { .. }
         | KeyError::Name { .. }
         | KeyError::Elections { .. }
-        | KeyError::Rights { .. } => "copy the whole line again from where it was made",
+        | KeyError::Rights { .. } => "copy the whole line of the key again",
         KeyError::TooMany { .. } | KeyError::Mixed { .. } => {
-            "keep the line of the key to use, and below it that of the one before it"
+            "keep two lines: the key to use, and below that line the key before"
         }
     }
 }
@@ -113,9 +113,10 @@ pub fn check_rights(
         }
         // An application's own key with more elections would let it lead in all of them.
         None => {
-            let fix = "use the key of the cluster, or a key made from it that may only ask: tenure \
-                       keys issue --app watcher --elections '*' --rights ask";
-            (keys.allow_all(), "all elections, which this asks of".to_owned(), fix.to_owned())
+            let fix = "use the key of the cluster, or make a key from it that may only ask: \
+                       tenure keys issue --app watcher --elections '*' --rights ask";
+            let wanted = "all elections, about which this command asks".to_owned();
+            (keys.allow_all(), wanted, fix.to_owned())
         }
     };
     if allowed {

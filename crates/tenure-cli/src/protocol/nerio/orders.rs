@@ -136,8 +136,8 @@ impl Ending<'_> {
             "not all members could be asked about {election} within {limit:?}: a look-up of a name \
              takes longer{hosts}; {order}"
         );
-        let fix = "see to the name server, give those members an address, or give more time: a \
-                   look-up that is not answered takes 5 s";
+        let fix = "mend the name server, give these members addresses, or give more time: a \
+                   look-up without an answer takes 5 s";
         Failure::new(self.late(), what, fix)
     }
 
@@ -179,7 +179,7 @@ impl Ending<'_> {
             "nobody leads {election} now: {id} has stepped down, and promised that nobody else \
              leads for {left:.1?} more"
         );
-        Failure::new(Exit::Refused, what, "wait for that; tenure leader says who leads")
+        Failure::new(Exit::Refused, what, "wait, then ask tenure leader who leads")
     }
 
     fn nobody(&self, seen: &AllCandidates) -> Failure {
@@ -196,7 +196,7 @@ impl Ending<'_> {
                 (format!("no quorum names a leader of {election}: {granted}"), Exit::Unknown)
             }
         };
-        Failure::new(exit, what, "try again when tenure leader names one")
+        Failure::new(exit, what, "try again when tenure leader names a leader")
     }
 
     /// Refuses a next leader that does not wait: after the resignation any candidate could win.
@@ -210,7 +210,8 @@ impl Ending<'_> {
             self.wish.election,
             waiting(seen)
         );
-        let fix = "give the --id of one that waits, as tenure candidates names them, or start it";
+        let fix =
+            format!("give the --id of a waiting candidate (tenure candidates), or start {to}");
         Err(self.origins.explain(Failure::new(Exit::Refused, what, fix), &["to"]))
     }
 
@@ -219,7 +220,7 @@ impl Ending<'_> {
         let Self { cluster, wish, .. } = self;
         let order = Order::new(wish.election.clone(), leads.fence, wish.to.clone());
         let order = order.map_err(|error| {
-            Failure::new(Exit::System, error.to_string(), "look at the limits of this process")
+            Failure::new(Exit::System, error.to_string(), "check the limits of this process")
         })?;
         let limit = self.limit();
         let mut given = Vec::<(Member, Answered)>::new();
@@ -275,12 +276,14 @@ impl Ending<'_> {
             passed => format!("{} passed the order on", names(passed)),
         };
         let what = format!(
-            "{id} still leads {election} with fence {fence} {limit:?} after it was told to step \
+            "{id} still leads {election} with fence {fence}, {limit:?} after the order to step \
              down: {passed}"
         );
-        let fix = "look at its log, and whether it is stopped: CMD may need long to end, or it \
-                   runs an older version, or is no tenure run and obeys nobody; it may still obey \
-                   while that leadership lasts";
+        let fix = format!(
+            "check the log of {id}, and whether {id} is stopped. CMD may need long to end; or {id} \
+             runs an older version, or is no tenure run and obeys nobody. The order may still be \
+             obeyed while this leadership lasts"
+        );
         Failure::new(self.late(), what, fix)
     }
 

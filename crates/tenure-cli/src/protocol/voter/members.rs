@@ -182,12 +182,12 @@ impl Survey {
                 "the network is not founded: its voters do not agree on the initial \
                  voters"
                     .to_owned(),
-                "give all of them the same --voter-list, or --expected-voters, and start them anew",
+                "give all voters the same --voter-list or --expected-voters, and start them again",
             )
         } else {
             (
                 format!("the network is not founded: it begins with {one}, when all are there"),
-                "start the others, and look at what each that runs waits for",
+                "start the other voters, and check what each running voter waits for",
             )
         };
         if differs {
@@ -201,8 +201,8 @@ impl Survey {
 
 /// The remedy when no majority has its directories.
 const LOST_FOR_GOOD: &str = "put state directories back; or end all voters, remove the state \
-                             directories of all, and begin anew under another --election, as \
-                             fences begin anew, too";
+                             directories of all, and begin anew under another --election, \
+                             because fences begin anew, too";
 
 /// The state of a voter, in a word for programs and a sentence for people.
 fn state(
@@ -251,7 +251,7 @@ pub(super) async fn change(
         let never = || {
             let what = "in the mode available the leader gives no votes: all voters that reach \
                         each other draw";
-            origins.failure(Exit::Refused, what, "nothing is to be done", &["mode"])
+            origins.failure(Exit::Refused, what, "do nothing", &["mode"])
         };
         return Err(asked.not_founded().unwrap_or_else(never));
     };
@@ -266,7 +266,7 @@ pub(super) async fn change(
         } else {
             (
                 "nobody leads, and only a leader gives and takes votes",
-                "try again when tenure leader names one",
+                "try again when tenure leader names a leader",
             )
         };
         return Err(origins.failure(Exit::Vacant, what, fix, &[]));
@@ -340,9 +340,8 @@ async fn confirm(settings: &Settings, change: &Change, origins: &Origins) -> Res
                     failure.what
                 ),
             };
-            let fix = "the change holds once the others have it, and may be lost if the leader \
-                       ends before that: look with tenure members show, and repeat it if it is \
-                       lost";
+            let fix = "check with tenure members show, and repeat the change if it is lost: the \
+                       change holds only once the other voters have stored it";
             return Err(origins.failure(Exit::Unknown, what, fix, &[]));
         }
         tokio::time::sleep(AGAIN).await;
@@ -356,7 +355,7 @@ fn refused(error: &OperatorError, origins: &Origins) -> Failure {
         OperatorError::NoTls { why, .. } => explain::no_tls(&text, why, origins),
         OperatorError::Unauthenticated { .. } => explain::unauthenticated(&text, origins),
         OperatorError::Refused { refusal: Refusal::OtherNetwork, .. } => {
-            let fix = "ask with the election of these voters, or ask others";
+            let fix = "ask for the election of these voters, or ask other voters";
             origins.failure(Exit::Usage, text, fix, &["election", "voter-list", "seed-host"])
         }
         OperatorError::Refused { refusal, .. } => {
@@ -368,17 +367,17 @@ fn refused(error: &OperatorError, origins: &Origins) -> Failure {
 fn advice(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::TooFewAble { .. } => {
-            "start those that are down, or make room on their disks, and try again"
+            "start the voters that are down, or make room on their disks, and try again"
         }
-        Refusal::NotWritten => "make room on the leader's disk, or have it resign",
-        Refusal::UnknownVoter => "see that it runs, and is listed by tenure members",
-        Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "nothing is to be done",
+        Refusal::NotWritten => "make room on the leader's disk, or make the leader resign",
+        Refusal::UnknownVoter => "check that the voter runs, and that tenure members lists it",
+        Refusal::NoChange(Unchanged::HasVote | Unchanged::HasNone) => "do nothing",
         Refusal::NoChange(Unchanged::Leads) => {
-            "a leader is removed by another one: tenure resign first"
+            "make the leader resign first (tenure resign): another leader can remove it"
         }
         Refusal::NoChange(Unchanged::Returns) => {
-            "end it first, or give the leader --admission operator"
+            "end that voter first, or give the leader --admission operator"
         }
-        _ => "try again when tenure leader names one",
+        _ => "try again when tenure leader names a leader",
     }
 }

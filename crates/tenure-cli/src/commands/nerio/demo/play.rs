@@ -263,7 +263,7 @@ fn observe(workdir: &WorkDir) -> Result<(Node, Observer), Failure> {
     let name: NodeName = "demo".parse().map_err(|error| bug(&error))?;
     let node = Node::builder(workdir.config.clone(), name).start().map_err(|error| {
         let what = format!("the demo cannot observe its cluster: {error}");
-        Failure::new(Exit::System, what, "look at the loopback interface of this machine")
+        Failure::new(Exit::System, what, "check the loopback interface of this machine")
     })?;
     let election = node.election(ELECTION).map_err(|error| bug(&error))?;
     let observer = election.observe_every(OBSERVE);

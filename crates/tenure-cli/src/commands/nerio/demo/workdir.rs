@@ -143,7 +143,7 @@ fn free_addresses(own: Ipv4Addr) -> Result<Vec<SocketAddr>, Failure> {
     }
     let why = refused.map_or_else(String::new, |error| format!(": {error}"));
     let what = format!("too few of the ports {PORTS:?} can be had on {own}{why}");
-    let fix = "look at the loopback interface of this machine";
+    let fix = "check the loopback interface of this machine";
     Err(Failure::new(Exit::System, what, fix))
 }
 
