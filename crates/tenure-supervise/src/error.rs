@@ -49,19 +49,19 @@ pub enum SuperviseError {
     /// A killed process that had not become the command still exists at the end of the lease: it is
     /// in uninterruptible sleep. When that sleep ends the process ends, and never runs the command.
     #[error(
-        "{}: not started in {waited:.1?}, and its process cannot be killed yet; check that its \
-         file system still answers", .path.display()
+        "{}: not started in {waited:.1?}, and its killed process has not ended yet; check that \
+         the file system of this path still answers", .path.display()
     )]
     Stuck { path: PathBuf, waited: Duration },
     #[error("the command was not started, {doing} failed: {source}")]
     Setup { doing: String, source: io::Error },
     /// The guard ended, or did nothing until the lease was nearly over, before it reported that the
     /// command runs. Nothing is left running.
-    #[error("the guard process was lost before it said that the command runs")]
+    #[error("the guard process was lost before it reported that the command runs")]
     GuardLost,
     /// The deadline cannot be written for the guard to read. The guard keeps the earlier deadline,
     /// so the command ends early rather than late.
-    #[error("the guard process keeps the deadline it has: the new one cannot be written: {0}")]
+    #[error("the guard process keeps the old deadline: the new deadline cannot be written: {0}")]
     Deadline(io::Error),
     /// The guard has ended; [`Supervised::wait`](crate::Supervised::wait) returns the end of the
     /// command.

@@ -264,7 +264,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Checks the launcher before it is reaped: until then a dead process still shows its name.
+    /// Checks the launcher before it is reaped: a dead process shows its name until it is reaped.
     fn is_launcher_dead(&mut self) -> bool {
         let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(self.main), how) {

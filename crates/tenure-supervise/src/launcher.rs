@@ -26,8 +26,8 @@ const INTERPRETER_MAX: u64 = 256;
 
 /// Text for a file that is there, but that `execve` does not find.
 const NO_LOADER: &str = "the dynamic loader that it names is not on this machine; a program built \
-                         for another C library or another distribution needs one that `file` and \
-                         `ldd` name";
+                         for another C library or another distribution needs the loader that \
+                         `file` and `ldd` name";
 
 /// The order that a guard hands to its launcher with the command's standard input.
 type Go = ();
@@ -151,8 +151,9 @@ pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     Some(match name.strip_suffix('\r') {
         None => format!("the interpreter {name} of its first line does not exist"),
         Some(name) => format!(
-            "its lines end with CR LF, so its first one names the interpreter {name} followed by a \
-             carriage return, which does not exist; remove them, as `sed -i 's/\\r$//' FILE` does"
+            "its lines end with CR LF, so its first line names the interpreter {name} followed by \
+             a carriage return, which does not exist; remove the carriage returns, as \
+             `sed -i 's/\\r$//' FILE` does"
         ),
     })
 }

@@ -246,7 +246,7 @@ impl Supervised {
     /// continues. Before the command runs a later end does not count yet: a start must end within
     /// its lease.
     ///
-    /// After an error the guard keeps the deadline before; the next call sets the newest.
+    /// After an error the guard keeps the old deadline; the next call sets the newest.
     pub fn extend(&mut self, until: impl Into<Option<Time>>) -> Result<(), SuperviseError> {
         let until = until.into().unwrap_or(Time::MAX);
         if self.pid.is_none() && until > self.until {
@@ -327,7 +327,7 @@ impl Supervised {
                     // lost. The next event shows which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
-                        tracing::warn!(%error, "the command has the lease it was started under");
+                        tracing::warn!(%error, "the command keeps the lease of its start");
                     }
                 }
             }
@@ -420,8 +420,8 @@ impl Supervised {
                     self.sweep = Some(Sweep { begun, spawning, warned });
                     tracing::warn!(
                         left = ?self.strays.pids(),
-                        "these processes do not end though they were killed, as those of another \
-                         user; they may be the command's, so they are waited for: end them"
+                        "these processes were killed and do not end (they may run as another \
+                         user); they may belong to the command, so their end is awaited: end them"
                     );
                 }
                 Ok(_) => {}
@@ -507,8 +507,8 @@ fn input() -> io::Result<OwnedFd> {
 fn warn_of_unreaped(guard: Pid) {
     tracing::warn!(
         guard = guard.as_raw_pid(),
-        "no process of the command is left, but its guard does not end though it was killed; it is \
-         not waited for"
+        "no process of the command is left; its guard was killed and does not end, and its end is \
+         not awaited"
     );
 }
 
