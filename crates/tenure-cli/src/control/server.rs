@@ -110,14 +110,14 @@ async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, servic
                 listener = new.unwrap_or(listener);
                 warn(&format!(
                     "the control socket {path}, its lock or their directory was removed, and is \
-                     made again: see what removes it, or name another place with --control"
+                     made again: find out what removes files there, or give another --control"
                 ));
                 told = None;
             }
             Err(Failure { what, fix, .. }) => {
                 let text = format!(
                     "the control socket {path} or its lock is gone, so that no command reaches \
-                     this process: {what}; it is tried again every second: {fix}"
+                     this process: {what}; tenure tries again every second: {fix}"
                 );
                 if told.as_ref() != Some(&text) {
                     warn(&text);

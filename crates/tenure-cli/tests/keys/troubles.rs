@@ -23,7 +23,7 @@ fn status_shows_unusable_key_file() {
         let told = "has changed, and line 1 is no key: a key is what tenure keys new";
         fs::write(&file, "hello\n").unwrap();
         until("it is in the status", || warned(&fleet, process).contains(told));
-        assert!(warned(&fleet, process).contains("Correct the file, and it is read again"));
+        assert!(warned(&fleet, process).contains("Correct the file; this process then reads"));
         fs::remove_file(&file).unwrap();
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);

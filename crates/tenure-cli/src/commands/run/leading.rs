@@ -367,7 +367,7 @@ fn hand_on(command: &mut Supervised, until: Option<Time>) {
     match command.extend(until) {
         // The end of CMD or of its guard is reported next.
         Ok(()) | Err(SuperviseError::GuardGone) => {}
-        Err(error) => tracing::warn!(%error, "the guard keeps the deadline it has"),
+        Err(error) => tracing::warn!(%error, "the guard keeps the old deadline"),
     }
 }
 

@@ -208,7 +208,7 @@ impl Process {
         }
     }
 
-    /// The first signal makes the process lead on where possible; the next signal ends it.
+    /// Handles a signal: the first makes the process lead on where possible, the next ends it.
     async fn on_signal(&self, signal: u8, participant: &dyn Participant) {
         let first = self.orders.borrow().ends().is_none();
         self.manager.stopping(self.settings.backend.ends_within());

@@ -110,7 +110,7 @@ impl Reporter {
 
     /// Reports that the runner must end, and leads on until another process can lead.
     pub(super) fn leads_on(&self) {
-        let text = format!("{} leads {} on until another one does", self.id, self.election);
+        let text = format!("{} leads {} until another candidate leads", self.id, self.election);
         self.say("leading-on", &text, json!({}));
     }
 

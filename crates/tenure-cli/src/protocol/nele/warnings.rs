@@ -188,7 +188,7 @@ mod tests {
         Watcher::new(Explain::of_nothing(), watch, Roles { first: 0, last: 3 })
     }
 
-    /// A leaving process stops its CMDs in turn, and owns its partitions until then.
+    /// A leaving process stops its CMDs in turn, and owns its partitions until all have ended.
     #[test]
     fn own_roles_are_no_warning() {
         let mut watcher = watcher();

@@ -162,7 +162,7 @@ struct FileState {
 }
 
 const OPEN: &str = "the key file says accept-unsealed: everyone who reaches this process can speak \
-                    as anybody until you take that line out; tenure keys status at each node says \
+                    as anybody until you remove that line; tenure keys status at each node says \
                     when";
 
 impl KeyFile {
@@ -242,9 +242,9 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
                     key_file.is(None);
                 }
                 Err(why) => key_file.is(Some(format!(
-                    "the key file {} has changed, and {why}: this process goes on with the keys \
-                     that it has, and the next start will fail. Correct the file, and it is read \
-                     again",
+                    "the key file {} has changed, and {why}: this process keeps its present keys, \
+                     and the next start will fail. Correct the file; this process then reads the \
+                     file again",
                     quoted(&path.display().to_string())
                 ))),
             }

@@ -435,7 +435,7 @@ fn not_obeyed(order: &Notice, answer: Option<Answer>) -> Option<String> {
         Some(Answer::Refused { what, fix }) => format!("{what}: {fix}"),
         None => "this process is ending, or its CMD was already".to_owned(),
     };
-    Some(format!("not obeyed: {order}: {why}. Its sender may give it again"))
+    Some(format!("not obeyed: {order}: {why}. The sender may repeat the order"))
 }
 
 #[cfg(test)]
