@@ -43,8 +43,8 @@ struct Descendant {
 }
 
 /// Sends SIGTERM to everything below this process but `spared` children and their descendants, and
-/// SIGCONT, without which a stopped process would not see it. Not to be repeated: a later pass
-/// would reach what programs start in order to end.
+/// SIGCONT, without which a stopped process would not see SIGTERM. Call this once: a second call
+/// would hit processes that programs start in order to end.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::settled(spared)?;
     tree.signal(Signal::TERM);
@@ -260,8 +260,8 @@ struct Stat {
     /// Group in the foreground of its terminal, -1 without one.
     foreground: i32,
     flags: u32,
-    /// Begin of the process, in ticks since the machine started: identifies it together with its
-    /// number.
+    /// Begin of the process, in ticks since the machine started. Id and begin together identify a
+    /// process.
     began: u64,
 }
 

@@ -28,8 +28,8 @@ use crate::roles::GUARD;
 use crate::signals::ending_signals;
 use crate::timeline::{Due, Timeline};
 
-/// Pauses between rounds of killing grow from the first to the second of these. A child that ends
-/// cuts a pause short.
+/// The shortest pause between rounds of killing. Pauses grow up to [`PAUSE_MAX`], and end early
+/// when a child ends.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
@@ -320,9 +320,9 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// Signals to the guard. A signal that asks the guard to end means stop; SIGCHLD wakes it up. Other
-/// signals keep the disposition that the supervisor was started with, for the command's sake, and
-/// none is blocked; a terminal sends none, since the guard has a session of its own.
+/// Signals to the guard. A signal that asks the guard to end is a stop; SIGCHLD wakes the guard up.
+/// All other signals keep the disposition with which the supervisor was started, because the
+/// command inherits it. No signal is blocked. A terminal sends none: the guard has another session.
 struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {

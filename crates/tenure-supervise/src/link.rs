@@ -1,8 +1,8 @@
 //! The socket between two neighbours in the chain of processes.
 //!
-//! A child has its end as standard input: so the link needs no descriptor numbers, no inheritance
-//! and no `unsafe`. The real standard input travels over it, attached to the first packet. Packets
-//! keep frames whole, and the end of one process is the end of the link for the other.
+//! A child has its end of the socket as standard input, so the link needs no descriptor numbers, no
+//! inheritance and no `unsafe`. The real standard input comes with the first packet. Each packet is
+//! one frame, and the end of a process is the end of the link for its neighbour.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -23,8 +23,8 @@ use crate::plan::{Plan, check_proc};
 use crate::strays::{Remains, Strays};
 use crate::until_file::UntilFile;
 
-/// Pauses between two passes over the remaining processes grow from the first to the second of
-/// these.
+/// The shortest pause between two passes over the remaining processes. Pauses grow up to
+/// [`PAUSE_MAX`].
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
@@ -279,10 +279,11 @@ impl Supervised {
         }
     }
 
-    /// Waits until no process of the command is left, and returns its end. If the guard has died or
-    /// hangs, this call kills the remaining processes, so a caller must be waiting.
+    /// Waits until no process of the command is left, and returns its end. Callers must always
+    /// await this call while a command runs: it kills the remaining processes if the guard dies or
+    /// hangs.
     ///
-    /// Cancel safe: may be called again, and returns the same answer again once there is one.
+    /// Cancel safe. Further calls return the same answer.
     pub async fn wait(&mut self) -> Outcome {
         if let Some(outcome) = self.outcome {
             return outcome;
@@ -443,8 +444,8 @@ impl Supervised {
                 Err(io::Error::from(io::ErrorKind::WouldBlock))
             }
         };
-        // The thread cannot end without an answer, unless it panics: then its end of the link is
-        // closed as well.
+        // The thread always sends an answer, unless it panics; then its end of the link is closed
+        // as well.
         let begun = async {
             match &mut self.beginning {
                 Some(beginning) => match beginning.await {

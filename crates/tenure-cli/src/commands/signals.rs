@@ -12,13 +12,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The pause before the next search for orphans, while a guard was being spawned.
+/// The pause before the next search for orphans, if a guard was being spawned during this one.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause between searches for orphans: an orphan may come without a signal.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The signals that ask this process to end, from the creation of this value on.
+/// Receives the signals that ask this process to end, from the creation of this value on.
 pub(super) struct Signals(Vec<(u8, Signal)>);
 
 impl Signals {

@@ -331,8 +331,9 @@ struct UnsafePath {
     cure: String,
 }
 
-/// Checks a directory of `owner` with this `mode` for sockets of `user`. Root can do anything
-/// anyway. In a sticky directory such as `/tmp` only the owners of files can remove them.
+/// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. Directories
+/// of root are safe, since root can do anything anyway. In a sticky directory such as `/tmp` only
+/// the owners of files can remove them.
 fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
         let why = format!("belongs to user {owner}, and this process runs as user {user}");

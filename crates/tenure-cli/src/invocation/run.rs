@@ -122,8 +122,8 @@ fn check_once(
     Err(layers.origins.usage(format!("--{name} {what}"), fix, &[*name]))
 }
 
-/// Machines mostly share one command line: a candidate that still tries after another's hold runs
-/// CMD again.
+/// Warns of a hold that is shorter than `--try`. Machines mostly share one command line, so another
+/// candidate may still try when the hold is over, and run CMD again.
 fn warn_of_hold(layers: &mut Layers<'_>, tries: Duration, holds: Duration) {
     let early = tries.saturating_sub(holds);
     if !early.is_zero() {
@@ -185,7 +185,7 @@ fn filled(arg: &OsStr, number: &str) -> OsString {
     OsString::from_vec(filled)
 }
 
-/// Refuses a CMD that cannot run now, and not when the first leader needs it.
+/// Refuses a CMD that cannot run, at the start and not only when the process leads.
 fn command_line(layers: &Layers<'_>) -> Result<CommandLine, Failure> {
     let mut words = layers.flags().get_many(args::COMMAND).into_iter().flatten().cloned();
     let Some(name) = words.next() else {

@@ -230,8 +230,8 @@ impl<'a> Layers<'a> {
             .origin(looked.join(", "))
     }
 
-    /// The protocol that the user must have meant: `spec` has the addresses of this one, and only
-    /// the corresponding setting of one other protocol is set.
+    /// The protocol that the user must have meant: `spec`, the addresses for the chosen protocol,
+    /// is not set, and exactly one other protocol has its addresses set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
         if self.protocol?.whereabouts.name != spec.name {
             return None;

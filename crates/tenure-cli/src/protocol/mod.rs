@@ -88,8 +88,8 @@ pub struct Protocol {
     /// The setting that separates elections of one name; with the election it names the control
     /// sockets of runners.
     pub realm: &'static Spec,
-    /// The setting that is alike throughout a realm, if there is one; it distinguishes two realms
-    /// of one name.
+    /// The setting whose value all processes of a realm share, if there is one; it distinguishes
+    /// two realms of one name.
     pub roster: Option<&'static Spec>,
     /// Advice for users who give settings of other protocols.
     pub instead: &'static [Replacement],
@@ -263,8 +263,8 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
 }
 
 impl Realm {
-    /// Reads the realm setting of `protocol`. If it has no name, the name of the election without
-    /// its role is the realm.
+    /// Reads the realm setting of `protocol`. Without a value, the election without its role names
+    /// the realm.
     pub fn read(
         layers: &mut Layers<'_>,
         protocol: &Protocol,

@@ -39,8 +39,8 @@ pub struct HiddenText {
 }
 
 impl Hidden {
-    /// Reads the text: a flag wins over a variable, that over the file. Two other sources at once
-    /// are refused.
+    /// Reads the text: a flag wins over a variable, and a variable over the settings file. Two
+    /// other sources at once are refused.
     pub fn read(&self, layers: &mut Layers<'_>) -> Result<Option<HiddenText>, Failure> {
         let Self { name, variable, .. } = *self;
         let file = layers.optional(self.file)?;

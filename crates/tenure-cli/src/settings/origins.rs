@@ -121,8 +121,8 @@ impl Origins {
         self.explain(Failure::new(exit, what, fix), names)
     }
 
-    /// The command line with all given settings, with `always` in any case, and without those of
-    /// `without`.
+    /// The command line with all given settings but those of `without`; `always` is in it even as a
+    /// default.
     #[must_use]
     pub fn command(&self, command: &str, without: &[&str], always: &str) -> String {
         let is_set = |entry: &&Entry| {

@@ -130,7 +130,7 @@ fn hanging_execve_ends_with_lease() {
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.shorten(&lease);
-    // Renewals go on, but they are for a command that runs.
+    // Renewals go on, but a start does not get their time.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "when the lease came to its end");
 }

@@ -203,8 +203,9 @@ async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output =
     exchange.await
 }
 
-/// The socket of the leading runner. Several candidates of one election may run on this machine,
-/// and at most one of them leads. A socket given by the user must belong to the named runner.
+/// Finds the socket of the leading runner: several candidates of one election may run on this
+/// machine, and at most one of them leads. A socket given by the user must belong to the named
+/// runner.
 pub(super) async fn find_leader(
     settings: &TellSettings,
     origins: &Origins,
@@ -280,8 +281,8 @@ async fn search(
     })
 }
 
-/// A process that stands for the election. With roles, `socket` is that of a role which it leads,
-/// if it leads any.
+/// A process that stands for the election. With roles, `socket` belongs to a role that the process
+/// leads, if it leads any.
 #[derive(Debug)]
 struct RunnerStatus {
     socket: PathBuf,

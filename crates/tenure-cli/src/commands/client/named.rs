@@ -15,8 +15,8 @@ const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 
 /// Refuses a `status` that differs from the settings in `origins`. A setting that the user left out
-/// matches any value, and a members list matches a process without a list. `found` is the socket if
-/// no setting names it.
+/// matches any value; a members list matches a process that has none. `found` is the path of the
+/// socket if no setting names it.
 pub(super) fn check(
     found: Option<&Path>,
     status: &Value,

@@ -21,8 +21,8 @@ const AGAIN: Duration = Duration::from_millis(250);
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Waits until every grantor serves and has granted every leader its latest lease. Fails when a
-/// setting or a lost memory makes that impossible. Ends with the result of the last survey when
-/// `--wait` is over or the reader has left.
+/// setting or a lost state directory makes that impossible. Ends with the result of the last survey
+/// when `--wait` is over or the reader has left.
 pub(in crate::commands) async fn run(
     settings: WaitSafeSettings,
     context: Context,

@@ -63,7 +63,7 @@ pub(super) enum Next {
 }
 
 /// Hands `leadership` over after the end of CMD, and answers with the result. A client that waits
-/// for the next leader gets its answer later, while this runner campaigns again: the named
+/// for the next leader gets its answer later. Meanwhile this runner campaigns again: the named
 /// candidate may be gone, and this runner the only candidate left.
 pub(super) async fn hand_over<K: Class>(
     runner: &mut Runner<K>,

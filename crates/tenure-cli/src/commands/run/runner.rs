@@ -140,7 +140,8 @@ impl<K: Class> Runner<K> {
         }
     }
 
-    /// Runs no campaign while the order holds; `gave` says whether it ended a leadership.
+    /// Waits without a campaign while the order holds; `gave` says whether the order ended a
+    /// leadership.
     async fn park(&mut self, order: Order, time: u64, gave: bool) {
         let gave = self.role.part.role.filter(|_| gave);
         // The process waits for the confirmation of every runner.

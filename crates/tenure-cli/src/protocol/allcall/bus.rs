@@ -116,7 +116,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
 fn refused(error: &ConfigError, origins: &Origins) -> Failure {
     let fix = match error {
         ConfigError::LeaseTooShort { lease, heartbeat, max_clock_skew, needed } => {
-            // The limit for the skew says nothing if the heartbeat alone is too long.
+            // Name only the settings that alone need the whole lease.
             let long_skew = max_clock_skew.saturating_mul(4) >= *lease;
             let long_heartbeat = heartbeat.saturating_mul(6) >= *lease;
             let instead = match (long_skew, long_heartbeat) {

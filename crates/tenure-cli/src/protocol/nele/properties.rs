@@ -1,4 +1,4 @@
-//! Settings of the client library, with their names there.
+//! Properties of the client library, librdkafka, by the names that it gives them.
 
 use crate::settings::Refusal;
 

@@ -1,5 +1,5 @@
-//! Ends a leadership from elsewhere: the members pass an order on to the leader, and answer
-//! questions until the named fence leads no more.
+//! Ends a leadership over the network: the members pass an order on to the leader, and answer
+//! questions until the leadership with the named fence is over.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -212,8 +212,8 @@ pub(crate) async fn ask_all(
     seen.map_err(|error| lists::no_socket(from, &error, origins))
 }
 
-/// Grants leases beside campaigning, and answers at the control socket. The candidate's side has
-/// its own warnings, which are not repeated.
+/// Runs the member beside the campaign: grants leases, and answers at its control socket. Leaves
+/// out the warnings that the candidate prints.
 async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut control: Server) {
     let hear = |service: &mut Service, notice: &Notice| {
         if !troubles::is_told(notice)

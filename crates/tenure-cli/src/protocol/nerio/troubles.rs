@@ -241,7 +241,7 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     }
 }
 
-/// The remedy for members that `lost` their memory of a cluster that is `known` not to be new, or
+/// The remedy for members that `lost` their state in a cluster that is `known` not to be new, or
 /// that are `failing` to write.
 pub(super) fn fix(config: &Checked, lost: MemberSet, known: bool, failing: bool) -> String {
     let fix = match (lost.is_empty(), failing) {

@@ -152,7 +152,7 @@ pub static PROTOCOL: Protocol = Protocol {
         },
     ],
     whereabouts: &VOTER_LIST.spec,
-    // A network elects one leader, so the election names it; voters of the two modes are apart.
+    // The election names the network. Voters of the two modes form two networks.
     realm: &MODE.spec,
     roster: None,
     instead: &[
