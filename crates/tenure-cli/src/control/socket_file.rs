@@ -195,7 +195,7 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 async fn listen(path: &Path) -> Result<(UnixListener, Identity), Failure> {
     if let Ok(about) = path.symlink_metadata() {
         if !about.file_type().is_socket() {
-            return Err(refused(path, "there is something else of that name"));
+            return Err(refused(path, "another file has this name"));
         }
         if UnixStream::connect(path).await.is_ok() {
             return Err(taken(path));
@@ -654,7 +654,7 @@ mod tests {
         let path = folder.path().join("control");
         fs::write(&path, "precious").unwrap();
         let what = SocketFile::take(&path).await.unwrap_err().what;
-        assert!(what.ends_with("cannot be made: there is something else of that name"), "{what}");
+        assert!(what.ends_with("cannot be made: another file has this name"), "{what}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     }
 }

@@ -403,7 +403,7 @@ fn nobody(settings: &TellSettings, running: &[String]) -> Failure {
     match running {
         [] => Failure::new(Exit::Unreachable, what, ELSEWHERE),
         running => {
-            let what = format!("{what}; what runs here: {}", running.join("; "));
+            let what = format!("{what}; other candidates here: {}", running.join("; "));
             let fix = format!(
                 "name the right process, by --protocol and by --cluster, --namespace or --group; \
                  or {ELSEWHERE}"

@@ -130,7 +130,7 @@ fn sasl_mechanism(text: &str) -> Result<String, Refusal> {
 const RESTART: &str = "restart";
 
 fn on_exit(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a way to go on", &["stop", RESTART])
+    one_of(text, "a known reaction", &["stop", RESTART])
 }
 
 /// The values of [`ON_STOP`].
@@ -138,7 +138,7 @@ const LEAD_ON: &str = "lead-on";
 const AT_ONCE: &str = "at-once";
 
 fn on_stop(text: &str) -> Result<String, Refusal> {
-    one_of(text, "a way to end", &[LEAD_ON, AT_ONCE])
+    one_of(text, "a known reaction", &[LEAD_ON, AT_ONCE])
 }
 
 pub static PROTOCOL: Protocol = Protocol {

@@ -102,7 +102,7 @@ fn refuse_plain(layers: &Layers<'_>, list: &[Listed], options: &Options) -> Resu
     let plain = list.iter().find(|listed| listed.url.as_str().starts_with("http://"));
     let Some(Listed { id, url }) = plain.filter(|_| alone) else { return Ok(()) };
     let what =
-        format!("{id} is called at {url}, without TLS, and certificates alone say who is a voter");
+        format!("voter {id} has the URL {url} without TLS, and only certificates identify voters");
     let fix = "write https:// in --voter-list, or give all voters a --secret-file, too";
     let names = ["voter-list", "cacert", "cert", "secret-file"];
     Err(layers.origins.usage(what, fix, &names))
