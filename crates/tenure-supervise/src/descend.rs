@@ -25,7 +25,7 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
-/// Passes at most until two in a row agree: some program may start processes all the time.
+/// The most passes until two in a row agree: some program may start processes all the time.
 const LOOKS: usize = 16;
 
 /// Living and unreaped processes below this one, as far as one look shows them.
@@ -43,8 +43,8 @@ struct Descendant {
 }
 
 /// Sends SIGTERM to everything below this process but `spared` children and their descendants, and
-/// SIGCONT, without which a stopped process would not see it. Not to be repeated: a later pass
-/// would reach what programs start in order to end.
+/// SIGCONT, without which a stopped process would not see SIGTERM. Call this once: a second call
+/// would hit processes that programs start in order to end.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::settled(spared)?;
     tree.signal(Signal::TERM);
@@ -62,9 +62,9 @@ pub(crate) fn kill(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Reaps the dead among the children that are not `spared`, hands each to `ended`, and returns
-/// whether any child is left. An answer "none" is certain only twice in a row: a child that dies
-/// during the look can hide another.
+/// Reaps the dead children that are not `spared`, passes each to `ended`, and returns whether any
+/// child is left. The answer `false` is certain only when it comes twice in a row: a child that
+/// dies during a pass can hide another.
 pub(crate) fn reap(
     spared: &dyn Fn(Pid) -> bool,
     ended: &mut dyn FnMut(Pid, Ended),
@@ -260,8 +260,8 @@ struct Stat {
     /// Group in the foreground of its terminal, -1 without one.
     foreground: i32,
     flags: u32,
-    /// Begin of the process, in ticks since the machine started: identifies it together with its
-    /// number.
+    /// Begin of the process, in ticks since the machine started. Id and begin together identify a
+    /// process.
     began: u64,
 }
 

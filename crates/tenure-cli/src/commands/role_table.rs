@@ -123,8 +123,8 @@ const fn state(row: &Row) -> &'static str {
     }
 }
 
-/// The table as a JSON object, with an element for each leader and for each role in question
-/// without one. Durations are in milliseconds, rounded down.
+/// The table as a JSON object, with an element for each leader, and for each requested role without
+/// a leader. Durations are in milliseconds, rounded down.
 fn json(election: &ElectionName, table: &Table) -> Value {
     let row = |row: &Row| {
         let mut told = object!({

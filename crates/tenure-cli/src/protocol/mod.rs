@@ -87,8 +87,8 @@ pub struct Protocol {
     /// The setting that separates elections of one name; with the election it names the control
     /// sockets of runners.
     pub realm: &'static Spec,
-    /// The setting that is alike throughout a realm, if there is one; it distinguishes two realms
-    /// of one name.
+    /// The setting whose value all processes of a realm share, if there is one; it distinguishes
+    /// two realms of one name.
     pub roster: Option<&'static Spec>,
     /// Advice for users who give settings of other protocols.
     pub instead: &'static [Replacement],
@@ -127,6 +127,7 @@ pub enum Support {
 #[derive(Clone, Copy, Debug)]
 pub struct Replacement {
     pub settings: &'static [&'static str],
+    /// Continuation of the text `remove --NAME`.
     pub fix: &'static str,
 }
 
@@ -247,8 +248,8 @@ impl Capabilities {
     }
 }
 
-/// The election with the roles: `NAME/3` and role 3 together mean role 3 of NAME. CMD gets both,
-/// and its own commands may use both.
+/// Returns the election that has the roles: NAME for `NAME/3` and role 3. CMD gets both, and
+/// commands inside CMD may pass both.
 pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName {
     let end = role.map(|role| format!("/{role}"));
     let name = end.and_then(|end| election.as_str().strip_suffix(&*end));
@@ -257,8 +258,8 @@ pub(crate) fn whole(election: &ElectionName, role: Option<u32>) -> ElectionName 
 }
 
 impl Realm {
-    /// Reads the realm setting of `protocol`. If it has no name, the name of the election without
-    /// its role is the realm.
+    /// Reads the realm setting of `protocol`. Without a value, the election without its role names
+    /// the realm.
     pub fn read(
         layers: &mut Layers<'_>,
         protocol: &Protocol,

@@ -110,7 +110,7 @@ impl<About: Ord> Watch<About> {
         self.state.send_modify(|state| state.permanent = Some(failure));
     }
 
-    /// The permanent trouble has ended after all.
+    /// Takes back a permanent trouble that has ended after all.
     pub(super) fn goes_on(&self) {
         self.state.send_modify(|state| state.permanent = None);
     }

@@ -48,7 +48,7 @@ pub static HIDDEN: [&Hidden; 4] = [&PASSWORD, &SECRET, &KEYS, &TOKEN];
 /// A text from a file or a variable. A flag would show it to every user of the machine, and
 /// settings files are passed on.
 pub struct Hidden {
-    /// Name in the origins, which never hold the value.
+    /// Name shown in `origin:` lines; these lines never show the secret.
     pub name: &'static str,
     pub variable: &'static str,
     pub file: &'static Setting<PathBuf>,
@@ -62,7 +62,8 @@ impl Hidden {
     pub fn elsewhere(&self) -> String {
         let file = self.file.spec.name;
         let variable = self.variable;
-        format!("give --{file} FILE or set {variable}: others could read it here")
+        let name = self.name;
+        format!("give --{file} FILE or set {variable}: other users could read the {name} here")
     }
 
     /// Description of the text's place.

@@ -35,8 +35,8 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// An asker that hears of no leader for L + K knows that there is none. Users who want to
-    /// listen for longer than a minute must ask for it.
+    /// An asker that hears of no leader for lease + max-clock-skew knows that nobody leads. Users
+    /// who want to listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {
         let listens = self.listens().min(LISTENING_MAX);
         CONNECTING + self.config.heartbeat.saturating_mul(3) + listens
@@ -65,7 +65,8 @@ impl Backend for Settings {
 }
 
 impl Settings {
-    /// (1 + ρ)·(L + K): the end of every lease that this process has not heard of.
+    /// (1 + drift)·(lease + max-clock-skew): after this time every lease of which this process has
+    /// not heard is over.
     pub(super) fn listens(&self) -> Duration {
         let Config { lease, max_clock_skew, drift, .. } = self.config;
         drift.stretch(lease.saturating_add(max_clock_skew))
@@ -125,7 +126,8 @@ fn begin(
 }
 
 impl Client {
-    /// Whether its own messages come back, and if so whether another node has sent any.
+    /// Whether another node has sent messages; `None` while this node's own messages do not come
+    /// back.
     async fn company(node: &Node, known: &watch::Receiver<Observations>) -> Option<bool> {
         if !known.borrow().comes_back {
             return None;
@@ -135,7 +137,7 @@ impl Client {
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
-    /// The text while no server has answered, and none has failed.
+    /// Describes the time in which no server has answered, and none has failed.
     fn unanswered(&self) -> Option<String> {
         let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
         waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))
@@ -149,7 +151,7 @@ impl Client {
         self.settings.config.cluster.as_str()
     }
 
-    /// The text for an election without a known leader.
+    /// Describes an election without a known leader.
     fn silence(&self, company: bool) -> String {
         let left = self.settings.listens().saturating_sub(clock::now().since(self.began));
         let tenths = left.as_millis().div_ceil(100);
@@ -182,7 +184,8 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Each failing server has a warning. The wait is reported once all have been tried.
+    /// Reports the wait only when all servers were tried: each failing server has a warning of its
+    /// own.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {
             Waiting::Connecting { obstacles }
@@ -327,7 +330,7 @@ impl Watcher {
                 if !error.passes() && !self.was_connected {
                     self.failing.insert(server.to_string(), failure.clone());
                 }
-                // A server that is only not there yet may accept this client.
+                // A server that does not answer yet may accept this client.
                 if self.failing.len() == self.servers {
                     self.watch.give_up(failure.clone());
                 }
@@ -364,7 +367,7 @@ impl Watcher {
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
-            // Reported before the campaign ends, or the observers stop hearing.
+            // This event comes before the campaign ends, and before observers stop hearing.
             OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }

@@ -33,8 +33,8 @@ impl Store {
                 quoted(election.as_str())
             );
             let fix = format!(
-                "give all its candidates, also those of other programs, a name without it: \
-                 {ANOTHER}"
+                "give all candidates, also those in other programs, a name without a slash at the \
+                 end: {ANOTHER}"
             );
             return Err(layers.origins.usage(what, fix, &["election"]));
         }

@@ -42,14 +42,14 @@ impl Backend for Settings {
         self.config.kill_margin
     }
 
-    /// Leaderships may last for T after the process has left.
+    /// Leaderships may last for `takeover` after the process has left.
     fn ends_within(&self) -> Duration {
         let on = if self.leads_on { self.config.takeover } else { Duration::ZERO };
         self.config.grace + self.config.max_poll_interval + on + OTHERS_KNOW
     }
 
-    /// An asker that hears of no leader until any leadership would have ended knows that there is
-    /// none. Users who want to listen for longer than a minute must ask for it.
+    /// An asker that hears of no leader for as long as a leadership can last knows that nobody
+    /// leads. Users who want to listen for longer than a minute must ask for it.
     fn patience(&self) -> Duration {
         CONNECTING + self.config.silence() + self.config.heard_leads().min(LISTENING_MAX)
     }
@@ -253,7 +253,10 @@ impl<C: Class> RoleHolder for Client<C> {
             "group.instance.id is {id}: its group keeps a static member's partitions for \
              {session:?} after it has left, and gives them back to it"
         );
-        let fix = "end this process and wait for that long, or run it without group.instance.id";
+        let fix = format!(
+            "end this process and wait for {session:?}, or run this process without \
+             group.instance.id"
+        );
         Some(Failure::new(Exit::Refused, what, fix))
     }
 
@@ -270,7 +273,7 @@ impl<C: Class> RoleHolder for Client<C> {
 }
 
 impl<C: Class> Client<C> {
-    /// The table, once every running process has had time to be heard.
+    /// Returns the table, once every running process has had time to report.
     async fn look(&self) -> Option<Table> {
         let seen = self.node.seen().await?;
         let views = self.views.lock().unwrap_or_else(PoisonError::into_inner).clone();
