@@ -84,7 +84,6 @@ pub trait Protocol: Clone + Eq + Hash + Debug {
     fn standing(&self, election: &ElectionName, now: Time) -> Standing;
 }
 
-/// An input of a core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input<W: Words> {
     /// The process has started: the first input, handed in once.
@@ -148,6 +147,14 @@ impl Ticket {
 
 /// The effects of one call, in the order in which the driver carries them out.
 pub type Effects<W> = Vec<Effect<W>>;
+
+pub(crate) fn emit<W: Words>(
+    election: Option<&ElectionName>,
+    event: impl Into<W::Event>,
+    out: &mut Effects<W>,
+) {
+    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
+}
 
 impl<W: Words> Display for Input<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,7 +13,6 @@
 //! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
-#![allow(missing_docs, reason = "fields whose names say enough")]
 
 extern crate alloc;
 
@@ -43,7 +42,7 @@ pub mod voter;
 mod waiting;
 
 pub use backoff::Backoff;
-pub use bounds::{Bounds, Fault, OutOfRange, Quantity, Range, SettingsError};
+pub use bounds::{Bounds, Checked, Fault, OutOfRange, Quantity, Range, SettingsError};
 pub use claim::Claim;
 pub use clocks::{BothClocks, Clocks, Now};
 pub use command::Command;

@@ -7,6 +7,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The reason why a name was refused.
@@ -24,7 +25,7 @@ fn check(
     text: &str,
     what: &'static str,
     bytes: core::ops::RangeInclusive<usize>,
-    allowed: fn(char) -> bool,
+    allowed: impl Fn(char) -> bool,
     rule: &'static str,
 ) -> Result<(), NameError> {
     if text.len() > *bytes.end() {
@@ -51,6 +52,21 @@ fn is_printable(c: char) -> bool {
     !c.is_control()
 }
 
+/// Reads a text, with escapes or without, and checks it.
+struct TextVisitor<T>(fn(&str) -> Result<T, NameError>);
+
+impl<T> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.0(text).map_err(E::custom)
+    }
+}
+
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $what:literal, $bytes:expr, $allowed:ident, $rule:literal) => {
         $(#[$doc])*
@@ -68,7 +84,6 @@ macro_rules! text {
                 Ok(Self((!text.is_empty()).then(|| text.into())))
             }
 
-            /// The text itself.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_deref().unwrap_or_default()
@@ -166,8 +181,7 @@ macro_rules! text {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <&str>::deserialize(deserializer)?;
-                Self::new(text).map_err(serde::de::Error::custom)
+                deserializer.deserialize_str(TextVisitor(Self::new))
             }
         }
     };

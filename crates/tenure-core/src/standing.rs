@@ -16,7 +16,6 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether this process leads.
     #[must_use]
     pub const fn is_leading(self) -> bool {
         matches!(self, Self::Leading { .. })

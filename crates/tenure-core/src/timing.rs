@@ -20,7 +20,6 @@ pub struct LeaseTiming {
     pub kill_margin: Duration,
 }
 
-/// The bounds of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseBounds {
     pub shortest: Duration,
@@ -124,7 +123,6 @@ pub struct TooShort {
     pub enough: Option<Duration>,
 }
 
-/// A number of round trips.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RoundTrips {
     pub count: u32,

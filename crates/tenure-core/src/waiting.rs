@@ -82,14 +82,12 @@ pub enum Waiting {
     },
 }
 
-/// An obstacle at one place.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obstacle {
     /// A grantor, an endpoint, or a store.
     pub by: Arc<str>,
     /// Kind for programs: lower-case letters and hyphens.
     pub label: &'static str,
-    /// Reason for people.
     pub why: Arc<str>,
 }
 

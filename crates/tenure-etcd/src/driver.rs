@@ -1,6 +1,7 @@
 //! Elections on etcd, carried by the loop that all protocols share.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use tenure::driver::{Backend, Campaigns, LOG, Machine};
 use tenure::{AtMostOne, Obstacle, Waiting, clock};
 use tenure_core::etcd::{
-    Checked, Command, Etcd, Extra, Ignored, Message, NoRecord, OwnEvent, Refusal, Store,
+    Checked, Command, Etcd, Extra, Ignored, Message, OwnEvent, Refusal, Store,
 };
 use tenure_core::{ElectionName, End, Fence, Input, Loss, Protocol, Standing, Ticket, Time, Value};
 use tokio::sync::{broadcast, oneshot};
@@ -32,7 +33,7 @@ pub(crate) enum Ask {
 
 /// The mark of leaderships that a node has won. Each node has its own mark, known by its address in
 /// memory.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(crate) struct Mark {
     _place: u8,
 }
@@ -222,11 +223,11 @@ impl Backend for Driver {
         }
     }
 
-    fn persist(&mut self, record: &NoRecord) -> bool {
+    fn persist(&mut self, record: &Infallible) -> bool {
         match *record {}
     }
 
-    fn flush(&mut self, _: Ticket, record: NoRecord) {
+    fn flush(&mut self, _: Ticket, record: Infallible) {
         match record {}
     }
 

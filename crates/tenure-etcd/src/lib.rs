@@ -37,8 +37,6 @@
 //! guarantees and what it does *not* guarantee: [`tenure_core::etcd`]. The [`wire`] carries
 //! requests to etcd.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod check;
 mod counters;
 mod driver;

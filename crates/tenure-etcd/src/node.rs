@@ -1,6 +1,5 @@
 //! A process that takes part in elections on etcd.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -38,12 +37,8 @@ use crate::options::CheckedOptions;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     config: Checked,
     driver: Arc<Hold<AtMostOne, Ask>>,
     notices: Notices<Notice>,
@@ -78,7 +73,7 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<AtMostOne> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
@@ -86,13 +81,13 @@ impl Node {
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
         let mark = driver::extra::<Mark, _>(leader);
-        let is_ours = mark.is_some_and(|mark| Arc::ptr_eq(&mark, &self.shared.mark));
+        let is_ours = mark.is_some_and(|mark| Arc::ptr_eq(&mark, &self.mark));
         if !is_ours || !leader.is_current() {
             return Err(ProclaimError::NotLeading);
         }
         let election = leader.election().clone();
         let fence = leader.fence();
-        if self.shared.driver.tell(Ask::Proclaim { election, fence, value }) {
+        if self.driver.tell(Ask::Proclaim { election, fence, value }) {
             Ok(())
         } else {
             Err(ProclaimError::NotLeading)
@@ -102,19 +97,19 @@ impl Node {
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// Notices for an operator. The first listener hears all notices since the start, later
     /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
@@ -124,13 +119,7 @@ impl Node {
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
-    }
-}
-
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("config", &self.shared.config).finish_non_exhaustive()
+        self.driver.close().await;
     }
 }
 
@@ -174,7 +163,7 @@ impl Builder {
             Timing { grace, kill_margin, resignation_max }
         };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, driver, notices, mark }) })
+        Ok(Node { config, driver, notices, mark })
     }
 }
 

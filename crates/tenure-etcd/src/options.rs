@@ -97,7 +97,6 @@ pub struct Tls {
     pub domain_name: Option<String>,
 }
 
-/// A user of etcd's and its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     pub user: String,

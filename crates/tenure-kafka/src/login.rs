@@ -26,7 +26,6 @@ pub enum Mechanism {
     ScramSha512,
 }
 
-/// A password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
     Text(String),

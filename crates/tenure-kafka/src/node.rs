@@ -3,7 +3,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::driver::{self, HoldOf, Notices, Timing};
@@ -62,11 +61,8 @@ impl Class for MayOverlap {
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone, Debug)]
 pub struct Node<C: Class> {
-    shared: Arc<Shared<C>>,
-}
-
-struct Shared<C: Class> {
     config: Checked,
     who: Process,
     topic: TopicId,
@@ -105,7 +101,7 @@ impl<C: Class> Node<C> {
     /// The election of role `number`.
     #[must_use]
     pub fn role(&self, number: u32) -> Election<C> {
-        self.election_named(self.shared.config.election_of(Role(number)))
+        self.election_named(self.config.election_of(Role(number)))
     }
 
     /// Campaigns for all of these roles, and returns each leadership as it emerges.
@@ -128,43 +124,43 @@ impl<C: Class> Node<C> {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<C> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Process {
-        &self.shared.who
+        &self.who
     }
 
     /// The topic as the node found it at the start.
     #[must_use]
     pub fn topic(&self) -> &TopicId {
-        &self.shared.topic
+        &self.topic
     }
 
     /// Notices for an operator. The first listener hears all notices since the start, later
     /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
     /// All leaders of all roles by their own entries, for a table: complete from a moment after a
     /// role is observed, as long as one is. `None` once the node is closed. Cancel safe.
     pub async fn seen(&self) -> Option<Vec<Seen>> {
-        self.shared.driver.ask(Ask::Seen).await
+        self.driver.ask(Ask::Seen).await
     }
 
     /// Whether another process stands for this role, in any group, and could lead it next. The
@@ -177,7 +173,7 @@ impl<C: Class> Node<C> {
         let asked = clock::now();
         let mut until = asked.after(config.seek).after(config.silence());
         loop {
-            let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
+            let heard = self.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
             let Some((false, read)) = heard else { return heard.is_some() };
             // Reading may just have begun, or still bring records from before the question.
             if read >= asked.after(config.publish_interval) {
@@ -199,7 +195,7 @@ impl<C: Class> Node<C> {
     async fn ask_to_leave(&self, lead_on: bool, again: bool) {
         // The loop sends no answer.
         let ask = |_: tokio::sync::oneshot::Sender<()>| Ask::Leave { lead_on, again };
-        let _: Option<()> = self.shared.driver.ask(ask).await;
+        let _: Option<()> = self.driver.ask(ask).await;
     }
 
     /// Gives up all leaderships, leaves the group, and waits for that, 5 s at most. In
@@ -209,7 +205,7 @@ impl<C: Class> Node<C> {
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
+        self.driver.close().await;
     }
 }
 
@@ -219,18 +215,6 @@ impl Node<MayOverlap> {
     /// that have not won end at once; a later one joins again. Cancel safe.
     pub async fn leave(&self) {
         self.ask_to_leave(true, false).await;
-    }
-}
-
-impl<C: Class> Clone for Node<C> {
-    fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
-    }
-}
-
-impl<C: Class> fmt::Debug for Node<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
     }
 }
 
@@ -299,6 +283,6 @@ impl<C: Class> Builder<C> {
         let resignation_max = config.takeover;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, who, topic, driver, notices }) })
+        Ok(Node { config, who, topic, driver, notices })
     }
 }

@@ -51,7 +51,6 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Writes the notice to the log.
     pub(crate) fn log(&self) {
         match self.remedy().or(matches!(self, Self::Joining { .. }).then_some("")) {
             Some(_) => tracing::warn!(target: LOG, "{self}"),

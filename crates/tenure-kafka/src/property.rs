@@ -34,13 +34,11 @@ impl fmt::Debug for Property {
 }
 
 impl Property {
-    /// The name of the property.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value of the property.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value

@@ -49,7 +49,6 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// The remedy.
     #[must_use]
     pub fn fix(&self) -> String {
         match self {
@@ -102,7 +101,6 @@ pub(crate) const NAMES: [&str; 3] = [
 pub(crate) const OF_GROUP: [&str; 2] =
     ["consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"];
 
-/// The questions to brokers.
 pub(crate) fn resources(broker: i32, group: &str) -> [ResourceSpecifier<'_>; 2] {
     [ResourceSpecifier::Broker(broker), ResourceSpecifier::Group(group)]
 }

@@ -28,7 +28,6 @@ pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// Shows wall time.
 pub(crate) type WallClock = Box<dyn Fn() -> WallTime + Send>;
 
 pub(crate) struct Driver {

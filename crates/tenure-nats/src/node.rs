@@ -52,12 +52,8 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 /// leadership.fence()
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Node {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
     config: Checked,
     who: Participant,
     driver: Arc<Hold<MayOverlap, Ask>>,
@@ -87,31 +83,31 @@ impl Node {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<MayOverlap> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Participant {
-        &self.shared.who
+        &self.who
     }
 
     /// Notices for an operator. The first listener hears all notices since the start, later
     /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
     /// Resigns all leaderships, and waits until the resignations have come back from the bus, or a
@@ -121,13 +117,7 @@ impl Node {
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
-    }
-}
-
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
+        self.driver.close().await;
     }
 }
 
@@ -184,6 +174,6 @@ impl Builder {
         let resignation_max = config.lease;
         let timing = move || Timing { grace, kill_margin, resignation_max };
         let driver = driver::spawn(begin, timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, who, driver, notices }) })
+        Ok(Node { config, who, driver, notices })
     }
 }

@@ -13,10 +13,8 @@ use tenure_core::allcall::Body;
 pub struct SubjectPrefix(Arc<str>);
 
 impl SubjectPrefix {
-    /// The most bytes of a prefix.
     pub const MAX_BYTES: usize = 64;
 
-    /// The text itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -110,7 +108,6 @@ impl Kind {
         }
     }
 
-    /// The kind of a packet.
     #[must_use]
     pub const fn of(body: &Body) -> Self {
         match body {
@@ -131,7 +128,6 @@ impl Subjects {
         Self { stem: stem.into(), kinds }
     }
 
-    /// The subject of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> &str {
         let [ask, call, reply, resign] = &self.kinds;

@@ -11,8 +11,6 @@
 //! started through `setpriv --pdeathsig KILL`, from one thread that lives as long as the process
 //! ([`Process`] says why).
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 pub mod etcd;
 pub mod go;
 pub mod kafka;

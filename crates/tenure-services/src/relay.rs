@@ -61,7 +61,6 @@ impl Relay {
         Ok(Self { shared, address })
     }
 
-    /// The relay's own address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

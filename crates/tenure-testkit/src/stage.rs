@@ -65,7 +65,6 @@ pub trait Scene: Sized {
     type Own: Clone;
     /// State that outlives the process of a node.
     type Disk;
-    /// Settings of a node.
     type Config: Clone;
     /// State of a node that only this protocol has.
     type Node: Default;
@@ -419,7 +418,6 @@ impl<P: Scene> Stage<P> {
 
 /// Questions of stories.
 impl<P: Scene> Stage<P> {
-    /// Time on the clock of a node.
     pub fn clock(&self, node: usize) -> Time {
         self.nodes[node].clock.shows(self.now.as_nanos())
     }

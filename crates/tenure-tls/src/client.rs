@@ -81,6 +81,49 @@ pub fn reason<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + '
     None
 }
 
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TlsCause {
+    /// The other side ended the handshake, and its alert names no cause.
+    #[error("{said}: {}", HANDSHAKE_CAUSE)]
+    Handshake { said: Arc<str> },
+    #[error("{said}")]
+    Other { said: Arc<str> },
+}
+
+impl TlsCause {
+    /// The cause of this [`reason`], in words also where the library prints only the name of a
+    /// type.
+    #[must_use]
+    pub fn of(reason: &(dyn Error + 'static)) -> Self {
+        use rustls::AlertDescription::HandshakeFailure;
+        let said = reason.to_string();
+        if let Some(rustls::Error::AlertReceived(HandshakeFailure)) = reason.downcast_ref() {
+            return Self::Handshake { said: said.into() };
+        }
+        if said.contains("CaUsedAsEndEntity") {
+            return Self::other(
+                "the certificate of the other side is one of an authority: make one for the \
+                 server, with basicConstraints=CA:FALSE",
+            );
+        }
+        Self::other(said)
+    }
+
+    #[must_use]
+    pub fn other(said: impl Into<Arc<str>>) -> Self {
+        Self::Other { said: said.into() }
+    }
+
+    /// The cure, if the cause has one of its own.
+    #[must_use]
+    pub const fn cure(&self) -> Option<&'static str> {
+        match self {
+            Self::Handshake { .. } => Some(HANDSHAKE_CURE),
+            Self::Other { .. } => None,
+        }
+    }
+}
+
 /// The likely causes of an alert `handshake_failure`. The TLS library offers servers no signatures
 /// on the curve P-521, so a server whose certificate has such a key ends the handshake; TLS 1.2 has
 /// no alert of its own for a missing client certificate.
@@ -90,28 +133,6 @@ pub const HANDSHAKE_CAUSE: &str = "its certificate may have a key that this prog
 /// The advice for [`HANDSHAKE_CAUSE`].
 pub const HANDSHAKE_CURE: &str = "reissue its certificate with a key of P-256, P-384 or RSA, or \
                                   show a client certificate";
-
-/// The advice for a reason in [`words`], if these name a cause with a cure of its own.
-#[must_use]
-pub fn cure(words: &str) -> Option<&'static str> {
-    words.ends_with(HANDSHAKE_CAUSE).then_some(HANDSHAKE_CURE)
-}
-
-/// This [`reason`] in words, also where the library prints only the name of a type.
-#[must_use]
-pub fn words(reason: &(dyn Error + 'static)) -> String {
-    use rustls::AlertDescription::HandshakeFailure;
-    let said = reason.to_string();
-    if let Some(rustls::Error::AlertReceived(HandshakeFailure)) = reason.downcast_ref() {
-        return format!("{said}: {HANDSHAKE_CAUSE}");
-    }
-    if said.contains("CaUsedAsEndEntity") {
-        return "the certificate of the other side is one of an authority: make one for the \
-                server, with basicConstraints=CA:FALSE"
-            .to_owned();
-    }
-    said
-}
 
 #[cfg(test)]
 mod tests {
@@ -129,10 +150,18 @@ mod tests {
     fn type_names_become_words() {
         let other = OtherError(Arc::new(CaUsedAsEndEntity));
         let error = Error::InvalidCertificate(CertificateError::Other(other));
-        assert!(words(&error).contains("basicConstraints=CA:FALSE"), "{}", words(&error));
+        let cause = TlsCause::of(&error);
+        assert!(cause.to_string().contains("basicConstraints=CA:FALSE"), "{cause}");
         let unknown = Error::InvalidCertificate(CertificateError::UnknownIssuer);
-        assert_eq!(words(&unknown), unknown.to_string());
-        let alert = words(&Error::AlertReceived(AlertDescription::HandshakeFailure));
-        assert_eq!((cure(&alert), cure(&unknown.to_string())), (Some(HANDSHAKE_CURE), None));
+        let cause = TlsCause::of(&unknown);
+        assert_eq!((cause.to_string(), cause.cure()), (unknown.to_string(), None));
+    }
+
+    #[test]
+    fn ended_handshake_has_cure() {
+        let alert = Error::AlertReceived(AlertDescription::HandshakeFailure);
+        let cause = TlsCause::of(&alert);
+        assert_eq!(cause.to_string(), format!("{alert}: {HANDSHAKE_CAUSE}"));
+        assert_eq!(cause.cure(), Some(HANDSHAKE_CURE));
     }
 }

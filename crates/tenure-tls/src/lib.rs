@@ -4,12 +4,10 @@
 //! restart. Files that cannot work are refused before the first connection: the TLS library would
 //! fail at each connection, where the failure looks like the network's fault.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod client;
 mod pem;
 mod server;
 
-pub use client::{HANDSHAKE_CAUSE, HANDSHAKE_CURE, client_config, cure, is_no_tls, reason, words};
+pub use client::{HANDSHAKE_CAUSE, HANDSHAKE_CURE, TlsCause, client_config, is_no_tls, reason};
 pub use pem::{Identity, Pair, Part, Pem, PemError};
 pub use server::server_config;

@@ -41,9 +41,7 @@ impl fmt::Debug for Pem {
 pub enum Part {
     /// Certificates of those that sign the certificates of the other side.
     Authority,
-    /// The own certificate.
     Certificate,
-    /// The key of the own certificate.
     Key,
 }
 
@@ -196,7 +194,6 @@ impl PemError {
         }
     }
 
-    /// The remedy.
     #[must_use]
     pub const fn fix(&self) -> &'static str {
         match self {

@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tenure::clock;
 use tenure_core::voter::{Answer, Ask, Call, Header, VoterUrl};
-use tenure_tls::PemError;
+use tenure_tls::{PemError, TlsCause};
 use tokio::sync::mpsc;
 
 use crate::auth::Secrets;
@@ -38,8 +38,6 @@ pub(crate) struct Http {
 pub(crate) const UNAUTHENTICATED: &str = "unauthenticated";
 /// The label of an answer without authentication.
 pub(crate) const FORGED: &str = "forged";
-/// The label of a failure of TLS.
-pub(crate) const NO_TLS: &str = "tls";
 
 const IDLE_MAX: usize = 4;
 
@@ -183,7 +181,7 @@ async fn ask(
             "{to} is without TLS, and without a secret nobody would know who answers: it must be \
              https://"
         );
-        return Err(Failure::new(NO_TLS, why));
+        return Err(Failure::no_tls(TlsCause::other(why)));
     }
     let authority = uri.authority().map(|authority| authority.as_str().to_owned());
     let mut request = Request::new(Full::from(body.clone()));
@@ -257,7 +255,7 @@ fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
 /// The failure with all of its causes.
 fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     if let Some(reason) = tenure_tls::reason(error) {
-        return Failure::new(NO_TLS, no_tls(reason));
+        return Failure::no_tls(no_tls(reason));
     }
     let label = if error.is_connect() { "connect" } else { "broken" };
     let mut why = error.to_string();
@@ -273,13 +271,15 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     Failure::new(label, why)
 }
 
-/// The reason of a failure of TLS. The library knows only a word for alerts of the other side.
-fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
+/// The cause of a failure of TLS. The library knows only a word for alerts of the other side.
+fn no_tls(reason: &(dyn std::error::Error + 'static)) -> TlsCause {
     use rustls::AlertDescription as Alert;
     let alert = match reason.downcast_ref() {
         Some(rustls::Error::AlertReceived(alert)) if *alert != Alert::HandshakeFailure => *alert,
-        _ if tenure_tls::is_no_tls(reason) => return "what answers there speaks no TLS".to_owned(),
-        _ => return tenure_tls::words(reason),
+        _ if tenure_tls::is_no_tls(reason) => {
+            return TlsCause::other("what answers there speaks no TLS");
+        }
+        _ => return TlsCause::of(reason),
     };
     let what = match alert {
         Alert::CertificateRequired => "it wants to see a certificate, and none was shown",
@@ -290,5 +290,5 @@ fn no_tls(reason: &(dyn std::error::Error + 'static)) -> String {
         | Alert::CertificateUnknown => "it does not believe the certificate that was shown",
         _ => "it has ended the handshake",
     };
-    format!("{what} ({alert:?})")
+    TlsCause::other(format!("{what} ({alert:?})"))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tenure_core::voter::{Answer, Ask, Call, Caller, Header, VoterUrl};
+use tenure_tls::TlsCause;
 use tokio::sync::oneshot;
 
 use crate::notice::Notice;
@@ -15,7 +16,6 @@ pub(crate) struct IncomingRequest {
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 
-/// The result of a request of this voter.
 #[derive(Debug)]
 pub(crate) struct RequestResult {
     pub(crate) to: VoterUrl,
@@ -24,16 +24,21 @@ pub(crate) struct RequestResult {
     pub(crate) result: Result<(Header, Answer), Failure>,
 }
 
-/// The failure of a request of this voter.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) label: &'static str,
     pub(crate) why: Arc<str>,
+    /// The cause, if TLS failed.
+    pub(crate) tls: Option<TlsCause>,
 }
 
 impl Failure {
     pub(crate) fn new(label: &'static str, why: impl Into<Arc<str>>) -> Self {
-        Self { label, why: why.into() }
+        Self { label, why: why.into(), tls: None }
+    }
+
+    pub(crate) fn no_tls(cause: TlsCause) -> Self {
+        Self { tls: Some(cause.clone()), ..Self::new("tls", cause.to_string()) }
     }
 }
 

@@ -16,7 +16,6 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::incoming::Incoming;
 
-/// The pause between looks.
 const EVERY: Duration = Duration::from_secs(1);
 /// The number of looks between tries to write without a failure before: so a full disk is reported
 /// before a write is needed.

@@ -1,7 +1,6 @@
 //! A process that is a voter of a network.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener};
@@ -48,11 +47,8 @@ impl Class for MayOverlap {
 /// in `available`, have none. When the last clone and the last handle that came from it are gone,
 /// the node resigns and ends. [`close`](Self::close) does so at once and waits until others have
 /// heard of it.
+#[derive(Clone, Debug)]
 pub struct Node<C: Class> {
-    shared: Arc<Shared<C>>,
-}
-
-struct Shared<C: Class> {
     config: Checked,
     who: Participant,
     address: SocketAddr,
@@ -61,6 +57,7 @@ struct Shared<C: Class> {
 }
 
 /// Starts a [`Node`].
+#[derive(Debug)]
 #[must_use]
 pub struct Builder<C: Class> {
     config: Checked,
@@ -109,37 +106,37 @@ impl<C: Class> Node<C> {
     /// The election with this name.
     #[must_use]
     pub fn election_named(&self, name: ElectionName) -> Election<C> {
-        self.shared.driver.election(name)
+        self.driver.election(name)
     }
 
     /// The settings of the node.
     #[must_use]
     pub fn config(&self) -> &Checked {
-        &self.shared.config
+        &self.config
     }
 
     /// The identity of this run of the node.
     #[must_use]
     pub fn who(&self) -> &Participant {
-        &self.shared.who
+        &self.who
     }
 
     /// The bound address, with the port that was chosen if the options left it open.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.shared.address
+        self.address
     }
 
     /// Notices for an operator. The first listener hears all notices since the start, later
     /// listeners those from now on. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
-        self.shared.notices.listen()
+        self.notices.listen()
     }
 
     /// Totals since the start; `None` once the node is closed. Cancel safe.
     pub async fn counters(&self) -> Option<Counters> {
-        self.shared.driver.ask(Ask::Counters).await
+        self.driver.ask(Ask::Counters).await
     }
 
     /// Resigns all leaderships, and waits until others have heard of it, or two request timeouts
@@ -148,25 +145,7 @@ impl<C: Class> Node<C> {
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
-        self.shared.driver.close().await;
-    }
-}
-
-impl<C: Class> Clone for Node<C> {
-    fn clone(&self) -> Self {
-        Self { shared: self.shared.clone() }
-    }
-}
-
-impl<C: Class> fmt::Debug for Node<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("who", &self.shared.who).finish_non_exhaustive()
-    }
-}
-
-impl<C: Class> fmt::Debug for Builder<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder").field("config", &self.config).finish_non_exhaustive()
+        self.driver.close().await;
     }
 }
 
@@ -250,7 +229,7 @@ impl<C: Class> Builder<C> {
         };
         let timing = timing(&config);
         let driver = driver::spawn(begin, move || timing)?;
-        Ok(Node { shared: Arc::new(Shared { config, who, address, driver, notices }) })
+        Ok(Node { config, who, address, driver, notices })
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tenure_core::ElectionName;
 use tenure_core::voter::{Mode, OwnEvent, VoterUrl};
+use tenure_tls::TlsCause;
 
-use crate::client::{FORGED, NO_TLS, UNAUTHENTICATED};
+use crate::client::{FORGED, UNAUTHENTICATED};
 use crate::incoming::Failure;
 
 /// A report about a node, beside its leaderships.
@@ -22,7 +23,7 @@ pub enum Notice {
     /// speaks no TLS.
     NoTls {
         url: VoterUrl,
-        why: Arc<str>,
+        why: TlsCause,
     },
     Reachable {
         url: VoterUrl,
@@ -65,11 +66,11 @@ pub enum Notice {
 
 impl Notice {
     /// The notice of a failed request to that voter.
-    pub(crate) fn of(url: VoterUrl, Failure { label, why }: Failure) -> Self {
-        match label {
-            NO_TLS => Self::NoTls { url, why },
-            FORGED | UNAUTHENTICATED => Self::Unauthenticated { url, why },
-            _ => Self::Unreachable { url, why },
+    pub(crate) fn of(url: VoterUrl, Failure { label, why, tls }: Failure) -> Self {
+        match (label, tls) {
+            (_, Some(why)) => Self::NoTls { url, why },
+            (FORGED | UNAUTHENTICATED, None) => Self::Unauthenticated { url, why },
+            (_, None) => Self::Unreachable { url, why },
         }
     }
 }

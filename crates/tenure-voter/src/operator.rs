@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tenure_core::ElectionName;
 use tenure_core::voter::{Answer, Ask, Call, Change, Header, Refusal, StatusDto, VoterUrl};
-use tenure_tls::PemError;
+use tenure_tls::{PemError, TlsCause};
 
 use crate::auth::Secrets;
-use crate::client::{FORGED, Http, NO_TLS, Question, UNAUTHENTICATED, connections, exchange};
+use crate::client::{FORGED, Http, Question, UNAUTHENTICATED, connections, exchange};
+use crate::incoming::Failure;
 use crate::node::IDLE_MIN;
 use crate::options::CheckedOptions;
 use crate::wire::Head;
@@ -27,7 +28,7 @@ pub enum OperatorError {
     #[error("{url}: {why}")]
     Unreachable { url: VoterUrl, why: Arc<str> },
     #[error("{url}: TLS did not come about: {why}")]
-    NoTls { url: VoterUrl, why: Arc<str> },
+    NoTls { url: VoterUrl, why: TlsCause },
     #[error("{url}: {why}")]
     Unauthenticated { url: VoterUrl, why: Arc<str> },
     #[error("{url}: {refusal}")]
@@ -80,13 +81,12 @@ impl Operator {
         let call = Call(0);
         let question = Question { to: url.clone(), call, within: self.within, head, ask };
         let answer = exchange(&self.http, self.secrets.as_ref(), &question).await;
-        answer.map_err(|failure| {
+        answer.map_err(|Failure { label, why, tls }| {
             let url = url.clone();
-            let why = failure.why;
-            match failure.label {
-                FORGED | UNAUTHENTICATED => OperatorError::Unauthenticated { url, why },
-                NO_TLS => OperatorError::NoTls { url, why },
-                _ => OperatorError::Unreachable { url, why },
+            match (label, tls) {
+                (_, Some(why)) => OperatorError::NoTls { url, why },
+                (FORGED | UNAUTHENTICATED, None) => OperatorError::Unauthenticated { url, why },
+                (_, None) => OperatorError::Unreachable { url, why },
             }
         })
     }

@@ -41,9 +41,7 @@ use crate::stalled::WriteTimeout;
 use crate::tls::Reread;
 use crate::wire::{BODY_BYTES_MAX, Head, PROBLEM, Problem, Route, names, write_answer};
 
-/// The most bytes of the head of a request.
 pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1_024;
-/// The most headers of a request.
 pub(crate) const HEADERS_MAX: usize = 64;
 /// The longest time of a handshake, or of a body.
 pub(crate) const SLOW_MAX: Duration = Duration::from_secs(5);

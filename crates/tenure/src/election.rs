@@ -22,15 +22,10 @@ pub(crate) const PRIORITY: u8 = 100;
 /// A participant of a protocol makes elections, such as `tenure_nerio::Node`. The participant runs
 /// as long as one of its elections exists. Clones are the same election. Dropping an election
 /// changes nothing else.
+#[derive(Clone)]
 pub struct Election<C: SafetyClass> {
     driver: Arc<dyn DriverHandle<C>>,
     name: ElectionName,
-}
-
-impl<C: SafetyClass> Clone for Election<C> {
-    fn clone(&self) -> Self {
-        Self { driver: self.driver.clone(), name: self.name.clone() }
-    }
 }
 
 impl<C: SafetyClass> fmt::Debug for Election<C> {

@@ -23,6 +23,7 @@ use crate::safety::{AtMostOne, SafetyClass};
 /// Dropping a `Leader` gives nothing up, and holding one does not keep the leadership. Once
 /// the `Leadership` was dropped or resigned, [`is_current`](Self::is_current) is false in every
 /// clone.
+#[derive(Clone)]
 pub struct Leader<C: SafetyClass> {
     // Outside the shared state, so that a question reaches the cell in one step.
     claim: SharedClaim,
@@ -34,12 +35,6 @@ struct About<C: SafetyClass> {
     campaign: CampaignId,
     driver: Weak<dyn DriverHandle<C>>,
     won: Victory<C>,
-}
-
-impl<C: SafetyClass> Clone for Leader<C> {
-    fn clone(&self) -> Self {
-        Self { claim: self.claim.clone(), about: self.about.clone() }
-    }
 }
 
 impl<C: SafetyClass> Leader<C> {
@@ -108,7 +103,7 @@ impl<C: SafetyClass> Leader<C> {
     /// Cancel safe. A full lease takes one round trip after the election: the first lease is short,
     /// so that a candidate that dies in the moment of its victory costs little.
     pub async fn settled(&self) -> Result<(), Loss> {
-        match self.progress(|progress| progress.settled).await?.ended {
+        match self.progress(|progress| progress.settled).await? {
             None => Ok(()),
             Some(loss) => Err(loss),
         }
@@ -176,8 +171,8 @@ impl<C: SafetyClass> Leader<C> {
     /// reason is known.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
-        let gives_up = !self.about.won.progress.borrow().released;
-        self.about.won.waits.borrow().clone().filter(|_| gives_up)
+        let progress = self.about.won.progress.borrow();
+        progress.waits.clone().filter(|_| !progress.released)
     }
 
     /// Hands over to the candidate `to`. Once it is known to wait, this leadership ends, and `to`
@@ -251,17 +246,18 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Waits until the progress of the leadership is `enough`, or the leadership is over.
-    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Progress, Loss> {
+    /// Waits until the progress of the leadership is `enough`, or the leadership is over. Returns
+    /// the end, if any.
+    async fn progress(&self, enough: impl Fn(&Progress) -> bool) -> Result<Option<Loss>, Loss> {
         let mut progress = self.about.won.progress.clone();
         let waited = progress.wait_for(|progress| progress.ended.is_some() || enough(progress));
         // An error means that the driver has ended.
-        waited.await.map(|progress| *progress).map_err(|_| Loss::Closed)
+        waited.await.map(|progress| progress.ended).map_err(|_| Loss::Closed)
     }
 
     async fn ended(&self) -> Loss {
-        let progress = self.progress(|_| false).await;
-        progress.map_or_else(|loss| loss, |progress| progress.ended.unwrap_or(Loss::Expired))
+        let ended = self.progress(|_| false).await;
+        ended.map_or_else(|loss| loss, |ended| ended.unwrap_or(Loss::Expired))
     }
 
     /// Whether the claim was lowered: the driver then reports the reason soon.

@@ -27,8 +27,6 @@
 //! [`driver`] and [`state`], the state directories of nodes, are for authors of
 //! protocols.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 #[cfg(not(target_os = "linux"))]
 compile_error!(
     "tenure needs Linux: leases are timed on CLOCK_BOOTTIME, and waited for with timerfds. What it \

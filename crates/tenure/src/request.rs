@@ -1,7 +1,6 @@
 //! Requests of handles to a driver, and its answers.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -95,6 +94,7 @@ pub enum Request<C: SafetyClass> {
 }
 
 /// The reply to a campaigning handle. If it is dropped, the driver has ended.
+#[derive(Debug)]
 pub struct CampaignReply<C: SafetyClass> {
     won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
     waits: watch::Sender<Option<Waiting>>,
@@ -123,20 +123,19 @@ impl<C: SafetyClass> CampaignReply<C> {
     }
 
     pub(crate) fn waits(&self, waiting: Waiting) -> bool {
-        say(&self.waits, waiting)
+        self.waits.send_if_modified(|known| keep(known, waiting))
     }
 }
 
-/// Publishes a reason for waiting, and returns whether it is new.
-pub(crate) fn say(to: &watch::Sender<Option<Waiting>>, waiting: Waiting) -> bool {
-    to.send_if_modified(|known| {
-        let changed = known.as_ref() != Some(&waiting);
-        *known = Some(waiting);
-        changed
-    })
+/// Keeps a reason for waiting; true if the reason is new.
+pub(crate) fn keep(known: &mut Option<Waiting>, waiting: Waiting) -> bool {
+    let changed = known.as_ref() != Some(&waiting);
+    *known = Some(waiting);
+    changed
 }
 
 /// The reply to a handle that hands over. If it is dropped, there is nothing to hand over.
+#[derive(Debug)]
 pub struct TransferReply(oneshot::Sender<Result<(), TransferError>>);
 
 impl TransferReply {
@@ -156,6 +155,7 @@ impl TransferReply {
 }
 
 /// The reply to an observing handle. If it is dropped, the driver has ended.
+#[derive(Debug)]
 pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
 impl ObserveReply {
@@ -174,6 +174,7 @@ impl ObserveReply {
 }
 
 /// A leadership that was just won, as the driver reports it.
+#[derive(Debug)]
 pub struct Elected<C: SafetyClass> {
     /// Id of this leader, which others see as [`LeaderView::id`](crate::LeaderView::id).
     pub id: Arc<str>,
@@ -184,22 +185,24 @@ pub struct Elected<C: SafetyClass> {
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 
+#[derive(Debug)]
 pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
     /// Wakes callers of `Leader::renewed` at each renewal.
     pub(crate) raised: Arc<Notify>,
-    /// The reason why others do not know yet that the leadership is over.
-    pub(crate) waits: watch::Receiver<Option<Waiting>>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+/// The progress of a leadership, in one channel: each channel takes about 400 bytes.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     pub(crate) settled: bool,
     pub(crate) ended: Option<Loss>,
     /// The time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,
+    /// Reason why others do not know yet that the leadership is over.
+    pub(crate) waits: Option<Waiting>,
     /// Whether others know of the end, or the lease has run out.
     pub(crate) released: bool,
 }
@@ -209,31 +212,4 @@ pub(crate) struct Progress {
 pub(crate) struct VersionedView {
     pub(crate) version: u64,
     pub(crate) view: Option<View>,
-}
-
-impl<C: SafetyClass> fmt::Debug for CampaignReply<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CampaignReply")
-    }
-}
-
-impl fmt::Debug for TransferReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TransferReply")
-    }
-}
-
-impl fmt::Debug for ObserveReply {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ObserveReply")
-    }
-}
-
-impl<C: SafetyClass> fmt::Debug for Elected<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Elected")
-            .field("id", &self.id)
-            .field("fence", &self.fence)
-            .finish_non_exhaustive()
-    }
 }

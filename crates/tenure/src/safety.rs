@@ -10,7 +10,7 @@ mod sealed {
 }
 
 /// A class of safety.
-pub trait SafetyClass: sealed::Sealed + Debug + Send + Sync + 'static {
+pub trait SafetyClass: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The type of fences: [`Fence`], or `()`.
     type Fence: Copy + Debug + Send + Sync + 'static;
 

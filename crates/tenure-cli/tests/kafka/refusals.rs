@@ -60,7 +60,7 @@ fn changed_partition_count_ends_runner() {
     assert_eq!(one.ended(), Some(6), "{}", host.log("one"));
     let log = host.log("one");
     assert!(log.contains("partitions") && log.contains("CMD ended"), "{log}");
-    assert!(log.contains("fix: mend that with all processes stopped"), "{log}");
+    assert!(log.contains("fix: stop all processes, remove the cause"), "{log}");
 }
 
 /// Without the topic nobody can lead, and only this warning says so. Where brokers create it again,

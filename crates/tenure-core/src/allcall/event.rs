@@ -7,7 +7,6 @@ use super::identity::{Participant, Rank};
 use super::message::{Round, Times};
 use crate::name::ElectionName;
 
-/// An event of ALLCALL.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only ALLCALL has.
@@ -106,18 +105,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::OtherCluster,
-        Self::OtherTimes,
-        Self::Malformed,
-        Self::NotOurs,
-        Self::Late,
-        Self::TooFar,
-        Self::Full,
-        Self::Command,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -179,7 +179,6 @@ pub struct LeaderClaim {
     /// E: the leader stops K (`max_clock_skew`) before E by its own wall clock, and all others wait
     /// until K after E by theirs (ruling 3).
     pub until: WallTime,
-    /// The value that the leader shows to others.
     pub value: Value,
 }
 

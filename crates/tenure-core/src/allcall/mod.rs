@@ -255,8 +255,6 @@
 //! application that campaigns again after each loss. Loss and nodes that drop off the bus belong
 //! into most worlds: half of the rulings show only there.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod admission;
 mod algorithm;
 mod batch;

@@ -5,7 +5,7 @@ use core::fmt;
 
 use super::event::Event;
 use super::message::Message;
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
 /// The only sender and the only destination: every participant receives each packet, and its
 /// [`Header`](super::Header) names the sender. The kind of packet decides on its subject.
@@ -51,7 +51,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

@@ -1,4 +1,7 @@
 //! Comparison of wall clocks, which finds the wrong one (ruling 4). K is `max_clock_skew`.
+//!
+//! A clock that was set back is not wrong yet, but its process renews nothing: `Election::renew`
+//! (ruling 3). The step moves no running lease: `Lease::ends` is on CLOCK_BOOTTIME.
 
 use super::config::Checked;
 use crate::clocks::BothClocks;

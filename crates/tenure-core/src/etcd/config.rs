@@ -2,8 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
-use core::ops::Deref;
 use core::time::Duration;
 
 use super::message::Revision;
@@ -68,7 +66,6 @@ impl Config {
     };
     pub const LEASE_MIN: Duration = Duration::from_secs(1);
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
-    /// The most bytes of a namespace.
     pub const NAMESPACE_MAX: usize = 256;
 
     /// Checks the settings together. The error names those that conflict, with the numbers.
@@ -91,7 +88,7 @@ impl Config {
         };
         let timing = LeaseTiming { lease, drift, grace, kill_margin };
         timing.check(&bounds, |lease| proven(drift, lease).saturating_sub(lease / 3))?;
-        Ok(Checked(Arc::new(self)))
+        Ok(Checked::new(self))
     }
 }
 
@@ -114,17 +111,8 @@ impl Default for Config {
     }
 }
 
-/// A [`Config`] that [`Config::check`] has let pass. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Checked(Arc<Config>);
-
-impl Deref for Checked {
-    type Target = Config;
-
-    fn deref(&self) -> &Config {
-        &self.0
-    }
-}
+/// A [`Config`] that [`Config::check`] has let pass.
+pub type Checked = crate::bounds::Checked<Config>;
 
 impl Checked {
     /// The length of the lease to ask for, in seconds.

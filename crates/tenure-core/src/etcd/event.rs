@@ -9,7 +9,6 @@ use super::message::{Refusal, Revision};
 use crate::event::{End, Loss};
 use crate::name::ElectionName;
 
-/// An event of elections on etcd.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only elections on etcd have.

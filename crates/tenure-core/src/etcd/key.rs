@@ -69,7 +69,6 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// The keys of an operation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Keys {
     One(Bytes),
@@ -157,7 +156,6 @@ enum Kind {
 }
 
 impl Foreign {
-    /// The key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         &self.key

@@ -16,7 +16,6 @@ pub type Revision = u64;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CallId(pub u64);
 
-/// A request to etcd, or an answer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     Request(Request),
@@ -155,7 +154,6 @@ pub enum Pick {
     LastUpTo(Revision),
 }
 
-/// An answer of etcd.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Answer {
     pub call: CallId,
@@ -286,7 +284,6 @@ pub enum Change {
 }
 
 impl Change {
-    /// The changed key.
     #[must_use]
     pub const fn key(&self) -> &Bytes {
         match self {
@@ -296,7 +293,6 @@ impl Change {
         }
     }
 
-    /// The revision of the change.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         match self {

@@ -176,8 +176,6 @@
 //! when grant and renewals are over by its clock, however late. Leaders of later terms give the
 //! lease its full length again before they time it.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod calls;
 mod candidate;
 mod command;
@@ -203,4 +201,4 @@ pub use message::{
 };
 pub use node::Etcd;
 pub use timer::Timer;
-pub use words::{Effect, NoRecord, Start, Store, Words};
+pub use words::{Effect, Start, Store, Words};

@@ -232,9 +232,10 @@ impl Candidate {
             self.home = found.lease;
             return self.queue(found.created, context);
         }
-        self.again = Some(context.now);
-        self.make_room(found, context);
-        self.run_due(context);
+        if self.make_room(found, context) {
+            self.again = Some(context.now);
+            self.run_due(context);
+        }
     }
 
     /// Queues: the candidate's key exists, and its create revision is the place in the queue and
@@ -481,7 +482,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2).
+// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Until then a leader
+// leads on, and its session tries again.
 impl Candidate {
     /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {

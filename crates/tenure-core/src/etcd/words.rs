@@ -1,12 +1,13 @@
 //! The types of inputs and effects.
 
+use core::convert::Infallible;
 use core::fmt;
 
 use super::command::Command;
 use super::event::Event;
 use super::key::LeaseId;
 use super::message::Message;
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
 /// The only destination: any server of the cluster to which the driver is connected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,16 +16,6 @@ pub struct Store;
 impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("etcd")
-    }
-}
-
-/// The type of records, of which there are none: etcd keeps all state.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NoRecord {}
-
-impl fmt::Display for NoRecord {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {}
     }
 }
 
@@ -38,7 +29,8 @@ pub struct Start {
     pub lease: Option<LeaseId>,
 }
 
-/// The types of the inputs and effects of [`Etcd`](super::Etcd).
+/// The types of the inputs and effects of [`Etcd`](super::Etcd). There are no records: etcd
+/// remembers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Words {}
 
@@ -47,7 +39,7 @@ impl crate::contract::Words for Words {
     type Sender = Store;
     type Address = Store;
     type Message = Message;
-    type Record = NoRecord;
+    type Record = Infallible;
     type Command = Command;
     type Event = Event;
 }
@@ -55,7 +47,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

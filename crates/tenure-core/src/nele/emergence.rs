@@ -288,7 +288,7 @@ impl Slot {
 
     /// Runs expired timers, wins and loses roles, and publishes a due claim.
     pub(super) fn run_due(&mut self, context: &mut Context<'_>) {
-        if self.silent(context).is_some_and(|since| since <= context.now) {
+        if self.reads_anew_at(context).is_some_and(|since| since <= context.now) {
             self.on_stuck("nothing of it was read", context);
         }
         if let Some(reads) = &mut self.reads {
@@ -460,6 +460,9 @@ impl Slot {
 //
 // "If the timestamp at any of vector element i is current — in other words, it is more recent than
 // some predefined constant threshold T that lags the current time — then p is a leader for Mi."
+//
+// A lead ends T (`takeover`) after the news or the claim that it rests on: `Slot::until`,
+// `HeldClaim::until`. No answer of the broker is needed for that.
 impl Slot {
     /// End and fence of this process's lead over the partition, if it leads now.
     fn current_hold(&self, context: &Context<'_>) -> Option<Hold> {
@@ -516,7 +519,7 @@ impl Slot {
         if !over {
             return;
         }
-        if self.news.is_some_and(|news| news.after(context.config.takeover) <= context.now) {
+        if self.news_until(context).is_some_and(|until| until <= context.now) {
             self.news = None;
             self.loss = match self.assigned {
                 Some(_) => Loss::Expired,

@@ -8,7 +8,6 @@ use super::identity::{Partition, Process, Role};
 use super::message::Cause;
 use crate::name::ClusterName;
 
-/// An event of NELE.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only NELE has.
@@ -82,7 +81,6 @@ pub enum OwnEvent {
     Ignored(Ignored),
 }
 
-/// The reason why a claim is void.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Void {
     /// Another process of the group has claimed the partition later.
@@ -117,17 +115,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::OldReading,
-        Self::Repeated,
-        Self::OldRebalance,
-        Self::NoPartition,
-        Self::Full,
-        Self::Command,
-        Self::Malformed,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {

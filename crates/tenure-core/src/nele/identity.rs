@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::name::NodeName;
 
 /// A run of a process: its name, and random bits that differ from run to run.
@@ -17,7 +19,7 @@ pub struct Process {
 }
 
 /// R_j of the text, by its j. Role j is the election `NAME/j`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Role(pub u32);
 
 /// M_k of the text, by its k: a partition of the topic.

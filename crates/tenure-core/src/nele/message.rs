@@ -8,6 +8,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{Limits, Terms};
 use super::identity::{EntryNumber, Membership, Partition, Process, Reading, RebalanceId, Role};
 use crate::fence::Fence;
@@ -25,7 +27,6 @@ pub enum Message {
     Report(Report),
 }
 
-/// A request to the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
     /// Subscribe to the topic as a member of the group. The driver then reports each [`Rebalance`]
@@ -62,7 +63,6 @@ pub enum Target {
     One(Partition),
 }
 
-/// A report of the ledger.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report {
     /// The topic as it is now. The driver reads its metadata at least every few minutes, after each
@@ -111,9 +111,7 @@ pub enum Report {
 /// A fault, and its remedy where an operator has one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Cause {
-    /// The fault, in words.
     pub what: Arc<str>,
-    /// The remedy, in words.
     pub fix: Option<&'static str>,
 }
 
@@ -158,7 +156,6 @@ pub struct Rebalance {
     pub partitions: Vec<Partition>,
 }
 
-/// A change of partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Change {
     /// The partitions are assigned to this process in addition to its others. The driver reads none
@@ -214,7 +211,8 @@ pub struct Entry {
 }
 
 /// The purpose of a record.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The sender is alive, and keeps the partition from drying up.
     Beat,
@@ -231,16 +229,17 @@ pub struct RoleRange {
 }
 
 /// A role that the sender of a record leads.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Lead {
     pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fence: Option<Fence>,
     /// The value that the leader shows to others.
     pub value: Value,
 }
 
 impl RoleRange {
-    /// Whether the range contains a role.
     #[must_use]
     pub fn contains(&self, role: Role) -> bool {
         (self.first..=self.last).contains(&role)

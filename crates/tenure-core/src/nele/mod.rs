@@ -286,8 +286,6 @@
 //! back; processes that stop and go on; an application that campaigns for several roles, and again
 //! after each loss.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod command;
 mod config;
 mod context;

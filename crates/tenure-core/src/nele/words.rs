@@ -6,7 +6,7 @@ use core::fmt;
 use super::command::Command;
 use super::event::Event;
 use super::message::{Message, TopicId};
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
 /// The only sender and the only destination: the ledger with its coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,7 +46,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

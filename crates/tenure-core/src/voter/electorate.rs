@@ -8,23 +8,26 @@ use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::identity::{Identity, Participant};
+use super::json::{self, hex};
 use crate::name::NodeName;
 
 /// The version of an electorate: the counter of the leader that wrote it, and the number of changes
 /// by this leader. (0, 0) is the founding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ElectorateId {
+    #[serde(deserialize_with = "json::counter")]
     pub counter: u64,
+    #[serde(deserialize_with = "json::counter")]
     pub change: u64,
 }
 
 /// A hash of a network's first electorate, which distinguishes networks that were founded apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Fingerprint(pub u128);
+pub struct Fingerprint(#[serde(with = "hex")] pub u128);
 
-/// A voter that has a vote.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Member {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
     /// Identity of the member's state directory. A voter with this id and another directory has no
     /// vote.
@@ -33,6 +36,7 @@ pub struct Member {
 
 /// The durable document of the voters with a vote, without their addresses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Document", into = "Document")]
 pub struct Electorate {
     pub id: ElectorateId,
     /// The fingerprint of the founding. Zero with `available`, which has no founding.
@@ -41,7 +45,18 @@ pub struct Electorate {
     pub members: Vec<Member>,
 }
 
-/// The most members.
+/// An electorate as it is written.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    #[serde(deserialize_with = "json::counter")]
+    counter: u64,
+    #[serde(deserialize_with = "json::counter")]
+    change: u64,
+    founding: Fingerprint,
+    #[serde(deserialize_with = "json::members")]
+    members: Vec<Member>,
+}
+
 pub const MEMBERS_MAX: usize = 64;
 
 /// A change of the electorate by one member (V9).
@@ -75,7 +90,6 @@ impl Electorate {
         self.member(&who.id).is_some_and(|member| member.identity == who.identity)
     }
 
-    /// The member of this id.
     #[must_use]
     pub fn member(&self, id: &NodeName) -> Option<&Member> {
         self.members.iter().find(|member| member.id == *id)
@@ -105,7 +119,6 @@ impl Electorate {
         Self { id: ElectorateId { counter, change: 0 }, ..self.clone() }
     }
 
-    /// The same members and `member`.
     #[must_use]
     pub fn with(&self, member: Member) -> Self {
         let mut next = self.next();
@@ -114,7 +127,6 @@ impl Electorate {
         next
     }
 
-    /// The same members without `id`.
     #[must_use]
     pub fn without(&self, id: &NodeName) -> Self {
         let mut next = self.next();
@@ -142,6 +154,25 @@ impl Fingerprint {
         }
         let hash = hasher.finish128();
         Self(u128::from(hash.h1) << 64 | u128::from(hash.h2))
+    }
+}
+
+impl From<Electorate> for Document {
+    fn from(Electorate { id, founding, members }: Electorate) -> Self {
+        Self { counter: id.counter, change: id.change, founding, members }
+    }
+}
+
+impl TryFrom<Document> for Electorate {
+    type Error = &'static str;
+
+    fn try_from(document: Document) -> Result<Self, &'static str> {
+        let Document { counter, change, founding, members } = document;
+        let electorate = Self { id: ElectorateId { counter, change }, founding, members };
+        match electorate.is_formed() {
+            true => Ok(electorate),
+            false => Err("members are none, out of order, or one is there twice"),
+        }
     }
 }
 

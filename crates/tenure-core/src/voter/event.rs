@@ -7,7 +7,6 @@ use super::electorate::{Electorate, Fingerprint};
 use super::identity::{Ballot, Participant};
 use crate::name::NodeName;
 
-/// An event of the regional voter.
 pub type Event = crate::event::Event<OwnEvent>;
 
 /// An event that only the regional voter reports.
@@ -91,18 +90,6 @@ pub enum Ignored {
 }
 
 impl Ignored {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::Late,
-        Self::Malformed,
-        Self::NotAsked,
-        Self::OtherNetwork,
-        Self::Refused,
-        Self::Full,
-        Self::Command,
-        Self::NotWritten,
-    ];
-
     /// The reason as a label for a counter.
     #[must_use]
     pub const fn label(self) -> &'static str {

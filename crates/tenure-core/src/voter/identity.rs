@@ -7,19 +7,22 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::json::{self, hex};
 use crate::name::NodeName;
 
 /// 128 random bits, drawn with a state directory. A voter that has lost its directory gets another
 /// identity, and promises of the earlier identity do not bind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Identity(pub u128);
+pub struct Identity(#[serde(with = "hex")] pub u128);
 
 /// A participant: a voter in one run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Participant {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
     pub identity: Identity,
     /// 128 random bits, drawn when the process starts.
+    #[serde(with = "hex")]
     pub incarnation: u128,
 }
 
@@ -27,11 +30,13 @@ pub struct Participant {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
     /// The election counter, from one to [`Ballot::COUNTER_MAX`]: the fence of the winner.
+    #[serde(deserialize_with = "json::ballot_counter")]
     pub counter: u64,
     /// The voter that has started the ballot. If two ballots have one counter, the ballot with the
     /// higher initiator goes on.
     pub initiator: NodeName,
     /// The number of recasts after ties, from zero.
+    #[serde(deserialize_with = "json::attempt")]
     pub attempt: u32,
 }
 
@@ -46,10 +51,10 @@ pub struct Leadership {
 /// The address of a voter: the text's `voter-url`.
 ///
 /// 1 to 256 bytes without spaces and control characters, beginning with `http://` or `https://`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct VoterUrl(Arc<str>);
 
-/// A URL that no voter can have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the voter URL {url:?} must begin with http:// or https://, have at most {} bytes, and neither \
@@ -73,7 +78,6 @@ impl Ballot {
 }
 
 impl Leadership {
-    /// The counter of the leadership's ballot.
     #[must_use]
     pub const fn counter(&self) -> u64 {
         self.ballot.counter
@@ -87,7 +91,6 @@ impl Leadership {
 }
 
 impl VoterUrl {
-    /// The most bytes of a URL.
     pub const BYTES_MAX: usize = 256;
 
     /// Checks the form of a URL: no more than a core needs.
@@ -101,7 +104,6 @@ impl VoterUrl {
         }
     }
 
-    /// The URL itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -113,6 +115,20 @@ impl FromStr for VoterUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         Self::new(text)
+    }
+}
+
+impl TryFrom<String> for VoterUrl {
+    type Error = UrlError;
+
+    fn try_from(text: String) -> Result<Self, UrlError> {
+        Self::new(&text)
+    }
+}
+
+impl From<VoterUrl> for String {
+    fn from(url: VoterUrl) -> Self {
+        url.as_str().into()
     }
 }
 

@@ -211,8 +211,6 @@
 //! - **R5** A timeout leaves no action overdue.
 //! - **R6** The changes and the messages that one request causes are bounded.
 
-#![allow(missing_docs, reason = "fields whose names say enough")]
-
 mod asker;
 mod beat;
 mod calls;
@@ -223,6 +221,7 @@ mod event;
 mod founding;
 mod free;
 mod identity;
+mod json;
 mod known;
 mod lease;
 mod memory;
@@ -243,6 +242,7 @@ pub use config::{
 pub use electorate::{Change, Electorate, ElectorateId, Fingerprint, MEMBERS_MAX, Member};
 pub use event::{Breach, Event, Ignored, OwnEvent};
 pub use identity::{Ballot, Identity, Leadership, Participant, UrlError, VoterUrl};
+pub use json::{known_voters, parse_hex};
 pub use memory::Memory;
 pub use message::*;
 pub use node::Voter;

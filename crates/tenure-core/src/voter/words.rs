@@ -7,7 +7,7 @@ use super::event::Event;
 use super::identity::VoterUrl;
 use super::memory::Memory;
 use super::message::Message;
-use crate::name::ElectionName;
+pub(super) use crate::contract::emit;
 
 /// The other end of an HTTP exchange.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -59,7 +59,3 @@ impl crate::contract::Words for Words {
 /// An effect for the driver to carry out.
 pub type Effect = crate::contract::Effect<Words>;
 pub(super) type Out = crate::contract::Effects<Words>;
-
-pub(super) fn emit(election: Option<&ElectionName>, event: impl Into<Event>, out: &mut Out) {
-    out.push(Effect::Emit { election: election.cloned(), event: event.into() });
-}

@@ -204,7 +204,7 @@ fn there_is_no_electorate_to_change() {
     let (mut stage, leader) = led(2);
     let change = Ask::Change(Change::Remove(id(1 - leader)));
     let refused = refusal(stage.ask(leader, Caller::Operator, change));
-    assert!(matches!(refused, Refusal::NotLeading(_)));
+    assert!(matches!(refused, Refusal::NotLeading { .. }));
     assert!(stage.status(leader).electorate.is_none());
     assert!(stage.memory(leader).electorate.is_none());
 }

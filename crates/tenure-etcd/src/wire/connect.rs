@@ -23,7 +23,6 @@ pub(crate) struct Connection {
     pub(crate) status: Status,
 }
 
-/// The status of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     pub version: Version,
@@ -38,7 +37,6 @@ pub struct Status {
     pub alarms: Vec<String>,
 }
 
-/// The reason for which an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("{endpoint} cannot be reached: {why}")]

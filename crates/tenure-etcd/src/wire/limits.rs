@@ -1,7 +1,6 @@
 //! The most unary calls under way at once, by classes that do not wait for each other.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
-/// Calls of candidates.
 const CANDIDATES: usize = 64;
 /// Looks of observers under way, including looks whose callers are gone: others must not wait for
 /// them.

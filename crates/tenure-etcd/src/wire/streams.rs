@@ -116,7 +116,6 @@ impl Streams {
         self.live().find(|live| live.link.number == link)
     }
 
-    /// The line that all streams share.
     pub(super) fn line(&self) -> Option<u64> {
         self.links().next().map(|link| link.line.number)
     }

@@ -47,7 +47,6 @@ use crate::notice::Notice;
 use crate::options::{CheckedOptions, GroupProtocol};
 use crate::{explain, keeper, settings};
 
-/// The ledger of one process.
 pub struct Ledger {
     protocol: Checked,
     topic: String,

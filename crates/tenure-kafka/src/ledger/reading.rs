@@ -45,7 +45,6 @@ impl Readings {
         self.all.clear();
     }
 
-    /// Forgets the readings that have begun.
     pub(super) fn clear(&mut self) -> Vec<(Partition, Reading)> {
         let begun = self.all.extract_if(.., |_, (_, begun)| *begun);
         begun.map(|(partition, (reading, _))| (Partition(partition), reading)).collect()

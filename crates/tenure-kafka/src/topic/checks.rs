@@ -119,7 +119,6 @@ impl Needs {
         (found > needed).then_some(Wrong::InSync { found, copies, needed })
     }
 
-    /// The settings with which a topic is made.
     pub(super) fn made_with(&self) -> Vec<(&'static str, String)> {
         let settings = self.settings().into_iter().map(|setting| (setting.name, setting.needed));
         // The brokers' default may be more than the number of copies.

@@ -42,7 +42,6 @@ const HEARSAY: Duration = Duration::from_secs(3);
 /// The pause between looks for a topic that was made.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Made {
     pub id: TopicId,
@@ -472,7 +471,6 @@ fn cluster<C: ClientContext>(client: &Client<C>, wait: Duration) -> KafkaResult<
     cluster.map(Arc::from).ok_or(KafkaError::MetadataFetch(RDKafkaErrorCode::OperationTimedOut))
 }
 
-/// The reason for which a topic was not made.
 fn not_made(code: RDKafkaErrorCode) -> String {
     use RDKafkaErrorCode::{ClusterAuthorizationFailed, TopicAuthorizationFailed};
     match code {

@@ -10,6 +10,7 @@ use async_nats::{
     Auth, AuthError, Client, ConnectErrorKind, ConnectOptions, Event, ServerInfo, Subscriber,
 };
 use tenure_core::allcall::MAX_PAYLOAD_MIN;
+use tenure_tls::TlsCause;
 use tokio::sync::mpsc;
 
 use crate::login::{Login, LoginError};
@@ -42,7 +43,7 @@ pub enum ConnectError {
     #[error("{why}")]
     Login { why: Arc<str> },
     #[error("TLS did not come about: {why}")]
-    Tls { why: Arc<str> },
+    Tls { why: TlsCause },
     #[error("the server speaks no TLS")]
     NoTls,
     #[error(
@@ -161,7 +162,8 @@ fn with_tls(
         None => (None, None, false),
     };
     let config = tenure_tls::client_config(authority, identity);
-    let config = config.map_err(|error| ConnectError::Tls { why: error.to_string().into() })?;
+    let config =
+        config.map_err(|error| ConnectError::Tls { why: TlsCause::other(error.to_string()) })?;
     let made = made.tls_client_config(config).require_tls(server.is_secure());
     Ok(if first { made.tls_first() } else { made })
 }
@@ -175,7 +177,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions, asks: Asks) -
         if tenure_tls::is_no_tls(tls) {
             return ConnectError::NoTls;
         }
-        return ConnectError::Tls { why: tenure_tls::words(tls).into() };
+        return ConnectError::Tls { why: TlsCause::of(tls) };
     }
     let said: Arc<str> = said.into();
     match error.kind() {
@@ -187,7 +189,7 @@ fn why(error: &async_nats::ConnectError, options: &CheckedOptions, asks: Asks) -
             ConnectError::Login { why }
         }
         ConnectErrorKind::TimedOut => ConnectError::Silent { within: options.connect_within },
-        ConnectErrorKind::Tls => ConnectError::Tls { why: said },
+        ConnectErrorKind::Tls => ConnectError::Tls { why: TlsCause::other(said) },
         _ => ConnectError::Failed { why: said },
     }
 }

@@ -40,7 +40,6 @@ pub enum News {
     Notice(Notice),
 }
 
-/// A new connection.
 #[derive(Debug)]
 pub struct Up {
     client: Client,
@@ -49,7 +48,6 @@ pub struct Up {
     number: u64,
 }
 
-/// The outcome of publishing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Published {
     /// The connection has the message, which may still be lost.
@@ -131,12 +129,6 @@ impl Bus {
     /// Stops using the connection.
     pub fn forget_connection(&mut self) {
         self.up = None;
-    }
-
-    /// Whether a connection is in use.
-    #[must_use]
-    pub const fn is_up(&self) -> bool {
-        self.up.is_some()
     }
 
     /// Whether the message came on the connection in use.

@@ -77,7 +77,6 @@ pub(super) fn new() -> (Queue, Reader) {
     (Queue { asks: put_asks, others: put_others }, Reader { asks, others })
 }
 
-/// Whether the subject is that of questions.
 fn is_question(subject: &str) -> bool {
     subject.rsplit('.').next() == Some(Kind::Ask.word())
 }

@@ -77,7 +77,6 @@ impl Unread {
     }
 }
 
-/// The bytes of a packet.
 #[must_use]
 pub fn write(packet: &Packet) -> Vec<u8> {
     // Writing to memory cannot fail, and no key is anything but text.
@@ -93,7 +92,7 @@ pub fn read(kind: Kind, payload: &[u8]) -> Result<Packet, Unread> {
     if payload.len() > PACKET_BYTES_MAX {
         return Err(Unread::TooLarge);
     }
-    let form: Form<'_> = serde_json::from_slice(payload).map_err(|_| why(payload))?;
+    let form: Form = serde_json::from_slice(payload).map_err(|_| why(payload))?;
     if form.v != VERSION {
         return Err(Unread::Version);
     }

@@ -37,7 +37,6 @@ pub struct Tls {
     pub client: Option<ClientCertificate>,
 }
 
-/// The certificate of a client.
 #[derive(Clone, Debug)]
 pub struct ClientCertificate {
     pub certificate: PathBuf,

@@ -46,7 +46,6 @@ impl Deref for Member {
     }
 }
 
-/// The status of a member, by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     pub member: u64,

@@ -99,11 +99,6 @@ impl Cluster {
             .for_each(Relay::cut);
     }
 
-    /// Cuts all routes of one server.
-    pub fn isolate(&self, server: usize) {
-        (0..self.servers.len()).for_each(|other| self.cut(server, other));
-    }
-
     /// Lets servers make all routes again, which they try once a second.
     /// [`wait_ready`](Self::wait_ready) waits for that.
     pub fn heal(&self) {

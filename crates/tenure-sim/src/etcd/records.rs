@@ -272,7 +272,6 @@ impl Records {
         self.owners.get(&kv.lease?)
     }
 
-    /// The create revision in a fence.
     #[must_use]
     pub const fn created(fence: Fence) -> Revision {
         fence.number() & (FENCE_END - 1)

@@ -1,8 +1,9 @@
 //! The scenario of elections on etcd: its nodes, and the state that its checks use.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use tenure_core::etcd::{Etcd, Event, Extra, Ignored, NoRecord, Op, OwnEvent, Refusal};
+use tenure_core::etcd::{Etcd, Event, Extra, Ignored, Op, OwnEvent, Refusal};
 use tenure_core::{Command, Effect, ElectionName, Input, Protocol};
 
 use super::elections::Elections;
@@ -100,7 +101,7 @@ impl Scenario for Elections {
         Ok(Begin { life: life as u64, node, lease })
     }
 
-    fn write((): &mut (), record: NoRecord) {
+    fn write((): &mut (), record: Infallible) {
         match record {}
     }
 

@@ -25,7 +25,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All causes.
     pub const ALL: [Self; 5] =
         [Self::Crash, Self::Resigned, Self::Pause, Self::NoQuorum, Self::Needless];
 }
@@ -63,7 +62,6 @@ pub(super) struct Claim {
     pub(super) since: u64,
     /// Time of the last raise.
     pub(super) raised: u64,
-    /// End of the claim.
     pub(super) until: u64,
     /// Whether its rest was below the grace already.
     close: bool,

@@ -98,7 +98,6 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// The spread of a sample.
     #[must_use]
     pub fn new(mut sample: Vec<Duration>) -> Self {
         sample.sort_unstable();

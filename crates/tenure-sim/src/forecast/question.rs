@@ -95,7 +95,6 @@ impl Question {
     const EVENTS_MAX: f64 = 5e9;
     /// Downtime of a restarted machine.
     pub const REBOOT: Duration = Duration::from_secs(60);
-    /// The most nodes.
     pub const NODES_MAX: usize = 9;
 
     /// The members of a made-up cluster of so many nodes, up to 26.

@@ -25,7 +25,6 @@ pub enum Frame {
     Join(Member),
     /// A member's heartbeat, with its partitions.
     Beat(Member, Vec<u32>),
-    /// A member leaves.
     Leave(Member),
     /// A new deal with this number: members report their partitions, and wait for all others.
     Dealing(Member, u64),
@@ -41,7 +40,6 @@ pub enum Frame {
     Ends(Partition, Reading, u64, u128),
     /// A question for records from this offset on, with the leader epoch of the last read record.
     Fetch(Partition, Reading, u64, Option<u32>),
-    /// Records.
     Fetched(Partition, Reading, Vec<Record>),
     /// The offset does not exist.
     OutOfRange(Partition, Reading),
@@ -59,7 +57,6 @@ pub enum Frame {
 /// ledger to the core, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
-    /// An event of the core.
     Core(Event),
     /// A request of the core.
     Asked(Box<Request>),

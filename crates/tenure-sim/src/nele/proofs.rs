@@ -44,7 +44,6 @@ pub fn by_any_clock(span: Duration, config: &Config) -> Duration {
 /// The state of one partition, as the process knows it.
 #[derive(Debug, Default)]
 pub struct PartitionState {
-    /// Whether it is assigned to the process.
     pub assigned: bool,
     /// Whether a record was read since the last assignment.
     pub fresh: bool,

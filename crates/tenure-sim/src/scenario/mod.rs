@@ -304,7 +304,6 @@ pub trait Scenario: Sized + Debug + 'static {
     /// Details of a leadership that begins.
     fn led(&self, plan: &PlanOf<Self>, claim: &Claim) -> Self::Details;
 
-    /// Whether a claim continues a leadership.
     fn continues(&self, led: &Leadership<Self::Details>, claim: &Claim) -> bool {
         led.is(claim)
     }

@@ -10,7 +10,6 @@ use crate::world::clock::Clock;
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// Names of elections.
 pub const ELECTIONS: [&str; 3] = ["db", "cron", "feed"];
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;

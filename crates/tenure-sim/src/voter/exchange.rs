@@ -19,7 +19,6 @@ pub enum To {
 /// A connection for one request, which ends with the process that opened it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Line {
-    /// Run of the process.
     pub run: u128,
     pub call: Call,
 }
@@ -27,7 +26,6 @@ pub struct Line {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Half {
     Request(Line, Caller, Ask),
-    /// The answer.
     Answer(Line, Header, Answer),
 }
 

@@ -22,7 +22,7 @@ pub struct Timing {
 impl Timing {
     /// Timing with a lease and margins in milliseconds: the first pair in the soak, the second
     /// elsewhere.
-    pub(super) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
+    pub(crate) fn of_millis(soak: [u64; 2], elsewhere: [u64; 2]) -> Self {
         let millis = if is_soak() { soak } else { elsewhere };
         let [lease, margin] = millis.map(Duration::from_millis);
         Self { lease, grace: margin, kill_margin: margin }
@@ -36,12 +36,12 @@ impl Timing {
 }
 
 /// A span in the command's notation.
-pub(super) fn in_millis(span: Duration) -> String {
+pub(crate) fn in_millis(span: Duration) -> String {
     format!("{}ms", span.as_millis())
 }
 
 /// Spans as flags of the command.
-pub(super) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [String; N] {
+pub(crate) fn span_flags<const N: usize>(spans: [(&str, Duration); N]) -> [String; N] {
     spans.map(|(flag, span)| format!("--{flag}={}", in_millis(span)))
 }
 

@@ -59,7 +59,7 @@ impl<D: Deployment> Fleet<D> {
     }
 
     /// The control socket of a process.
-    pub(super) fn control(&self, host: Host) -> PathBuf {
+    pub(crate) fn control(&self, host: Host) -> PathBuf {
         self.folder().join(format!("{host}.sock"))
     }
 
@@ -101,7 +101,7 @@ impl<D: Deployment> Fleet<D> {
     }
 
     /// Starts a process, and appends its output to its log.
-    pub(super) fn spawn(&mut self, name: impl Into<&'static str>, mut command: Command) {
+    pub(crate) fn spawn(&mut self, name: impl Into<&'static str>, mut command: Command) {
         let name = name.into();
         let log = File::options().append(true).create(true).open(self.log(name)).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log);

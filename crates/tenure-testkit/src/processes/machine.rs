@@ -163,7 +163,6 @@ impl RunningCommand {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Whether the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }

@@ -7,12 +7,7 @@
 //!
 //! A test binary that starts runners is their CMD as well, so its `main` is [`main`].
 
-pub mod etcd;
-pub mod kafka;
-pub mod nats;
-pub mod nerio;
 pub mod rounds;
-pub mod voter;
 
 mod cluster;
 mod deployment;
@@ -43,10 +38,12 @@ mod worker;
 
 pub use cluster::Cluster;
 pub use deployment::{Deployment, Timing};
+pub(crate) use deployment::{in_millis, span_flags};
 pub use faults::Fault;
 pub use fleet::{ELECTION, Fleet};
 pub use hanging::{Hanging, HangingLibrary};
 pub use host::Host;
+pub(crate) use host::{NODES, RUNNERS};
 pub use journal::Journal;
 pub use judge::{Judge, Leadership, Tallies, Violation, ViolationKind};
 pub use line::{Line, Step};
@@ -55,6 +52,7 @@ pub use marked::{MARK, Marked, is_stopped};
 pub use members::Members;
 pub use named::NamedHosts;
 pub use namespaces::Namespaces;
+pub(crate) use network::PORT;
 pub use network::{Network, Weather, loopback, own_net};
 pub use proxy::{Proxy, Traffic};
 pub use systemd::Systemd;

@@ -18,7 +18,6 @@ use super::namespaces::{Namespaces, run};
 use super::network::{Network, PORT, Weather};
 use super::wait::output;
 
-/// The name server.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 /// Increase of a host's number in the network when the host moves.
 const STEP: u8 = 10;

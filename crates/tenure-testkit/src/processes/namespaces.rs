@@ -15,7 +15,6 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A network of namespaces. Dropping it deletes the namespaces.
 pub struct Namespaces {
-    /// Prefix of the names of all namespaces.
     prefix: String,
 }
 

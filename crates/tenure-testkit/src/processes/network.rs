@@ -11,7 +11,7 @@ use tenure_services::reserve;
 use super::host::{Host, NODES};
 
 /// Port of every participant that has an address of its own.
-pub(super) const PORT: u16 = 7_100;
+pub(crate) const PORT: u16 = 7_100;
 
 /// Disturbances of every packet.
 #[derive(Clone, PartialEq, Eq, Debug)]

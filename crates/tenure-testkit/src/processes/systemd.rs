@@ -43,7 +43,6 @@ impl Systemd {
         (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
     }
 
-    /// A property of a unit.
     pub fn shows(&self, unit: &str, property: &str) -> String {
         let (told, _) = self.run(&format!("systemctl show --property {property} --value {unit}"));
         told.trim().to_owned()

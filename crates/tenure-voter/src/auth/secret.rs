@@ -17,9 +17,7 @@ pub struct Secrets(Arc<[hmac::Key]>);
 impl Secrets {
     /// The fewest bytes of a secret: a shorter one can be guessed.
     pub const BYTES_MIN: usize = 16;
-    /// The most bytes of a secret.
     pub const BYTES_MAX: usize = 1_024;
-    /// The most secrets.
     pub const MAX: usize = 2;
 
     /// Reads a secret on each line. Empty lines, and spaces around a secret, do not count.

@@ -18,7 +18,6 @@ pub(crate) fn request(document: &Value, route: Route, body: &[u8]) -> Result<(),
     }
 }
 
-/// The errors of an answer.
 pub(crate) fn answer(
     document: &Value,
     route: Route,

@@ -23,12 +23,9 @@
 //! a sign, as a number or a string. Unknown fields are ignored. A body has at most
 //! [`BODY_BYTES_MAX`] bytes.
 
-mod fields;
 mod form;
 mod head;
-mod heartbeat;
 mod problem;
-mod refusal;
 mod route;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tenure_core::voter::{Answer, Ask, Mode, Refusal, Role};
 use tenure_testkit::Rng;
-use tenure_testkit::arbitrary::voter::{ask, exchange, header};
+use tenure_testkit::voter::arbitrary::{ask, exchange, header};
 
 use super::*;
 use crate::openapi::check;

@@ -1,20 +1,8 @@
 //! `voter-list`, as in the text.
 
-use serde::Deserialize;
-use tenure_core::NodeName;
-use tenure_core::voter::{Listed, VoterUrl};
+use tenure_core::voter::Listed;
 
 use super::Unread;
-use super::fields::text;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Form {
-    #[serde(with = "text")]
-    voter_id: NodeName,
-    #[serde(with = "text")]
-    voter_url: VoterUrl,
-}
 
 /// Reads `[{"voterId": "…", "voterUrl": "…"}, …]`.
 ///
@@ -36,9 +24,5 @@ pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
              \"https://west.example\"}}, …]: {error}"
         ))
     };
-    let all: Vec<Form> = serde_json::from_str(list).map_err(wrong)?;
-    Ok(all
-        .into_iter()
-        .map(|Form { voter_id, voter_url }| Listed { id: voter_id, url: voter_url })
-        .collect())
+    serde_json::from_str(list).map_err(wrong)
 }

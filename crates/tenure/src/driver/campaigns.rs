@@ -10,7 +10,7 @@ use tokio::sync::{Notify, watch};
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
-use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, say};
+use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, keep};
 use crate::safety::SafetyClass;
 
 /// The target of drivers' log lines: leaders, reasons for waiting, and troubles for an operator.
@@ -33,8 +33,6 @@ struct Entry<C: SafetyClass> {
     /// Wakes callers of `Leader::renewed` at each renewal.
     raised: Arc<Notify>,
     name: Option<Arc<str>>,
-    /// The reason why observers do not know yet that the leadership is over.
-    waits: watch::Sender<Option<Waiting>>,
     transfer: Option<TransferReply>,
 }
 
@@ -60,7 +58,6 @@ impl<C: SafetyClass> Campaigns<C> {
             return false;
         }
         let (progress, _) = watch::channel(Progress::default());
-        let (waits, _) = watch::channel(None);
         let campaign = Entry {
             id,
             reply: Some(reply),
@@ -68,7 +65,6 @@ impl<C: SafetyClass> Campaigns<C> {
             progress,
             raised: Arc::default(),
             name: None,
-            waits,
             transfer: None,
         };
         self.campaigns.insert(election.clone(), campaign);
@@ -81,7 +77,7 @@ impl<C: SafetyClass> Campaigns<C> {
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;
         for campaign in self.leaving.get(election).into_iter().flatten() {
-            changed |= say(&campaign.waits, waiting.clone());
+            changed |= campaign.waits(waiting.clone());
         }
         changed |= reply.is_some_and(|reply| reply.waits(waiting.clone()));
         if changed {
@@ -146,9 +142,8 @@ impl<C: SafetyClass> Campaigns<C> {
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         campaign.name = Some(elected.id.clone());
         let progress = campaign.progress.subscribe();
-        let waits = campaign.waits.subscribe();
         let raised = campaign.raised.clone();
-        let won = Victory { elected, cell, progress, raised, waits };
+        let won = Victory { elected, cell, progress, raised };
         (!reply.won(won)).then_some(Resign)
     }
 
@@ -214,7 +209,7 @@ impl<C: SafetyClass> Campaigns<C> {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.held = Some(until));
             if let Some(who) = campaign.name.clone() {
-                say(&campaign.waits, Waiting::Promised { who, until });
+                campaign.waits(Waiting::Promised { who, until });
             }
         }
     }
@@ -283,6 +278,11 @@ fn sorted<'a>(elections: impl Iterator<Item = &'a ElectionName>) -> Vec<Election
 }
 
 impl<C: SafetyClass> Entry<C> {
+    /// Publishes why others do not know yet of the end; true if the reason is new.
+    fn waits(&self, waiting: Waiting) -> bool {
+        self.progress.send_if_modified(|progress| keep(&mut progress.waits, waiting))
+    }
+
     fn end(&mut self, loss: Loss, why: CampaignError) {
         if let Some(cell) = &self.cell {
             cell.lower();

@@ -143,10 +143,10 @@ impl<C: SafetyClass, A: Send + 'static> fmt::Debug for Hold<C, A> {
 }
 
 /// Notices for an operator. The first listener gets all notices since the start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Notices<N> {
     said: broadcast::Sender<N>,
-    first: Mutex<Option<broadcast::Receiver<N>>>,
+    first: Arc<Mutex<Option<broadcast::Receiver<N>>>>,
 }
 
 impl<N: Clone> Notices<N> {
@@ -154,7 +154,7 @@ impl<N: Clone> Notices<N> {
     #[must_use]
     pub fn new() -> (Self, broadcast::Sender<N>) {
         let (said, first) = broadcast::channel(NOTICES);
-        (Self { said: said.clone(), first: Mutex::new(Some(first)) }, said)
+        (Self { said: said.clone(), first: Arc::new(Mutex::new(Some(first))) }, said)
     }
 
     /// Adds a listener. The first one gets all notices since the start, later ones all from now on.

@@ -79,7 +79,6 @@ pub enum OnConflict {
     ServeOut,
 }
 
-/// The participants that call each heartbeat.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Callers {
     /// All, as published: N calls and N² deliveries of them a heartbeat.

@@ -1,4 +1,4 @@
-//! The order of candidates, and the candidates that call and answer.
+//! The order of candidates that wait, and the candidates that call and answer.
 
 use alloc::vec::Vec;
 use core::time::Duration;

@@ -93,13 +93,17 @@ impl Candidate {
                 self.on_found(&found, context);
             }
             (Step::Clear, true) => self.create(context),
-            (Step::Clear, false) => {
-                self.pause(context);
-                match found.next()? {
-                    Some(found) => self.make_room(&found, context),
-                    None => self.phase = Phase::Creating { unsure: true },
+            (Step::Clear, false) => match found.next()? {
+                Some(found) => {
+                    if self.make_room(&found, context) {
+                        self.pause(context);
+                    }
                 }
-            }
+                None => {
+                    self.phase = Phase::Creating { unsure: true };
+                    self.pause(context);
+                }
+            },
             (Step::Look, true) => {
                 let first = found.next()?;
                 let before = found.next()?;
@@ -135,18 +139,20 @@ impl Candidate {
 
     /// Makes room for the candidate's key: another campaign's key has its name. If that key is on a
     /// lease of another process, to which the same lease was handed, its maker may lead, and the
-    /// candidate waits for it.
+    /// candidate waits for it. Returns whether the key must be deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,
         context: &mut CandidateContext<'_>,
-    ) {
+    ) -> bool {
         if found.lease.is_some() && !context.session.owns(found.lease) {
             self.phase = Phase::Creating { unsure: false };
             self.again = Some(context.now.after(ROOM_AGAIN));
-            return self.say_behind(&found.key, context);
+            self.say_behind(&found.key, context);
+            return false;
         }
         self.phase = Phase::Clearing { revision: found.created };
+        true
     }
 
     /// Handles the answer that the key to be deleted does not exist. If another key of this session

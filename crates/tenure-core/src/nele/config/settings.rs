@@ -5,6 +5,8 @@ use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::drift::Drift;
 use crate::name::{ClusterName, ElectionName, NodeName};
 use crate::nele::identity::{Partition, Role};
@@ -87,7 +89,8 @@ pub struct Config {
 }
 
 /// The promise for one role in one group.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// A role has at least one leader, and two while leadership changes hands. No fence.
     #[default]
@@ -185,7 +188,6 @@ impl Config {
         number.parse().ok().filter(|_| plain).map(Role)
     }
 
-    /// The election of a role.
     #[must_use]
     pub fn election_of(&self, role: Role) -> ElectionName {
         // Cannot fail: a checked name leaves room for a role, and has no forbidden characters.
@@ -193,7 +195,6 @@ impl Config {
             .unwrap_or_else(|_| self.election.clone())
     }
 
-    /// The partition that decides on a role.
     #[must_use]
     pub const fn partition_of(&self, role: Role) -> Partition {
         role.partition(self.partitions)

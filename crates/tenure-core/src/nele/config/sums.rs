@@ -9,7 +9,6 @@ use super::settings::{Config, Mode};
 use super::terms::Terms;
 use crate::name::ClusterName;
 
-/// A part of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// The name of the setting, as operators write it.
@@ -27,7 +26,6 @@ const fn part(name: &'static str, times: u32, span: Duration) -> Part {
 }
 
 impl Sum {
-    /// The value of the sum.
     #[must_use]
     pub fn total(&self) -> Duration {
         let parts = self.0.iter().map(|part| part.span.saturating_mul(part.times));
@@ -36,7 +34,6 @@ impl Sum {
 }
 
 impl Config {
-    /// The terms of this process.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let Self { mode, takeover, drift, fence_base, .. } = *self;

@@ -130,8 +130,7 @@ impl Nele {
             None => None,
         };
         self.sight.reads = plain;
-        let silent = self.sight.heard_at.max(self.sight.asked_at).after(self.config.silence());
-        if needed && silent <= self.now {
+        if needed && self.sight.asks_again(&self.config) <= self.now {
             self.ask_again(out);
         }
         self.notice_gaps();

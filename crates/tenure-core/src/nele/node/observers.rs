@@ -71,18 +71,22 @@ impl Sight {
         core::mem::take(&mut self.roles).into_keys().collect()
     }
 
+    /// The time of the next question to a silent ledger.
+    pub(super) fn asks_again(&self, config: &Checked) -> Time {
+        self.heard_at.max(self.asked_at).after(config.silence())
+    }
+
     /// The time of the next question to a silent ledger, or of a report about it.
     pub(super) fn due(&self, config: &Checked) -> Option<Time> {
         if self.roles.is_empty() {
             return None;
         }
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
-        let silent = self.heard_at.max(self.asked_at).after(config.silence());
         let knows = self.since.is_some() || self.may_be_stale;
         let deaf = knows.then(|| self.heard_at.after(config.silence().saturating_mul(2)));
         let unshown = self.roles.values().filter(|observed| observed.shown.is_none());
         let first = unshown.map(|observed| observed.since.after(config.silence())).min();
-        [seek, Some(silent), deaf, first].into_iter().flatten().min()
+        [seek, Some(self.asks_again(config)), deaf, first].into_iter().flatten().min()
     }
 
     /// Whether the ledger has been silent for so long that no leader is known.

@@ -144,7 +144,7 @@ impl Slot {
     /// The time at which the partition is read anew because no record comes: every member writes to
     /// every partition, so the reader may be stuck. In `at_most_one` a campaign notices a stuck
     /// reader sooner, by a claim or evidence that is not read back.
-    pub(in crate::nele) fn silent(&self, context: &Context<'_>) -> Option<Time> {
+    pub(in crate::nele) fn reads_anew_at(&self, context: &Context<'_>) -> Option<Time> {
         let claims = context.by_claims() && !self.campaigns.is_empty();
         let claims = claims && !self.has_slept(context);
         let heard = self.reads.as_ref().filter(|_| !claims)?;
@@ -214,15 +214,20 @@ impl Slot {
         if context.by_claims() {
             return self.claim.held.and_then(|held| held.until(context));
         }
+        self.news_until(context)
+    }
+
+    /// T after the latest news.
+    pub(in crate::nele) fn news_until(&self, context: &Context<'_>) -> Option<Time> {
         Some(self.news?.after(context.config.takeover))
     }
 
     pub(in crate::nele) fn due(&self, context: &Context<'_>) -> Option<Time> {
         let seek = self.reads.as_ref().and_then(|reads| reads.due());
-        let silent = self.silent(context);
+        let read = self.reads_anew_at(context);
         let hold = self.until(context);
         let begins = self.claim.held.map(|held| held.begins);
-        let dues = [seek, silent, hold, begins, self.claim.bid.due()];
+        let dues = [seek, read, hold, begins, self.claim.bid.due()];
         dues.into_iter().flatten().filter(|due| *due > context.now && *due < Time::MAX).min()
     }
 

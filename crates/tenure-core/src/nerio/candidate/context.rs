@@ -22,4 +22,9 @@ impl Context<'_> {
     pub(in crate::nerio) fn retry(&self) -> Duration {
         self.config.retry_after(self.round_trip())
     }
+
+    /// Pause before the next request of a leader that hands over.
+    pub(in crate::nerio) fn retry_of_transfer(&self) -> Duration {
+        self.retry().min(self.config.refresh)
+    }
 }

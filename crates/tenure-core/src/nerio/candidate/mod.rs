@@ -411,7 +411,7 @@ impl Campaign {
     /// Drops answers to all requests so far for ever.
     pub(super) fn abort(&mut self, last_start: Time) {
         self.sent.clear();
-        self.reach = Reach::default();
+        self.reach.forget();
         self.oks.clear();
         self.floors.fill(last_start);
     }

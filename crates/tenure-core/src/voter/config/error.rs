@@ -66,7 +66,6 @@ impl SettingsError for ConfigError {
     }
 }
 
-/// The text names no mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("mode is one of: majority (at most one leader), available (one in each region)")]
 pub struct ModeError;

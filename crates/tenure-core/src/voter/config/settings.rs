@@ -5,6 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use serde::Deserialize;
+
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName};
 use crate::voter::identity::VoterUrl;
@@ -98,9 +100,11 @@ pub enum Founding {
 }
 
 /// A voter of a `voter-list`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Deserialize)]
 pub struct Listed {
+    #[serde(rename = "voterId")]
     pub id: NodeName,
+    #[serde(rename = "voterUrl")]
     pub url: VoterUrl,
 }
 
@@ -117,7 +121,6 @@ impl Config {
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
     pub const TOLERANCE_MAX: u32 = 1_000;
-    /// The most voters that can be known.
     pub const VOTERS_MAX: usize = 256;
     /// The largest ρ.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(100_000_000) {

@@ -1,5 +1,5 @@
-//! The messages of voters, operators and drivers. The driver writes them as JSON, each kind on its
-//! path.
+//! The messages of voters, operators and drivers. The driver sends them as JSON, each kind on its
+//! path. The types define the fields, and refuse whatever exceeds their bounds.
 //!
 //! An HTTP exchange is two messages: a [`Request`](Message::Request) goes out with a [`Call`], and
 //! the answer comes back with the same call. The core waits for an answer no longer than `within`;
@@ -18,9 +18,12 @@ use core::time::Duration;
 pub use leader::LeaderDto;
 pub use refusal::{Refusal, Unchanged};
 
+use serde::{Deserialize, Serialize};
+
 use super::config::Mode;
 use super::electorate::{Change, Electorate, ElectorateId, Fingerprint};
 use super::identity::{Ballot, Leadership, Participant, VoterUrl};
+use super::json::{self, nanos, nanos_if_any};
 use crate::drift::Drift;
 use crate::name::{ElectionName, NodeName, Value};
 
@@ -28,8 +31,6 @@ use crate::name::{ElectionName, NodeName, Value};
 pub const KNOWN_MAX: usize = 256;
 /// The most URLs that discovery can report at once.
 pub const SEEDS_MAX: usize = 256;
-/// The most bytes of a `remove`'s reason.
-pub const REASON_BYTES_MAX: usize = 256;
 
 /// The number of an exchange, unique in the life of the process that asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -138,31 +139,41 @@ pub enum Answer {
     },
     /// To `GET election/result` and `election/certify`.
     Election(ElectionDto),
-    /// To any: refused.
     Refused(Refusal),
 }
 
 /// A voter as the text represents it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VoterDto {
     pub voter_id: NodeName,
     pub voter_url: VoterUrl,
+    #[serde(default)]
     pub role: Role,
+    /// A voter that registers is on line.
+    #[serde(default = "on_line")]
     pub on_line: bool,
 }
 
-/// `LEADER`, `FOLLOWER` or `NONE`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+const fn on_line() -> bool {
+    true
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Role {
     Leader,
     Follower,
+    #[default]
     None,
 }
 
 /// The state of the election as one voter knows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StatusDto {
-    /// `knownVoters`, the sender included. At most [`KNOWN_MAX`].
+    /// At most [`KNOWN_MAX`], the sender included.
+    #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
     pub sender: VoterDto,
     /// The leader, and the rest of its lease.
@@ -170,27 +181,38 @@ pub struct StatusDto {
     /// The electorate, once there is one.
     pub electorate: Option<Electorate>,
     /// The highest counter that the sender has endorsed or acknowledged.
+    #[serde(deserialize_with = "json::counter")]
     pub endorsed: u64,
     /// The time for which the sender was free to endorse a candidate without a break; `None` if it
     /// is not free now.
+    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// Whether the suspect has answered the sender.
     pub reached: Option<bool>,
+    #[serde(flatten)]
     pub condition: Condition,
 }
 
 /// Obstacles to a voter's vote, as the voter reports them, for operators and candidates.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct Condition {
     /// Whether the voter cannot write its state directory. Such a voter endorses no candidate, and
     /// acknowledges only the leader that it has endorsed.
+    #[serde(default)]
     pub failing: bool,
     /// Until the founding, the first voters by the sender's settings.
+    #[serde(
+        default,
+        rename = "firstVoters",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "json::first_voters"
+    )]
     pub first: Option<FirstVoters>,
 }
 
 /// The first voters by a voter's settings.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum FirstVoters {
     /// These voters, itself among them, in order. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
     Listed(Vec<NodeName>),
@@ -209,71 +231,79 @@ impl FirstVoters {
     }
 }
 
-/// A vote in one ballot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VoteDto {
-    /// `voterId`, of the sender.
     pub voter_id: NodeName,
-    /// `vote`: any 64-bit signed number; `None` if the voter does not want to lead.
+    /// Any 64-bit signed number; `None` if the voter does not want to lead.
+    #[serde(default, deserialize_with = "json::vote")]
     pub vote: Option<i64>,
     pub ballot: Ballot,
     /// L, the lease that the sender would ask for as the winner.
+    #[serde(rename = "leaseNs", with = "nanos")]
     pub lease: Duration,
     pub electorate: Electorate,
 }
 
 /// A voter's result of one ballot.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ElectionDto {
     pub ballot: Ballot,
-    /// `certified`: whether the winner has received the results of a quorum.
+    /// Whether the winner has received the results of a quorum.
     pub certified: bool,
-    /// `votes`, as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    /// The votes as the sender has counted them. At most [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    #[serde(with = "json::votes")]
     pub votes: Vec<(NodeName, Option<i64>)>,
-    /// `newLeader`.
     pub new_leader: Participant,
     /// The sender's promise to the winner; in a certified result, its promise at the certification.
     pub promise: Option<PromiseDto>,
     /// The voters that have sent this result, in a certified one. At most
     /// [`MEMBERS_MAX`](super::MEMBERS_MAX).
+    #[serde(default, deserialize_with = "json::endorsed_by")]
     pub endorsed_by: Vec<Participant>,
 }
 
 /// *For this span after I received the request, I endorse and acknowledge no other leader* (V6).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct PromiseDto {
+    #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
+    #[serde(rename = "driftPpb", deserialize_with = "json::drift")]
     pub drift: Drift,
 }
 
-/// A heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HeartbeatDto {
     /// The number of the heartbeat. The recipient ignores a number that is not above the last one.
     pub seq: u64,
     /// The sender, as others should list it.
     pub sender: VoterDto,
-    /// `knownVoters`. At most [`KNOWN_MAX`].
+    /// At most [`KNOWN_MAX`].
+    #[serde(deserialize_with = "json::known_voters")]
     pub known_voters: Vec<VoterDto>,
-    /// The lease that a leader asks for.
     pub lease: Option<LeaseDto>,
     /// The certificate of a leader that the recipient has not acknowledged yet.
     pub certificate: Option<ElectionDto>,
+    #[serde(flatten)]
     pub condition: Condition,
 }
 
 /// A leader's request for a lease.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct LeaseDto {
     pub leadership: Leadership,
     pub value: Value,
     /// L; zero with `available`.
+    #[serde(rename = "spanNs", with = "nanos")]
     pub span: Duration,
     pub electorate: Electorate,
 }
 
 /// The answer to a heartbeat.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct BeatenDto {
     pub seq: u64,
     /// The sender's promise to the leader that asked.
@@ -284,13 +314,13 @@ pub struct BeatenDto {
     pub leader: Option<LeaderDto>,
     /// The time for which the sender was free to endorse a candidate without a break; `None` if it
     /// is not free now.
+    #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// The sender's document, once it is founded.
     pub electorate: Option<ElectorateId>,
 }
 
-/// An acknowledgement.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct AckDto {
     pub leadership: Leadership,
     pub promise: PromiseDto,

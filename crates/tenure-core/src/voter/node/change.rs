@@ -53,7 +53,7 @@ impl Voter {
         let Some(electorate) =
             self.memory.electorate.as_ref().filter(|_| self.is_majority() && leads)
         else {
-            return Err(Refusal::NotLeading(self.leader_dto().map(Into::into)));
+            return Err(Refusal::NotLeading { leader: self.leader_dto().map(Into::into) });
         };
         // Quorums of this document and the next one overlap, but quorums of later ones may not
         // (V9).
@@ -66,7 +66,7 @@ impl Voter {
                 let known = known.ok_or(Refusal::UnknownVoter)?;
                 let who = known.who();
                 if electorate.member(id).is_some() || *id == self.me.id {
-                    return Err(Refusal::NoChange(Unchanged::HasVote));
+                    return Err(Unchanged::HasVote.into());
                 }
                 if electorate.members.len() >= MEMBERS_MAX {
                     return Err(Refusal::Full);
@@ -77,11 +77,11 @@ impl Voter {
                 }
                 Ok(electorate.with(Member::of(who)))
             }
-            Change::Remove(id) if *id == self.me.id => Err(Refusal::NoChange(Unchanged::Leads)),
+            Change::Remove(id) if *id == self.me.id => Err(Unchanged::Leads.into()),
             Change::Remove(id) => match electorate.member(id) {
-                None if self.known.get(id).is_some() => Err(Refusal::NoChange(Unchanged::HasNone)),
+                None if self.known.get(id).is_some() => Err(Unchanged::HasNone.into()),
                 None => Err(Refusal::UnknownVoter),
-                Some(member) if self.returns(member) => Err(Refusal::NoChange(Unchanged::Returns)),
+                Some(member) if self.returns(member) => Err(Unchanged::Returns.into()),
                 Some(_) => Ok(electorate.without(id)),
             },
         }

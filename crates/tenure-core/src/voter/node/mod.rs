@@ -23,7 +23,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `round.rs` | a ballot: votes, results, the winner |
+//! | `round.rs` | a ballot: votes, results, the winner or a tie, which `Voter::count` draws again |
 //! | `lease.rs` | this voter's candidacy: a campaign, and a lease that rests on promises |
 //! | `promise.rs` | this voter's promise to endorse no other voter |
 //! | `known.rs`, `founding.rs` | the other voters; the first electorate |

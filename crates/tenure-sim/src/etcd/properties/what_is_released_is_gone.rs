@@ -23,7 +23,6 @@ struct Releases {
     doubtful: BTreeSet<Bytes>,
     /// Complaint about a released key that exists; dropped when its lease ends.
     told: Option<String>,
-    /// Leases that are over.
     over: BTreeSet<LeaseId>,
     /// Creates without an answer or with an uncertain outcome: their keys may come late.
     creates: BTreeMap<CallId, (Bytes, LeaseId)>,

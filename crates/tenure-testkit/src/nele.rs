@@ -6,9 +6,9 @@ use std::time::Duration;
 use tenure_services::Daemon;
 use tenure_services::kafka::{Cluster, ClusterConfig, Version};
 
-use super::deployment::{in_millis, span_flags};
-use super::host::{NODES, RUNNERS};
-use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Manner, NODES, Network, RUNNERS, Timing, in_millis, span_flags,
+};
 
 /// S and R: the shortest session timeout that the brokers of the tests allow.
 const SESSION: Duration = Duration::from_secs(1);

@@ -11,18 +11,16 @@ use tenure_core::voter::{
 };
 use tenure_core::{Drift, NodeName, Value};
 
-use super::{ANY, NAME, flag, list, long, maybe, near, number, text};
 use crate::Rng;
+use crate::arbitrary::{ANY, NAME, flag, list, long, maybe, near, number, text};
 
 /// Characters of a voter's host.
 const HOST: &str = "azä09.";
 
-/// Name of a voter.
 pub fn known_id(node: u64) -> NodeName {
     format!("n{node}").parse().unwrap()
 }
 
-/// Address of a voter.
 pub fn known_url(node: u64) -> VoterUrl {
     format!("http://n{node}").parse().unwrap()
 }
@@ -240,17 +238,17 @@ fn refusal(rng: &mut Rng) -> Refusal {
         12 => Refusal::OldHeartbeat,
         13 => Refusal::UnknownVoter,
         14 => Refusal::UnknownElection,
-        15 => Refusal::NotLeading(maybe(rng, leader).map(Box::new)),
+        15 => Refusal::NotLeading { leader: maybe(rng, leader).map(Box::new) },
         16 => Refusal::ChangeRuns { electorate: electorate_id(rng) },
         17 => {
             let (able, needed) = (rng.index(64), rng.index(64));
             Refusal::TooFewAble { able, needed }
         }
         18 => Refusal::NotWritten,
-        19 => Refusal::NoChange(Unchanged::HasVote),
-        20 => Refusal::NoChange(Unchanged::HasNone),
-        21 => Refusal::NoChange(Unchanged::Leads),
-        22 => Refusal::NoChange(Unchanged::Returns),
+        19 => Unchanged::HasVote.into(),
+        20 => Unchanged::HasNone.into(),
+        21 => Unchanged::Leads.into(),
+        22 => Unchanged::Returns.into(),
         23..=25 => Refusal::OldElectorate(electorate(rng)),
         _ => Refusal::Endorsed { counter: near(rng, 0..60).min(Ballot::COUNTER_MAX) },
     }

@@ -8,9 +8,9 @@ use tenure_services::Daemon;
 use tenure_services::nats::{Cluster, Version};
 use tenure_services::relay::Relay;
 
-use super::deployment::in_millis;
-use super::host::{NODES, RUNNERS};
-use super::{Deployment, Fault, Fleet, Host, Manner, Network, Timing};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Manner, NODES, Network, RUNNERS, Timing, in_millis,
+};
 
 /// L.
 const LEASE: Duration = Duration::from_secs(3);

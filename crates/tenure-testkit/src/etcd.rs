@@ -9,13 +9,12 @@ use tenure_core::Time;
 use tenure_services::Daemon;
 use tenure_services::etcd::{Cluster, ClusterConfig, Host as Place};
 
-use super::rounds::is_soak;
-use super::{
+use crate::processes::rounds::is_soak;
+use crate::processes::{
     Deployment, ELECTION, Fault, Fleet, Host, Leadership, Manner, Namespaces, Network, Timing,
     eventually,
 };
 
-/// The host of the observer.
 const OBSERVER: Host = Host::runner(2);
 
 /// A lease that etcd grants as requested. Elsewhere than in the soak the machine may stand still

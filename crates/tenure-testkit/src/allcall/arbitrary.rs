@@ -8,8 +8,8 @@ use tenure_core::allcall::{
 };
 use tenure_core::{ElectionName, Value, WallTime};
 
-use super::{ANY, NAME, flag, list, long, maybe, near, number, text};
 use crate::Rng;
+use crate::arbitrary::{ANY, NAME, flag, list, long, maybe, near, number, text};
 
 /// A packet of anybody, who goes by these times or, seldom, by others.
 pub fn packet(rng: &mut Rng, usual: Times) -> Packet {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::deployment::in_millis;
-use super::{Deployment, Fault, Fleet, Host, Network, Timing, eventually, output};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Network, Timing, eventually, in_millis, output,
+};
 
 const CLUSTER: &str = "chaos";
 const ROUND_TRIP: Duration = Duration::from_millis(20);

@@ -2,20 +2,17 @@
 //! write and read them. Names, processes and figures of a small cluster are likely, so that a core
 //! takes a message for one of its own; all others that a wire format carries occur.
 
-pub mod allcall;
-pub mod voter;
-
 use std::ops::Range;
 
 use crate::Rng;
 
 /// Characters of names.
-const NAME: &str = "abzABZ019._-";
+pub(crate) const NAME: &str = "abzABZ019._-";
 /// Characters that a format may have to escape, and others.
-const ANY: &str = " !\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~äßé😀";
+pub(crate) const ANY: &str = " !\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~äßé😀";
 
 /// Any number; the ends are likely.
-fn number(rng: &mut Rng) -> u64 {
+pub(crate) fn number(rng: &mut Rng) -> u64 {
     match rng.within(0..8) {
         0 => 0,
         1 => u64::MAX,
@@ -24,29 +21,29 @@ fn number(rng: &mut Rng) -> u64 {
 }
 
 /// Any number of 128 bits.
-fn long(rng: &mut Rng) -> u128 {
+pub(crate) fn long(rng: &mut Rng) -> u128 {
     u128::from(number(rng)) << 64 | u128::from(number(rng))
 }
 
 /// Mostly a number of this range, sometimes any number.
-fn near(rng: &mut Rng, range: Range<u64>) -> u64 {
+pub(crate) fn near(rng: &mut Rng, range: Range<u64>) -> u64 {
     if rng.once_in(12) { number(rng) } else { rng.within(range) }
 }
 
 /// A text of these characters.
-fn text(rng: &mut Rng, characters: &str, lengths: Range<u64>) -> String {
+pub(crate) fn text(rng: &mut Rng, characters: &str, lengths: Range<u64>) -> String {
     let characters: Vec<char> = characters.chars().collect();
     (0..rng.within(lengths)).map(|_| *rng.pick(&characters)).collect()
 }
 
-fn flag(rng: &mut Rng) -> bool {
+pub(crate) fn flag(rng: &mut Rng) -> bool {
     rng.once_in(2)
 }
 
-fn maybe<T>(rng: &mut Rng, one: fn(&mut Rng) -> T) -> Option<T> {
+pub(crate) fn maybe<T>(rng: &mut Rng, one: fn(&mut Rng) -> T) -> Option<T> {
     flag(rng).then(|| one(rng))
 }
 
-fn list<T>(rng: &mut Rng, lengths: Range<u64>, one: fn(&mut Rng) -> T) -> Vec<T> {
+pub(crate) fn list<T>(rng: &mut Rng, lengths: Range<u64>, one: fn(&mut Rng) -> T) -> Vec<T> {
     (0..rng.within(lengths)).map(|_| one(rng)).collect()
 }

@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::deployment::span_flags;
-use super::host::NODES;
-use super::network::PORT;
-use super::rounds::{is_soak, timing};
-use super::{
-    Deployment, Fault, Fleet, Host, Manner, Namespaces, Network, Timing, loopback, own_net,
+use crate::processes::rounds::{is_soak, timing};
+use crate::processes::{
+    Deployment, Fault, Fleet, Host, Manner, NODES, Namespaces, Network, PORT, RUNNERS, Timing,
+    loopback, own_net, span_flags,
 };
 
 const TOLERANCE: u32 = 6;
@@ -156,4 +154,4 @@ impl Deployment for Voters {
     }
 }
 
-const _: () = assert!(NODES == super::host::RUNNERS, "a place for each");
+const _: () = assert!(NODES == RUNNERS, "a place for each");
