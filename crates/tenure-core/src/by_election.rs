@@ -8,9 +8,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::name::ElectionName;
 
-/// A `T` for each election, ordered by a hash of its name. A search compares hashes, which lie in
-/// the nodes of the tree, instead of names, which lie elsewhere in memory. Names with equal hashes
-/// are ordered by name. Entries are boxed, as about a third of the places in the nodes is empty.
+/// A `T` for each election, ordered by a hash of its name. A search compares hashes, which are in
+/// the nodes of the tree, and not names, which are elsewhere in memory. Names with equal hashes are
+/// ordered by name. Entries are boxed, because about a third of the places in a node is empty.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ByElection<T>(BTreeMap<Key, Box<T>>);
 

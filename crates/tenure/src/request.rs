@@ -201,7 +201,7 @@ pub(crate) struct Progress {
     pub(crate) ended: Option<Loss>,
     /// The time before which others do not learn of the end, because of a promise.
     pub(crate) held: Option<Time>,
-    /// Reason why others do not know yet that the leadership is over.
+    /// The reason why others do not know yet that the leadership is over.
     pub(crate) waits: Option<Waiting>,
     /// Whether others know of the end, or the lease has run out.
     pub(crate) released: bool,

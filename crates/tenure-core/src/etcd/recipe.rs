@@ -276,10 +276,10 @@ impl Candidate {
     }
 
     /// Returns the query of ruling 2 (E1), one linearizable transaction: whether the candidate's
-    /// key exists and is the first, and which key is just before it. The query leaves out values of
-    /// other keys, which may be too large. etcd 3.7 then leaves leases out, too, so the transaction
-    /// compares the lease of the candidate's key. Each branch reads a key: a transaction without
-    /// operations is not linearizable.
+    /// key exists and is the first, and which key is just before it. Values of other keys may be
+    /// too large, so the query leaves them out; etcd 3.7 then leaves leases out, too, and the
+    /// transaction compares the lease. Each branch reads a key: a transaction without operations is
+    /// not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
         let key = self.key(context);
         let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
@@ -399,8 +399,7 @@ impl Candidate {
 // "Leases […] need to be refreshed or they expire." E counts from the send of a keep-alive (ruling
 // 3, E2), once an entry of the log has found a key of this process unchanged, in the same term
 // (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the one before,
-// and `Session::on_alive` handles the answer. After a failure the session tries again, and
-// `Etcd::expire` ends the lease at E. An answer that the lease is gone ends it at once.
+// and `Session::on_alive` handles the answer. An answer that the lease is gone ends it at once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).
@@ -482,8 +481,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Until then a leader
-// leads on, and its session tries again.
+// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Up to E a leader goes
+// on, and its session tries again.
 impl Candidate {
     /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {

@@ -11,8 +11,8 @@ use super::identity::{Ballot, Participant};
 use super::message::{FirstVoters, KNOWN_MAX, VoterDto};
 use crate::drift::Drift;
 
-/// A number in 32 hexadecimal digits: identities, incarnations, fingerprints. State directories
-/// have the number itself.
+/// A number as 32 hexadecimal digits: identities, incarnations, fingerprints. State directories
+/// hold the number itself.
 pub(super) mod hex {
     use alloc::borrow::Cow;
 
@@ -86,8 +86,8 @@ pub(super) mod nanos_if_any {
     }
 }
 
-/// Reads a 64-bit signed number that was drawn, or `null`. A string is read, too, because many
-/// readers of JSON lose digits beyond 2⁵³.
+/// Reads a drawn number of 64 bits, or `null`. A string is read, too, because many readers of JSON
+/// lose digits beyond 2⁵³.
 pub(super) fn vote<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     from.deserialize_any(VoteVisitor)
 }
@@ -199,7 +199,7 @@ pub(super) fn first_voters<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Reads a counter that every reader of JSON takes exactly.
+/// Reads a counter, which every JSON reader represents exactly.
 pub(super) fn counter<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     counter_from(from, 0)
 }

@@ -278,7 +278,7 @@ fn sorted<'a>(elections: impl Iterator<Item = &'a ElectionName>) -> Vec<Election
 }
 
 impl<C: SafetyClass> Entry<C> {
-    /// Publishes why others do not know yet of the end; true if the reason is new.
+    /// Publishes the reason why others do not know of the end yet; true if the reason is new.
     fn waits(&self, waiting: Waiting) -> bool {
         self.progress.send_if_modified(|progress| keep(&mut progress.waits, waiting))
     }

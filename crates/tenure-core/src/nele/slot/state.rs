@@ -217,7 +217,7 @@ impl Slot {
         self.news_until(context)
     }
 
-    /// T after the latest news.
+    /// The latest news plus T (`takeover`).
     pub(in crate::nele) fn news_until(&self, context: &Context<'_>) -> Option<Time> {
         Some(self.news?.after(context.config.takeover))
     }
