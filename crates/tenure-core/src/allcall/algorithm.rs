@@ -136,9 +136,12 @@ impl Election {
         let relayed = followed.filter(|known| self.relays && known.holds && own.is_none());
         let relayed = relayed.map(|known| known.claim.clone());
         self.relays = false;
+        let eligible = self.is_eligible(context);
+        // Others that hear that this process is not eligible no longer wait for it (ruling 1).
+        self.round.announced &= eligible;
         Entry {
             election: self.name.clone(),
-            eligible: self.is_eligible(context),
+            eligible,
             digest: self.digest(context),
             claim: own.or(relayed),
             tombstones: self.others.tombstones.carried(now),

@@ -136,7 +136,7 @@
 //!
 //! 1. A participant grants and renews only its own lease, and waits if another one is the best.
 //!    Only [eligible](Entry::eligible) candidates are sorted, and a candidate stands only after a
-//!    full valid round in which it announced that it is eligible.
+//!    full valid round in which it announced that it is eligible, and did not say otherwise later.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
 //!    2.5 H and is not *beaten*: it has heard first-hand, in this term, of another live claim that
 //!    was greater than its own by (later E, lower rank), and since then no resignation has left it
@@ -167,7 +167,8 @@
 //! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
 //!    until E + 2K, and ends the known claim also where there is no room to remember the tombstone.
 //!    The end counts as known when the own resignation has come back. A leader that stands again
-//!    announces itself first; a candidate that gave up before it stood need not.
+//!    announces itself first; a candidate that gave up before it stood need not, unless it has
+//!    answered meanwhile that it is not eligible.
 //! 8. A grant or a renewal takes effect when its own claim is heard, within H/2 and before another
 //!    live claim. After a void round a process that does not lead is held off for L + K. A
 //!    reconnection keeps identity, tie-break and round; an initial wait that was interrupted begins
