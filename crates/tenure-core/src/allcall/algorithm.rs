@@ -340,6 +340,8 @@ impl Election {
         self.round.closed = context.boot();
         if valid == Some(false) {
             self.hold_off(context);
+            // The candidate that said so may have led since.
+            self.others.vouched = None;
         }
         self.others.tombstones.expire(context.boot());
         self.others.doubts.expire(context.boot());

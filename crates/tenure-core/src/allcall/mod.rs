@@ -232,7 +232,8 @@
 //! - *Promise (a) on several servers is about participants that act at once*: packets on another
 //!   way may overtake a participant that is stopped between hearing and acting.
 //! - *`vacant` takes L + K of listening*, or the statement of a candidate that has listened so
-//!   long. A single round is not enough: a stopped leader answers no round, and leads.
+//!   long, with no void round since. A single round is not enough: a stopped leader answers no
+//!   round, and leads.
 //!
 //! # Invariants
 //!

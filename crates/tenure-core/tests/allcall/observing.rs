@@ -71,6 +71,37 @@ fn able_candidate_vouches_for_vacancy() {
     assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
 }
 
+/// A candidate says that it knows of no leader, and leads; an observer hears nothing of that, for
+/// its connection is lost, or only its packets. When the observer is back, the leader is stopped.
+#[test]
+fn interruption_ends_statement_of_vacancy() {
+    for disconnects in [true, false] {
+        let mut stage = Stage::new(2);
+        stage.join(0);
+        stage.campaign(0, X);
+        stage.pass(ms(11_300));
+        stage.join(1);
+        stage.observe(1, X);
+        stage.pass(ms(950));
+        match disconnects {
+            true => stage.link_down(1),
+            false => stage.cut_off(1),
+        }
+        stage.pass(ms(800));
+        assert_eq!(stage.leaders(X), [0]);
+        stage.nodes[0].stopped = true;
+        stage.pass(ms(50));
+        let before = vacancies(&stage, 1);
+        match disconnects {
+            true => stage.link_up(1),
+            false => stage.heal(),
+        }
+        stage.pass(ms(2_500));
+        assert_eq!(stage.leaders(X), [0]);
+        assert_eq!(vacancies(&stage, 1), before, "disconnects: {disconnects}");
+    }
+}
+
 /// The leader is stopped, its lease runs, and an observer asks.
 #[test]
 fn a_leader_that_is_stopped_is_not_vacant() {

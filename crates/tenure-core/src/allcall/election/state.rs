@@ -63,7 +63,8 @@ pub(in crate::allcall) struct ElectionRound {
 pub(in crate::allcall) struct Others {
     pub(in crate::allcall) claims: Claims,
     pub(in crate::allcall) doubts: Doubts,
-    /// The last time at which a candidate that could lead said that it follows no leader.
+    /// The last time at which a candidate that could lead said that it follows no leader, unless
+    /// this process may have missed packets since.
     pub(in crate::allcall) vouched: Option<Time>,
     pub(in crate::allcall) tombstones: Tombstones,
     pub(in crate::allcall) presence: Presence,
@@ -123,6 +124,7 @@ impl Election {
     /// next connection.
     pub(in crate::allcall) fn on_interrupted(&mut self, context: &Context<'_>) {
         self.wait.listens = self.wait.listens.filter(|listens| *listens <= context.boot());
+        self.others.vouched = None;
     }
 
     /// Whether the election has a campaign, or had one not long ago: only then does this process
