@@ -35,7 +35,8 @@ pub enum Event<Own> {
         to: NodeName,
         why: TransferFailure,
     },
-    /// The leader. Boxed, since the other events are small and moved at every step.
+    /// The leader, also when only its lease or its last word has changed. Boxed, since the other
+    /// events are small and moved at every step.
     View(Box<View>),
     /// The observer may have missed states between the last view and the next one.
     Gap,

@@ -23,6 +23,8 @@ pub(in crate::nele) struct Sight {
     pub(super) alive: Time,
     /// The last time at which the ledger was asked because it was silent.
     pub(super) asked: Time,
+    /// The last time at which the views were compared with those that were reported.
+    pub(super) told: Time,
 }
 
 /// Readings that overlap: each began before the last one ended.
