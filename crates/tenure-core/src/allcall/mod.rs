@@ -38,11 +38,12 @@
 //!   holds only while no participant is stopped: after a stop two candidates may stand within a
 //!   delay of each other, each may hear its own claim first, and both lead until they hear the
 //!   other claim.
-//! - **(b)** After a heal there are two leaders for at most H + d with [`OnConflict::Yield`], and
-//!   within L + K + 3H the best rank leads alone. With [`OnConflict::ServeOut`] there are two
-//!   leaders for at most L − K + d, and the best rank leads alone within 2L − K + H + 3d: while the
-//!   best serves its lease out the other leader may renew, and may renew again before the best is
-//!   announced.
+//! - **(b)** After a heal there are two leaders for at most H + d with [`OnConflict::Yield`], while
+//!   neither is stopped, and within L + K + 3H the best rank leads alone. With
+//!   [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best rank leads
+//!   alone within 2L − K + H + 3d: while the best serves its lease out the other leader may renew,
+//!   and may renew again before the best is announced. A leader that is stopped hears no claim: its
+//!   handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; multiply
 //!   each of these, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default. After a
 //!   clean stop another one leads within H and two delays, if the best of the others calls. A
