@@ -41,6 +41,9 @@ pub(super) struct Context<'a> {
     pub(super) clock_off: bool,
     /// Whether that clock was not compared for a lease.
     pub(super) clock_due: bool,
+    /// Whether this process is a newcomer that has heard of other times, and may refuse to start
+    /// (ruling 6).
+    pub(super) undecided: bool,
     /// The last term of this process, over all elections.
     pub(super) terms: &'a mut u64,
     pub(super) deadlines: &'a mut Deadlines,
@@ -120,6 +123,7 @@ mod tests {
             connected: true,
             clock_off: false,
             clock_due: false,
+            undecided: false,
             terms: &mut terms,
             deadlines: &mut deadlines,
             out: &mut out,

@@ -162,9 +162,9 @@
 //!    the round ended within 2H; a void round elects and renews nothing. Malformed, oversized and
 //!    foreign packets are dropped and counted. A newcomer refuses to start if the participants have
 //!    other times, 3H/2 after it heard of them, unless it has heard of a participant with its own
-//!    times; packets older than 2K + H show nothing. Others report once that there are two
-//!    settings. The k-th best stands k·(2H + 2K + 2ρ·(L + K)) after it could have without the
-//!    candidates before it; when those change, it waits anew.
+//!    times; until then it is not eligible. Packets older than 2K + H show nothing. Others report
+//!    once that there are two settings. The k-th best stands k·(2H + 2K + 2ρ·(L + K)) after it
+//!    could have without the candidates before it; when those change, it waits anew.
 //! 7. A clean stop stops first and then resigns. The tombstone is carried in calls and replies
 //!    until E + 2K, and ends the known claim also where there is no room to remember the tombstone.
 //!    The end counts as known when the own resignation has come back. A leader that stands again

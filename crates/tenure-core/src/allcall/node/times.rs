@@ -20,8 +20,8 @@ pub(super) struct OtherTimes {
     pub(super) times: Times,
     /// This process waits until then for a participant with its own times.
     pub(super) due: Time,
-    /// Whether this process still listened when it heard the other: until it has decided, it cannot
-    /// lead.
+    /// Whether this process still listened when it heard the other: until it has decided, it is not
+    /// eligible.
     pub(super) newcomer: bool,
 }
 
@@ -29,5 +29,10 @@ impl TimesInUse {
     /// The time at which this process decides whether it takes part.
     pub(super) fn due(&self) -> Option<Time> {
         self.other.as_ref().map(|other| other.due)
+    }
+
+    /// Whether this process is a newcomer that may refuse to start.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.other.as_ref().is_some_and(|other| other.newcomer)
     }
 }
