@@ -208,8 +208,9 @@ pub enum Message {
 /// A change of the connection to the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
-    /// The connection is there, and the server has confirmed the subscriptions. Also sent for each
-    /// reconnection.
+    /// The connection is there, and the subscriptions were written to it, ahead of all packets of
+    /// this process. A server may confirm none: an own packet that comes back shows that it has
+    /// them. Also sent for each reconnection.
     Up { max_payload: usize },
     /// The connection is gone. The driver drops packets that are published without a connection.
     Down,

@@ -119,6 +119,8 @@ pub(super) async fn connect(
         // Subscribe before the first message on this connection: a server handles messages in
         // order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
+        // The flush ends when the bytes are written; the library tells nobody of the server's PONG.
+        client.flush().await.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
         let max_payload = info.max_payload;
         let needed = MAX_PAYLOAD_MIN;
