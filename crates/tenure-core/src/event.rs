@@ -35,7 +35,8 @@ pub enum Event<Own> {
         to: NodeName,
         why: TransferFailure,
     },
-    /// The leader, in a box: the other events are small, and are moved at every step.
+    /// The leader, also when only its lease or the time of its last word has changed. In a box: the
+    /// other events are small, and are moved at every step.
     View(Box<View>),
     /// The observer may have missed states between the last view and the next one.
     Gap,

@@ -4,6 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use crate::fence::Fence;
 use crate::time::Time;
@@ -85,6 +86,17 @@ impl View {
             }
         }
     }
+
+    /// Whether a core that has reported this view reports `later`: an application sees a
+    /// difference, a lease has another end, or a leader was heard again after `every` or more.
+    pub(crate) fn is_outdated_by(&self, later: &Self, every: Duration) -> bool {
+        let mut pairs = self.leaders().zip(later.leaders());
+        !self.is_same(later) || pairs.any(|(known, later)| known.is_outdated_by(later, every))
+    }
+
+    fn leaders(&self) -> impl Iterator<Item = &LeaderView> {
+        self.leader().into_iter().chain(self.others())
+    }
 }
 
 impl LeaderView {
@@ -111,6 +123,14 @@ impl LeaderView {
             && *address == other.address
             && *value == other.value
             && leaving.is_some() == other.leaving.is_some()
+    }
+
+    fn is_outdated_by(&self, later: &Self, every: Duration) -> bool {
+        let heard_again = match (self.heard, later.heard) {
+            (Some(known), Some(heard)) => heard.since(known) >= every,
+            (known, heard) => known != heard,
+        };
+        self.until != later.until || heard_again
     }
 }
 

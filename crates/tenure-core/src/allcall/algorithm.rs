@@ -137,9 +137,12 @@ impl Election {
         let relayed = followed.filter(|known| self.relays && known.holds && own.is_none());
         let relayed = relayed.map(|known| known.claim.clone());
         self.relays = false;
+        let eligible = self.is_eligible(context);
+        // Others that hear that this process is not eligible no longer wait for it (ruling 1).
+        self.round.announced &= eligible;
         Entry {
             election: self.name.clone(),
-            eligible: self.is_eligible(context),
+            eligible,
             digest: self.digest(context),
             claim: own.or(relayed),
             tombstones: self.others.tombstones.carried(now),
@@ -340,6 +343,8 @@ impl Election {
         self.round.closed = context.boot();
         if valid == Some(false) {
             self.hold_off(context);
+            // The candidate that said so may have led since.
+            self.others.vouched = None;
         }
         self.others.tombstones.expire(context.boot());
         self.others.doubts.expire(context.boot());

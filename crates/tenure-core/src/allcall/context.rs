@@ -43,6 +43,9 @@ pub(super) struct Context<'a> {
     pub(super) clock_off: bool,
     /// Whether that clock was compared with no other for a lease.
     pub(super) clock_due: bool,
+    /// Whether this process is a newcomer that has heard of other times, and may refuse to start
+    /// (ruling 6).
+    pub(super) undecided: bool,
     /// The last term of this process, counted over all elections.
     pub(super) terms: &'a mut u64,
     pub(super) deadlines: &'a mut Deadlines,
@@ -122,6 +125,7 @@ mod tests {
             connected: true,
             clock_off: false,
             clock_due: false,
+            undecided: false,
             terms: &mut terms,
             deadlines: &mut deadlines,
             out: &mut out,

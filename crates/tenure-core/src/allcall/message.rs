@@ -206,8 +206,9 @@ pub enum Message {
 /// A change of the client's connection to the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Link {
-    /// The client is connected, and the server has confirmed the subscriptions. Also reported after
-    /// each reconnection.
+    /// The client is connected, and has written its subscriptions ahead of all packets of this
+    /// process. The server may not have confirmed any: the first packet that comes back to its
+    /// sender shows that. Also reported after each reconnection.
     Up { max_payload: usize },
     /// The client is disconnected. The driver drops packets that are published meanwhile.
     Down,

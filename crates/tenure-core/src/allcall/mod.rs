@@ -39,10 +39,11 @@
 //!   delay of each other, each may hear its own claim first, and both lead until they hear the
 //!   other claim.
 //! - **(b)** After a partition heals there are two leaders for at most H + d with
-//!   [`OnConflict::Yield`], and within L + K + 3H the best rank leads alone. With
-//!   [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best rank leads
-//!   alone within 2L − K + H + 3d: while the best serves its lease out the other leader may renew,
-//!   and may renew again before the best is announced.
+//!   [`OnConflict::Yield`], while neither is stopped, and within L + K + 3H the best rank leads
+//!   alone. With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best
+//!   rank leads alone within 2L − K + H + 3d: while the best serves its lease out the other leader
+//!   may renew, and may renew again before the best is announced. A leader that is stopped hears no
+//!   claim: its handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another one leads; multiply
 //!   each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default. After a clean
 //!   stop another one leads within H and two delays, if the best of the others calls. A participant
@@ -135,7 +136,7 @@
 //!
 //! 1. A participant grants and renews only its own lease, and waits if another one is the best.
 //!    Only [eligible](Entry::eligible) candidates are sorted, and a candidate stands only after a
-//!    full valid round in which it announced that it is eligible.
+//!    full valid round in which it announced that it is eligible, and did not say otherwise later.
 //! 2. A leader renews when L/2 or less remains, if it is the best of the eligible heard in the last
 //!    2.5 H and is not *beaten*. A leader is beaten when it has heard first-hand, in this term, of
 //!    another live claim that is greater than its own by (later E, lower rank), until a resignation
@@ -161,14 +162,14 @@
 //!    H/2, and the round ended within 2H; a void round elects and renews nothing. Malformed,
 //!    oversized and foreign packets are dropped and counted. When a newcomer hears of a participant
 //!    with other times, it waits 3H/2 for a participant with its own times, and then refuses to
-//!    start. Packets older than 2K + H show no times. Participants report once that others have
-//!    other times. A candidate with k better ones waits k·(2H + 2K + 2ρ·(L + K)) before it stands;
-//!    when these candidates change, it waits anew.
+//!    start; until then it is not eligible. Packets older than 2K + H show no times. Participants
+//!    report once that others have other times. A candidate with k better ones waits
+//!    k·(2H + 2K + 2ρ·(L + K)) before it stands; when these candidates change, it waits anew.
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
 //!    remember the tombstone. Others count as knowing the end once the leader's resignation has
 //!    come back to it. A leader that stands again announces itself first; a candidate that gave up
-//!    before it stood need not.
+//!    before it stood need not, unless it has answered meanwhile that it is not eligible.
 //! 8. A grant or a renewal takes effect when its process hears its own claim, within H/2 and before
 //!    another live claim. After a void round a process that does not lead is held off for L + K. A
 //!    reconnection keeps identity, tie-break and round; an initial wait that was interrupted begins
@@ -232,7 +233,8 @@
 //! - *On several servers guarantee (a) needs participants that are not stopped*: between a packet
 //!   and the answer of a stopped participant, packets on another way may overtake.
 //! - *`vacant` takes L + K of listening*, or the statement of a candidate that has listened so
-//!   long. A single round is not enough: a stopped leader answers no round, and leads.
+//!   long, with no void round since. A single round is not enough: a stopped leader answers no
+//!   round, and leads.
 //!
 //! # Invariants
 //!

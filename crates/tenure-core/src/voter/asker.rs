@@ -238,7 +238,8 @@ impl Asker {
             }
             _ => return,
         };
-        if shown.as_ref().is_some_and(|shown| shown.is_same(&view)) {
+        let every = self.config.every;
+        if shown.as_ref().is_some_and(|shown| !shown.is_outdated_by(&view, every)) {
             return;
         }
         self.observed = Some(Observation { since, shown: Some(view.clone()) });

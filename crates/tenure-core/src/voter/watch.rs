@@ -135,7 +135,7 @@ impl Observation {
         }
     }
 
-    pub(super) fn is_news(&self, view: &View) -> bool {
-        self.shown.as_ref().is_none_or(|shown| !shown.is_same(view))
+    pub(super) fn is_news(&self, view: &View, every: Duration) -> bool {
+        self.shown.as_ref().is_none_or(|shown| shown.is_outdated_by(view, every))
     }
 }

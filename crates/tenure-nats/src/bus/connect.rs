@@ -23,12 +23,18 @@ const UNSENT_MAX: usize = 1_024;
 
 /// The most messages that the client library keeps until our own queue takes them over, after each
 /// read.
-const UNREAD_MAX: usize = 65_536;
+pub(super) const UNREAD_MAX: usize = 65_536;
+
+/// The most unread events. The end of a connection shows without its event, too.
+const EVENTS_MAX: usize = 1_024;
 
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) subscriber: Subscriber,
-    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    /// Events, except for lost messages.
+    pub(super) events: mpsc::Receiver<Event>,
+    /// Whether the library has lost messages since this was last set to false.
+    pub(super) has_lost: Arc<AtomicBool>,
     pub(super) info: ServerInfo,
 }
 
@@ -94,7 +100,9 @@ pub(super) async fn connect(
     let within = options.connect_within;
     let joining = async {
         let (connected, signs) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-        let (tell, events) = mpsc::unbounded_channel();
+        let (tell, events) = mpsc::channel(EVENTS_MAX);
+        let has_lost: Arc<AtomicBool> = Arc::default();
+        let losing = has_lost.clone();
         let login = with_login(options.login.clone(), &connected, &signs)
             .name(name)
             .connection_timeout(within)
@@ -105,8 +113,15 @@ pub(super) async fn connect(
             // The client must not reconnect, but 0 means no limit here: see `with_login`.
             .max_reconnects(1)
             .event_callback(move |event| {
-                // The send fails when the node has left the connection; ignore it.
-                let _ = tell.send(event);
+                match event {
+                    // The library says so of each lost message.
+                    Event::SlowConsumer(_) => losing.store(true, Ordering::Release),
+                    event => {
+                        // The send fails without room, or when the node has left the connection;
+                        // ignore it.
+                        let _ = tell.try_send(event);
+                    }
+                }
                 std::future::ready(())
             });
         let made = with_tls(login, options.tls.as_ref(), server)?;
@@ -120,13 +135,15 @@ pub(super) async fn connect(
         // Subscribe before the first message on this connection: a server handles messages in
         // order.
         let subscriber = subscribed.map_err(|error| failed(error.to_string()))?;
+        // The flush ends when the bytes are written; the library tells nobody of the server's PONG.
+        client.flush().await.map_err(|error| failed(error.to_string()))?;
         let info = client.server_info();
         let max_payload = info.max_payload;
         let needed = MAX_PAYLOAD_MIN;
         if max_payload < needed {
             return Err(ConnectError::PayloadTooSmall { max_payload, needed });
         }
-        Ok(Connection { client, subscriber, events, info })
+        Ok(Connection { client, subscriber, events, has_lost, info })
     };
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
 }

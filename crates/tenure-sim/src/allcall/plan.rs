@@ -10,7 +10,7 @@ use super::client::Manner;
 use super::frame::Place;
 use crate::rng::Rng;
 use crate::scenario::plan::{MS, Outline, elections, known, one_way, partings, rate, repeatedly};
-use crate::world::conditions::Incident;
+use crate::world::conditions::{Delay, Incident};
 use crate::world::fault::Rates;
 use crate::world::nodes::bits;
 
@@ -64,6 +64,8 @@ pub struct Settings {
     /// Whether a process with the right to ask does so under the names of others, and under many
     /// more.
     pub asker: bool,
+    /// Whether applications withdraw often, and campaign again within a round.
+    pub hasty: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -101,6 +103,7 @@ impl Settings {
             wrong: (0, false),
             odd: None,
             asker: false,
+            hasty: false,
         }
     }
 
@@ -182,6 +185,7 @@ pub fn draw(seed: u64) -> Plan {
     }
     let often = if stations > 1 { 2 } else { 8 };
     own.asker = matches!(kind, Kind::Connected | Kind::Beyond) && more.once_in(often);
+    own.hasty = own.asker && stations > 1 && more.once_in(2);
     if kind == Kind::Connected && participants > 2 && own.steady && rng.once_in(4) {
         own.odd = Some(participants - 1);
     }
@@ -199,6 +203,9 @@ pub fn draw(seed: u64) -> Plan {
     let outline = Outline { unit: own.lease, trip: own.delay / 3, drift: own.drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
     plan.bend(&mut rng, participants);
+    if plan.own.hasty {
+        plan.conditions.pace = Delay::Between(plan.own.heartbeat / 8, plan.own.heartbeat);
+    }
     plan
 }
 

@@ -184,6 +184,7 @@ impl Scenario for LeasedLeaders {
             1..=4 => observe?,
             5 if observe.is_some() => Command::Unobserve,
             6 if rng.once_in(4) => Command::Campaign { value: Default::default(), priority: 0 },
+            36.. if !calm && plan.own.hasty => Command::Resign,
             _ => return None,
         })
     }

@@ -44,7 +44,8 @@ impl Election {
     pub(in crate::allcall) fn is_eligible(&self, context: &Context<'_>) -> bool {
         let beaten = self.campaign.as_ref().is_none_or(Campaign::is_beaten);
         let waits = self.wait.held_off > context.boot() || !self.has_listened(context);
-        self.round.valid && !beaten && !waits && !context.clock_off && context.connected
+        let able = !context.clock_off && !context.undecided && context.connected;
+        self.round.valid && !beaten && !waits && able
     }
 
     /// Whether this process calls in the round that it opens now (ruling 9).

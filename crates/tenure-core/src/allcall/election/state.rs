@@ -66,7 +66,8 @@ pub(in crate::allcall) struct ElectionRound {
 pub(in crate::allcall) struct Others {
     pub(in crate::allcall) claims: Claims,
     pub(in crate::allcall) doubts: Doubts,
-    /// The last time at which a candidate that could lead said that there is no leader.
+    /// The last time at which a candidate that could lead said that there is no leader; nothing
+    /// once this process may have missed packets.
     pub(in crate::allcall) vouched: Option<Time>,
     pub(in crate::allcall) tombstones: Tombstones,
     pub(in crate::allcall) presence: Presence,
@@ -126,6 +127,7 @@ impl Election {
     /// begins anew with the next connection.
     pub(in crate::allcall) fn on_interrupted(&mut self, context: &Context<'_>) {
         self.wait.listens = self.wait.listens.filter(|listens| *listens <= context.boot());
+        self.others.vouched = None;
     }
 
     /// Whether the election has a campaign, or had one recently: only then does this process

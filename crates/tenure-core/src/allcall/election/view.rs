@@ -26,8 +26,10 @@ impl Election {
             _ => context.boot(),
         };
         let Some(view) = self.view(observation.rounds, since, context) else { return };
-        let same = observation.shown.as_ref().is_some_and(|shown| shown.is_same(&view));
-        if let Some(observation) = self.observation.as_mut().filter(|_| !same) {
+        let every = context.config.heartbeat;
+        let shown = observation.shown.as_ref();
+        let news = shown.is_none_or(|shown| shown.is_outdated_by(&view, every));
+        if let Some(observation) = self.observation.as_mut().filter(|_| news) {
             observation.shown = Some(view.clone());
             self.emit(Event::View(view.into()), context);
         }

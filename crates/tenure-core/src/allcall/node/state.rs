@@ -111,7 +111,7 @@ impl Allcall {
         &'a mut self,
         out: &'a mut Out,
     ) -> (&'a mut BTreeMap<ElectionName, Election>, Context<'a>) {
-        let Self { config, me, now, link, clock, terms, resigned, deadlines, .. } = self;
+        let Self { config, me, now, link, times, clock, terms, resigned, deadlines, .. } = self;
         let elections = &mut self.elections;
         let context = Context {
             now: *now,
@@ -120,6 +120,7 @@ impl Allcall {
             connected: link.is_some(),
             clock_off: clock.off,
             clock_due: clock.is_due(now.boot, config),
+            undecided: times.is_undecided(),
             terms,
             deadlines,
             out,

@@ -22,7 +22,7 @@ pub(super) struct OtherTimes {
     /// The time until which this process waits for a participant with its own times.
     pub(super) due: Time,
     /// Whether this process was still in its initial wait when it heard the other times. Such a
-    /// process cannot lead before it has decided.
+    /// process is not eligible before it has decided.
     pub(super) newcomer: bool,
 }
 
@@ -30,5 +30,10 @@ impl TimesInUse {
     /// The time at which this process decides whether to take part.
     pub(super) fn due(&self) -> Option<Time> {
         self.other.as_ref().map(|other| other.due)
+    }
+
+    /// Whether this process is a newcomer that may refuse to start.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.other.as_ref().is_some_and(|other| other.newcomer)
     }
 }

@@ -13,7 +13,7 @@ impl Nele {
     pub(super) fn tell(&mut self, out: &mut Out) {
         self.changed |= self.peers.take_changed();
         if !core::mem::take(&mut self.changed) {
-            return;
+            return self.tell_renewals(out);
         }
         self.each_slot(out, |_, _| {});
         self.tell_unfilled(out);

@@ -238,14 +238,25 @@ impl Nele {
         current
     }
 
+    /// Reports the leases and last words of known leaders once a publish interval, when nothing
+    /// else has changed.
+    pub(super) fn tell_renewals(&mut self, out: &mut Out) {
+        let due = self.sight.compared_at.after(self.config.publish_interval);
+        if !self.sight.roles.is_empty() && due <= self.now {
+            self.tell_views(out);
+        }
+    }
+
     pub(super) fn tell_views(&mut self, out: &mut Out) {
+        self.sight.compared_at = self.now;
+        let every = self.config.publish_interval;
         let roles: Vec<_> = self.sight.roles.keys().copied().collect();
         for role in roles {
             let view = self.view(role);
             let Some(observation) = self.sight.roles.get_mut(&role) else { continue };
             let Some(view) = view else { continue };
-            let same = observation.shown.as_ref().is_some_and(|shown| shown.is_same(&view));
-            if !same {
+            let shown = observation.shown.as_ref();
+            if shown.is_none_or(|shown| shown.is_outdated_by(&view, every)) {
                 observation.shown = Some(view.clone());
                 observation.reported = true;
                 let election = self.config.election_of(role);

@@ -23,6 +23,8 @@ pub(in crate::nele) struct Sight {
     pub(super) heard_at: Time,
     /// The time of the last question to a silent ledger.
     pub(super) asked_at: Time,
+    /// The time of the last comparison of the views with those that were reported.
+    pub(super) compared_at: Time,
 }
 
 /// Overlapping readings, each of which began before the last one ended.

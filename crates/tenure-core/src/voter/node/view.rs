@@ -40,7 +40,7 @@ impl Voter {
         }
         let Some(observed) = &self.watch.observed else { return };
         let view = self.view(observed.unknown_since(self.now));
-        if observed.is_news(&view) {
+        if observed.is_news(&view, self.config.heartbeat) {
             self.tell(Event::View(view.clone().into()), out);
             self.watch.show(view);
         }
