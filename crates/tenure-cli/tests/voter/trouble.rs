@@ -76,7 +76,7 @@ fn foreign_election_or_secret_is_refused() {
     let other = network.told(&["leader", "--election", "another", "--voter-list", &list]);
     assert_eq!(other.code, Some(2), "{}{}", other.out, other.err);
     assert!(other.err.contains("elects a leader of billing in the mode majority"), "{}", other.err);
-    assert!(other.err.contains("fix: ask for that election"), "{}", other.err);
+    assert!(other.err.contains("fix: ask for the election of these voters"), "{}", other.err);
     let wrong = Network::of(with("another secret of sixteen bytes"));
     let stranger = Network::of(Machine::new(env!("CARGO_BIN_EXE_tenure")));
     let leader = stranger.told(&["leader", "--voter-list", &list]);

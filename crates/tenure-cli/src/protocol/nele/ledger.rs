@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(text(&table::GRACE.spec), table::span(&least.grace));
         assert_eq!(text(&table::KILL_MARGIN.spec), table::span(&least.kill_margin));
         let takeover = format!(
-            "{}, and {} in at-most-one",
+            "{}; in at-most-one {}",
             table::span(&least.takeover),
             table::span(&most.takeover)
         );
