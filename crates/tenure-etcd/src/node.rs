@@ -118,8 +118,8 @@ impl Node {
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. From then
-    /// on every handle of this node says that the node does not lead.
+    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. After
+    /// `close` every handle of this node says that the node does not lead.
     ///
     /// Work under a leadership must have ended before. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -138,9 +138,9 @@ impl Builder {
     /// Uses this existing lease first. The node takes the lease over: it renews the lease, and
     /// revokes it in the end. Keys of other owners on the lease end then, too.
     ///
-    /// Keys of the node are named by this lease, and lie on another lease. So after a process that
-    /// has ended without a resignation, the next process with this lease waits for the end of that
-    /// other lease.
+    /// The names of the node's keys hold the id of this lease, but the keys are attached to another
+    /// lease. If the process ends without a resignation, the next process with this lease waits
+    /// until that other lease ends.
     pub fn lease(mut self, lease: LeaseId) -> Self {
         self.lease = Some(lease);
         self
@@ -168,7 +168,7 @@ impl Builder {
         let drift = config.drift;
         let lease = config.lease;
         let timing = move || {
-            // The node tries to delete a key until its lease would have ended.
+            // The node retries the deletion of a key until the key's lease would have ended.
             let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());
             let resignation_max = drift.stretch(granted.max(lease));
             Timing { grace, kill_margin, resignation_max }
@@ -178,7 +178,8 @@ impl Builder {
     }
 }
 
-/// Connects faster with a short lease, which leaves little time for finding an endpoint that works.
+/// Shortens `connect_within` for a short lease, which leaves little time to find an endpoint that
+/// works.
 fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
     let patience = (config.lease / 4).max(Duration::from_millis(500));
     options.connecting_within(options.connect_within.min(patience))

@@ -68,8 +68,8 @@ fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
 #[derive(Debug, Default)]
 struct Queue {
     requests: BTreeMap<u64, TimedRequest>,
-    /// The time at which each call is given up: after half of its time, so that a call with a turn
-    /// has the other half.
+    /// Each waiting call with its give-up time, after half of the call's time: a call that gets a
+    /// turn has the other half.
     dues: BTreeSet<(Time, u64)>,
     last: u64,
 }
@@ -91,7 +91,7 @@ impl Queue {
         self.dues.first().map(|(due, _)| *due)
     }
 
-    /// Takes a call that is given up by now.
+    /// Takes a call whose give-up time has come.
     fn take_due(&mut self, now: Time) -> Option<TimedRequest> {
         let (_, number) = self.dues.first().copied().filter(|(due, _)| *due <= now)?;
         self.dues.pop_first();
