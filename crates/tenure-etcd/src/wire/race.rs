@@ -1,4 +1,8 @@
 //! Asks several endpoints side by side, when the endpoint in use has failed.
+//!
+//! Asking endpoints one by one costs a good part of the lease for each member that hangs, or that
+//! does not know yet that the leader hangs. The leadership is then lost although two of three
+//! members would serve.
 
 use std::collections::VecDeque;
 use std::time::Duration;

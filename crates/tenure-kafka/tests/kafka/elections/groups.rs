@@ -277,8 +277,8 @@ async fn unfilled_role_is_reported() {
     let said = told(&mut notices, one).await;
     assert_eq!(
         said,
-        "role 1 has no leader: this process owns their partitions and \
-         does not stand for them; have all processes of a group stand for the same roles"
+        "role 1 has no leader: this process owns the partitions of these roles and does not stand \
+         for the roles; have all processes of a group stand for the same roles"
     );
     assert_eq!(counters(&owner).await.unfilled, 1);
     let _filled = soon(owner.role(1).campaign("here")).await.unwrap();

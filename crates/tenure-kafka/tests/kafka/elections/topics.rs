@@ -134,7 +134,7 @@ async fn static_id_fences_earlier_member() {
         why = stands_again => why,
         why = halted(&second, of_second) => why,
     };
-    let told = "another member has the same group.instance.id: each needs one of its own";
+    let told = "another member has the same group.instance.id: give each member an id of its own";
     assert!(why.contains(told), "{why}");
     first.close().await;
     second.close().await;

@@ -371,6 +371,6 @@ async fn missing_protocol_is_explained() {
     let settings = config("too-new", "one", 1);
     let by = GroupProtocol::Consumer;
     let said = fatal(Hand::new(&cluster.addresses(), settings, by).await.ledger).await;
-    let told = "the brokers do not have this group protocol: take --group-protocol classic";
+    let told = "the brokers do not have this group protocol: give --group-protocol classic";
     assert!(said.contains(told), "{said}");
 }
