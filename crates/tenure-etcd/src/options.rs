@@ -189,7 +189,7 @@ mod tests {
         let tls = |key| Tls { identity: Some(identity(key)), ..Tls::default() };
         secure(tls(&one.signing_key)).check().unwrap();
         let text = told(secure(tls(&other.signing_key)));
-        assert_eq!(text, "the client's private key is not that of its certificate");
+        assert_eq!(text, "the private key does not belong to the client's certificate");
     }
 
     /// Each connection would fail with such a key, as if no server answered.

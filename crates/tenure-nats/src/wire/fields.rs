@@ -21,7 +21,7 @@ pub(super) struct Instant(pub(super) WallTime);
 /// A span, as `1s 500ms`.
 pub(super) struct Span(pub(super) Duration);
 
-/// A text that may hold characters that JSON escapes.
+/// A text that may contain characters that JSON escapes.
 pub(super) struct Text(pub(super) Value);
 
 impl<T: LowerHex> Serialize for Hex<T> {

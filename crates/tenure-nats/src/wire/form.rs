@@ -35,7 +35,7 @@ pub(super) struct Form<'a> {
     resign: Option<ResignForm<'a>>,
 }
 
-/// A name, which is read without a copy.
+/// A name that is read without a copy.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(deserialize = "'de: 'a, T: Deserialize<'de>"))]
 struct Name<'a, T>(T, #[serde(skip)] PhantomData<&'a ()>);

@@ -27,7 +27,7 @@ pub(super) mod hex {
     }
 }
 
-/// A span in nanoseconds, rounded down: a promise is never read as a longer one.
+/// A span in nanoseconds, rounded down: no promise is read as a longer one.
 pub(super) mod nanos {
     use std::time::Duration;
 
@@ -51,8 +51,8 @@ pub(super) mod nanos {
     }
 }
 
-/// A 64-bit signed number that was drawn, or `null`. The number is written as a number; a string is
-/// read, too, because many readers of JSON lose digits beyond 2⁵³.
+/// A drawn 64-bit signed number, or `null`. The number is written as a number. Strings are read,
+/// too, because many readers of JSON lose digits beyond 2⁵³.
 pub(super) mod vote {
     use std::fmt;
 
@@ -103,7 +103,7 @@ pub(super) mod vote {
     }
 }
 
-/// Values that are written as a text and parsed from one.
+/// Values that are written as text and parsed from text.
 pub(super) mod text {
     use std::borrow::Cow;
     use std::fmt::Display;

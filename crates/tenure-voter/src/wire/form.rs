@@ -19,11 +19,11 @@ pub(super) trait Form: Sized {
 
     fn of(of: &Self::Of) -> Self;
 
-    /// Reads the form: each number must be in its range, and no list too long.
+    /// Reads the form. Each number must be in its range, and each list short enough.
     fn read(self) -> Result<Self::Of, Unread>;
 }
 
-/// Each entry of a list with at most `max` entries.
+/// Reads each entry of a list with at most `max` entries.
 pub(super) fn all<F: Form>(list: Vec<F>, max: usize, what: &str) -> Result<Vec<F::Of>, Unread> {
     if list.len() > max {
         return Err(Unread::new(format!("{what} has {} entries; at most {max}", list.len())));
@@ -142,7 +142,7 @@ impl Form for BallotForm {
     }
 }
 
-/// A counter that every reader of JSON takes exactly.
+/// A counter small enough for every reader of JSON to take it exactly.
 pub(super) fn counted(counter: u64, min: u64) -> Result<u64, Unread> {
     if (min..=Ballot::COUNTER_MAX).contains(&counter) {
         Ok(counter)

@@ -6,7 +6,7 @@ use tenure_core::voter::Refusal;
 use super::form::Form;
 use super::refusal::{self, RefusalForm};
 
-/// The type of their bodies.
+/// The content type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
 
 /// The reason for which a request was refused, for people and programs.
@@ -25,16 +25,16 @@ pub struct Problem {
     pub status: u16,
     /// `detail`: the reason, with the numbers, and the remedy.
     pub detail: String,
-    /// `refusal`: the form for programs.
+    /// `refusal`: the refusal for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refusal: Option<Box<RefusalForm>>,
-    /// The allowed methods, where the method was wrong.
+    /// The allowed methods, if the method was wrong.
     #[serde(skip)]
     pub(crate) allow: Option<String>,
 }
 
 impl Problem {
-    /// A problem found before the voter is asked.
+    /// A problem that is found before the voter's core is asked.
     pub(crate) fn new(status: u16, kind: &str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:tenure:voter:{kind}"),
@@ -46,7 +46,7 @@ impl Problem {
         }
     }
 
-    /// The problem for a refusal of the voter.
+    /// The problem for a refusal of the voter's core.
     pub(crate) fn refused(refused: &Refusal) -> Self {
         let refusal = Some(Box::new(RefusalForm::of(refused)));
         Self {
@@ -55,7 +55,7 @@ impl Problem {
         }
     }
 
-    /// The refusal of the voter; `None` if the voter was not asked.
+    /// The refusal of the voter's core; `None` if the core was not asked.
     pub(crate) fn refusal(self) -> Option<Refusal> {
         (*self.refusal?).read().ok()
     }

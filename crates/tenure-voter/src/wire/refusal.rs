@@ -1,4 +1,4 @@
-//! The reason of a refusal, as a part of problem details and of an answer to a heartbeat.
+//! The reason of a refusal, in problem details and in answers to heartbeats.
 
 use std::time::Duration;
 
@@ -140,7 +140,7 @@ impl Form for RefusalForm {
             Self::OtherNetwork => Refusal::OtherNetwork,
             Self::OtherFounding { ours } => Refusal::OtherFounding { ours: Fingerprint(ours) },
             Self::NotAllowed => Refusal::NotAllowed,
-            // The other voter's text is for people, in the detail of its problem.
+            // The other voter's text is in the detail of its problem, for people.
             Self::Malformed => Refusal::Malformed("as the other voter reads it"),
             Self::Full => Refusal::Full,
             Self::NotFounded => Refusal::NotFounded,
