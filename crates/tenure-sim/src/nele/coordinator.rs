@@ -1,9 +1,10 @@
 //! The coordinator of a group: sessions, and the assignment of partitions.
 //!
-//! The coordinator deals like Kafka's groups, in two ways. In the newer way each member has a
+//! The coordinator rebalances like Kafka's groups, in two ways. In the newer way each member has a
 //! target, gives back surplus partitions, and gets those that no other member has any more. In the
-//! classic way all members rejoin whenever a member comes, goes or has given back, and all wait
-//! until each has joined, or R is over. Neither way disturbs a member that keeps a partition.
+//! classic way all members rejoin whenever a member comes, goes or has given partitions back; all
+//! wait until each has joined, or R (`max_poll_interval`) is over. A member that keeps a partition
+//! notices nothing in either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,7 +19,7 @@ pub struct Coordinator {
     members: BTreeMap<Place, Seat>,
     /// A partition that two members got by mistake, until each has reported fewer partitions.
     doubled: Option<u32>,
-    /// Number of the deal, and the end of its wait for missing members (classic).
+    /// Number of the rebalance, and the end of its wait for missing members (classic).
     deal: u64,
     waits: Option<Time>,
 }
@@ -30,11 +31,11 @@ struct Seat {
     until: Time,
     /// Partitions of its share.
     target: BTreeSet<u32>,
-    /// Partitions that the coordinator gave it, or that the member reported.
+    /// Partitions that the coordinator gave to the member, or that the member reported.
     has: BTreeSet<u32>,
-    /// Time by which it must have given back surplus partitions.
+    /// Time by which the member must have given back surplus partitions.
     gives: Option<Time>,
-    /// Deal that it has joined (classic).
+    /// The rebalance that the member has joined (classic).
     joined: u64,
 }
 
@@ -59,7 +60,7 @@ impl Coordinator {
         Self { terms, members: BTreeMap::new(), doubled: None, deal: 0, waits: None }
     }
 
-    /// Adds a member, in place of an earlier one of this client, as with a static id.
+    /// Adds a member, in place of an earlier member of this client, as with a static id.
     pub fn join(&mut self, place: Place, member: Member, now: Time, out: &mut Letters) {
         let until = now.after(self.terms.session);
         let (target, has) = match self.members.remove(&place) {
@@ -79,8 +80,8 @@ impl Coordinator {
         }
     }
 
-    /// Handles a heartbeat of a member with these partitions. Answers with its assignment, or that
-    /// it is unknown.
+    /// Handles a heartbeat of a member with these partitions. Answers with the member's assignment,
+    /// or that the coordinator does not know the member.
     pub fn beat(
         &mut self,
         place: Place,
@@ -97,7 +98,7 @@ impl Coordinator {
                 let gave = self.terms.classic && seat.has.iter().any(given);
                 seat.until = until;
                 seat.has = has;
-                // The next deal gives to others what the member has given back.
+                // The next rebalance gives these partitions to others.
                 if gave && self.waits.is_none() {
                     self.changed(now);
                 }
@@ -131,7 +132,7 @@ impl Coordinator {
         }
     }
 
-    /// Ends the deal when all members have joined.
+    /// Ends the rebalance when all members have joined.
     fn complete(&mut self, now: Time, out: &mut Letters) {
         if self.waits.take().is_some() {
             self.deal();
@@ -140,7 +141,7 @@ impl Coordinator {
         }
     }
 
-    /// Begins a new deal, because a member has come or gone.
+    /// Begins a rebalance, because a member has come or gone.
     fn changed(&mut self, now: Time) {
         if self.terms.classic {
             self.deal += 1;
@@ -199,14 +200,14 @@ impl Coordinator {
         dues.chain([self.waits]).flatten().min()
     }
 
-    /// Another coordinator takes over: sessions begin anew.
+    /// Makes another coordinator take over: sessions begin again.
     pub fn fail_over(&mut self, now: Time) {
         for seat in self.members.values_mut() {
             seat.until = now.after(self.terms.session);
         }
     }
 
-    /// Takes a member for dead; the member learns of that with its next heartbeat.
+    /// Declares a member dead; the member learns this with its next heartbeat.
     pub fn evict(&mut self, which: usize, now: Time) {
         let place = self.members.keys().nth(which % self.members.len().max(1)).copied();
         if let Some(place) = place {
@@ -215,12 +216,12 @@ impl Coordinator {
         }
     }
 
-    /// Gives a partition to all that ask, or to a single member again.
+    /// Gives a partition to all members that ask; with `None`, to a single member again.
     pub fn double(&mut self, partition: Option<u32>) {
         self.doubled = partition;
     }
 
-    /// Deals evenly, with as few moves as possible.
+    /// Assigns the partitions evenly, with as few moves as possible.
     fn deal(&mut self) {
         let count = self.members.len();
         if count == 0 {

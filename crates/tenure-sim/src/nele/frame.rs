@@ -27,19 +27,20 @@ pub enum Frame {
     Beat(Member, Vec<u32>),
     /// A member leaves.
     Leave(Member),
-    /// A new deal with this number: members report their partitions, and wait for all others.
+    /// A rebalance begins (its generation): each member reports its partitions, then waits for the
+    /// others.
     Dealing(Member, u64),
-    /// A member joins that deal, with its partitions.
+    /// A member joins that rebalance, with its partitions.
     Joins(Member, u64, Vec<u32>),
     /// The assignment of a member, which gives surplus partitions back.
     Assignment(Member, Vec<u32>),
     /// The coordinator does not know this member.
     Unknown(Member),
-    /// A question for the end of a partition.
+    /// A request for the end of a partition.
     End(Partition, Reading),
-    /// The end, in the topic of this number.
+    /// The end of a partition, in the topic of this number.
     Ends(Partition, Reading, u64, u128),
-    /// A question for records from this offset on, with the leader epoch of the last read record.
+    /// A request for records from this offset on, with the leader epoch of the last read record.
     Fetch(Partition, Reading, u64, Option<u32>),
     /// Records.
     Fetched(Partition, Reading, Vec<Record>),
@@ -49,14 +50,14 @@ pub enum Frame {
     Produce(Target, Box<Entry>),
     /// The offset of the entry.
     Produced(EntryNumber, Partition, u64),
-    /// A question for the topic.
+    /// A request for the topic.
     Metadata,
     /// The topic, with its number of partitions.
     Topic(TopicId, u32),
 }
 
-/// An event of a process: of its core, a request of the core to the ledger, or a report of the
-/// ledger to the core, in order.
+/// An event of a process, in order: of its core, a request of the core to the ledger, or a report
+/// of the ledger to the core.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice {
     /// An event of the core.

@@ -3,14 +3,14 @@ use tenure_core::{NodeName, Ticket, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 
-/// Founding: a member that lost its memory founds the cluster with the memories of all members,
-/// when no member remembers and the leases of all leaders that it has heard are over.
+/// Founding: a member that lost its memory founds the cluster with the memories of all members, if
+/// no member remembers, and if the leases of all leaders that the member has heard are over.
 #[derive(Debug, Default)]
 pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
     /// Members that remember, by position.
     whole: Vec<bool>,
-    /// Last lost or new memory of each member.
+    /// Begin or loss of the last memory of each member.
     born: Vec<Birth>,
 }
 
@@ -18,19 +18,19 @@ pub(super) struct FoundingsAreByAll {
 #[derive(Clone, Debug)]
 struct Birth {
     instance: Option<Instance>,
-    /// Members that have remembered ever since, by position.
+    /// Members that have remembered all the time after this begin, by position.
     beside: Vec<bool>,
 }
 
 /// The state of one grantor in its present life.
 #[derive(Clone, Debug, Default)]
 struct Life {
-    /// Whether it has lost its memory.
+    /// Whether the grantor has lost its memory.
     reads: bool,
-    /// Latest end of the leaderships that it has heard of, on its clock.
+    /// Latest end of the leaderships that the grantor has heard, on its clock.
     led_until: Time,
-    /// Flush of the roster that has not succeeded: the grantor may have decided long before it
-    /// writes.
+    /// Flush of the roster that has not succeeded: the grantor may have decided long before the
+    /// write.
     owes: Option<Ticket>,
     /// Memories that began meanwhile: a founding names them without the mark, because earlier
     /// memories existed.
@@ -108,7 +108,8 @@ impl Life {
 }
 
 impl FoundingsAreByAll {
-    /// Judges the founders that `grantor` names; it decided `at`, if that is known.
+    /// Checks the founders that `grantor` names; `at` is the time of its decision, if that is
+    /// known.
     fn judge(
         &self,
         check: &Check<'_>,
