@@ -155,7 +155,7 @@ impl Driver {
             let since = *self.other_since.get_or_insert(now);
             self.notice(Notice::OtherCluster { lasting: now.since(since) });
             // The next endpoint may belong to the right cluster.
-            self.wire.leave(&"it is of another cluster than at the start".into());
+            self.wire.leave(&"the endpoint belongs to another cluster than at the start".into());
         }
     }
 

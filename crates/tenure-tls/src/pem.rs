@@ -202,14 +202,14 @@ impl PemError {
     pub const fn fix(&self) -> &'static str {
         match self {
             Self::File { .. } => "name a file that this user may read",
-            Self::NotPem { .. } => "name a PEM file that has one",
+            Self::NotPem { .. } => "name a PEM file with this section",
             Self::KeyOfAnother => "name the key with which this certificate was requested",
             Self::Encrypted { .. } => {
-                "decrypt it, openssl pkey -in KEY -out NEW.key, and give --key NEW.key"
+                "decrypt the key, openssl pkey -in KEY -out NEW.key, and give --key NEW.key"
             }
             Self::Curve { .. } => {
-                "make another one, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
-                 -out NEW.key, and have its certificate signed, openssl req -new -key NEW.key -out \
+                "make another key, openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384 \
+                 -out NEW.key, and request its certificate, openssl req -new -key NEW.key -out \
                  NEW.csr"
             }
             Self::Unusable { .. } => "name a file that another program can use for TLS",

@@ -264,8 +264,8 @@ fn broken(error: &hyper_util::client::legacy::Error) -> Failure {
     while let Some(cause) = source {
         why = format!("{why}: {cause}");
         if cause.downcast_ref().is_some_and(hyper::Error::is_parse) {
-            why +=
-                "; what answers there speaks no HTTP: if it is TLS, its URL begins with https://";
+            why += "; the server there does not speak HTTP: if it speaks TLS, write https:// in \
+                    its URL";
         }
         source = cause.source();
     }
@@ -279,18 +279,22 @@ fn no_tls(reason: &(dyn std::error::Error + 'static)) -> TlsCause {
     let alert = match reason.downcast_ref() {
         Some(rustls::Error::AlertReceived(alert)) if *alert != Alert::HandshakeFailure => *alert,
         _ if tenure_tls::is_no_tls(reason) => {
-            return TlsCause::other("what answers there speaks no TLS");
+            return TlsCause::other("the server there does not speak TLS");
         }
         _ => return TlsCause::of(reason),
     };
     let what = match alert {
-        Alert::CertificateRequired => "it wants to see a certificate, and none was shown",
+        Alert::CertificateRequired => {
+            "the other voter wants a certificate, and this process shows none"
+        }
         Alert::UnknownCA
         | Alert::DecryptError
         | Alert::BadCertificate
         | Alert::CertificateExpired
-        | Alert::CertificateUnknown => "it does not believe the certificate that was shown",
-        _ => "it has ended the handshake",
+        | Alert::CertificateUnknown => {
+            "the other voter does not trust the certificate of this process"
+        }
+        _ => "the other voter has ended the handshake",
     };
     TlsCause::other(format!("{what} ({alert:?})"))
 }

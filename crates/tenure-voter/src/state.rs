@@ -21,8 +21,9 @@ const VOTER: Document<StoredMemory> =
 static LAYOUT: Layout = Layout {
     document: "voter",
     others: &[TRIAL],
-    relearn: " again: it is another voter then, and returns by members remove and members add",
-    caution: ": without it that is another voter, which returns by members remove and members add",
+    relearn: " again: this voter is then a new one, and returns by members remove and members add",
+    caution: ": a voter without its directory is a new voter, and returns by members remove and \
+              members add",
 };
 
 /// The durable state, with its election and voter.

@@ -46,7 +46,7 @@ pub enum ConnectError {
     /// A member answers, and says why it cannot be used at the moment.
     #[error("{endpoint} cannot be used now: {said}")]
     NotReady { endpoint: Endpoint, said: Arc<str> },
-    #[error("{endpoint} closed the connection as soon as it was made ({why})")]
+    #[error("{endpoint} closes each new connection at once ({why})")]
     Closed { endpoint: Endpoint, why: Arc<str> },
     #[error("{endpoint} did not answer within {within:?}")]
     TimedOut { endpoint: Endpoint, within: Duration },
@@ -237,7 +237,8 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     let answer = login.client.maintenance_client().status().await;
     let answer = answer.map_err(|error| explain(&error, endpoint))?.0;
     let version: Version = answer.version.parse().map_err(|()| {
-        let why = shorten(&format!("it calls its version {:?}", answer.version));
+        let why =
+            shorten(&format!("its version is {:?}, which is no version of etcd", answer.version));
         ConnectError::NotReached { endpoint: endpoint.clone(), why }
     })?;
     if version < Version::OLDEST {

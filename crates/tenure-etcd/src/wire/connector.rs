@@ -281,7 +281,7 @@ async fn stale_or_lost(
     match broken.wait_for(is_it).await {
         Ok(broken) if broken.connection >= link.connection.number => Err(broken.lost.clone()),
         Ok(broken) => Ok(broken.stale.clone()),
-        Err(_) => Err("nobody uses it any more".into()),
+        Err(_) => Err("no task uses the connection any more".into()),
     }
 }
 
@@ -289,6 +289,6 @@ async fn stale_or_lost(
 async fn lost(broken: &mut watch::Receiver<BrokenLinks>, link: &Link) -> Arc<str> {
     match broken.wait_for(|broken| broken.connection >= link.connection.number).await {
         Ok(broken) => broken.lost.clone(),
-        Err(_) => "nobody uses it any more".into(),
+        Err(_) => "no task uses the connection any more".into(),
     }
 }

@@ -26,7 +26,7 @@ const HEADER: &str = "token";
 #[derive(Clone)]
 pub(crate) struct Login {
     pub(crate) client: Client,
-    /// The channel below the client, for calls that the client does not have.
+    /// The channel below the client, for calls that the client library does not offer.
     pub(super) channel: Channel,
     token: Token,
 }

@@ -122,7 +122,7 @@ impl Participant {
         self.seen.is_some()
     }
 
-    /// Asserts that the process ended as it should, once it has.
+    /// Asserts that the process ended as expected, once it has ended.
     pub(crate) fn farewell(&self) -> Result<(), String> {
         let said = fs::read_to_string(&self.log).unwrap();
         let status = self.process.ended().unwrap();

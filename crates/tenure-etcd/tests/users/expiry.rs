@@ -190,7 +190,7 @@ fn signed_tokens_are_made_anew_in_time(version: Version) {
     outlived(&cluster, |told| told.ahead >= 2 && told.behind == 0);
 }
 
-/// The former login serves until then, and no connection is closed.
+/// The former login serves until a new one succeeds, and no connection is closed.
 #[test]
 fn failed_early_login_is_repeated() {
     let (cluster, _folder) = with_signed_tokens(Version::Newest, ",ttl=30s");

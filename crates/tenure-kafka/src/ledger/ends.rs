@@ -141,7 +141,7 @@ impl EndQuery {
             }
             Err(error) => {
                 let NoEnd { why: Cause { what, fix }, denied } = NoEnd::because(&error);
-                let what = format!("which topic it is cannot be found out: {what}").into();
+                let what = format!("the identity of the topic cannot be read: {what}").into();
                 Err(NoEnd { why: Cause { what, fix }, denied })
             }
         }

@@ -114,7 +114,7 @@ pub enum TopicError {
     Client { why: String },
     #[error("{0}")]
     Unreachable(Cause),
-    #[error("there is no topic {topic}: give --create-topic, or make it:\n    {command}")]
+    #[error("there is no topic {topic}: give --create-topic, or make the topic:\n    {command}")]
     Missing { topic: String, command: String },
     #[error("topic {topic} cannot be made: {why}\nA user with the right can run:\n    {command}")]
     NotMade { topic: String, why: String, command: String },
@@ -353,7 +353,7 @@ impl<'a> TopicQuery<'a> {
             }
         };
         let waited = tokio::time::timeout(ANSWER, there).await;
-        waited.map_err(|_| refused(format!("it is not there {ANSWER:?} after it was made")))?;
+        waited.map_err(|_| refused(format!("the new topic does not appear within {ANSWER:?}")))?;
         Ok(anew)
     }
 

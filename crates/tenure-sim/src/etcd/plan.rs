@@ -244,7 +244,7 @@ impl Bounds {
     /// 3u + 2 s              the rest of the storm: late messages, pauses, restarts
     /// + 3·(u/(1−ρ) + 1 s + late)   unrenewed leases, of processes that died in turn
     /// + 3u                  a foreign candidate that stays
-    /// + 9/8·max(u, 10 s)/(1−ρ)     a silent watch: its candidate looks again
+    /// + 9/8·max(u, 10 s)/(1−ρ)     a silent watch: its candidate reads again
     /// + u + 12 s + 40·trip  pauses after failures, requests that hang, applications
     /// ```
     ///

@@ -99,7 +99,7 @@ fn one(
     })
 }
 
-/// A node that resigned in a drill continues as a candidate.
+/// Lets a node that resigned in a drill continue as a candidate.
 fn contend_again(world: &mut World<Cluster>, node: usize) {
     world.system.leaving[node] = false;
     let election = world.system.election.clone();

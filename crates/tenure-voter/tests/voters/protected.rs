@@ -172,8 +172,8 @@ fn common_authority_elects() {
 
         let strange = self::authority().1();
         for (identity, why) in [
-            (None, "it wants to see a certificate, and none was shown (CertificateRequired)"),
-            (Some(strange), "it does not believe the certificate that was shown ("),
+            (None, "the other voter wants a certificate, and this process shows none ("),
+            (Some(strange), "the other voter does not trust the certificate of this process ("),
         ] {
             let tls = Some(Tls { authority: Some(authority.clone()), identity });
             let options = Options { tls, ..Options::new("127.0.0.1:0".parse().unwrap()) };

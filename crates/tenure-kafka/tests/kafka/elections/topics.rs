@@ -86,7 +86,7 @@ async fn replaced_topic_ends_leaderships() {
     node.close().await;
 }
 
-/// The node's own look comes 15 s later, and so does not matter.
+/// The node's next query of the topic comes 15 s later, and so does not matter.
 async fn unnoticed_replacement_elects_no_leader() {
     let cluster = cluster();
     let name = &unique("anew-soon");

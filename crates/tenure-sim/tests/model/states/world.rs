@@ -21,7 +21,7 @@ use super::reaction::{Consequence, Reactions};
 use super::setting::{Budget, Setting};
 use super::symmetry::{Symmetry, TWINS};
 
-/// Factors that tell where in a state a letter is.
+/// Factors that encode the place of a letter in a state.
 const LATE: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
 const QUEUED: u128 = 0xc2b2_ae3d_27d4_eb4f_1656_67b1_9e37_79f9;
 
