@@ -24,8 +24,8 @@ fn services() -> Result<PathBuf, Error> {
 /// Returns the folder NAME among the services. If it is missing, calls `fill` with an empty folder
 /// first.
 ///
-/// Of two processes, the first fills the folder, and the other waits for the lock. A folder gets
-/// its name last, so a folder with that name is complete.
+/// The first of two processes fills the folder; the other waits for the lock. A folder gets its
+/// name last, so a folder with that name is complete.
 pub(crate) fn once(
     name: &str,
     fill: impl FnOnce(&Path) -> Result<(), Error>,

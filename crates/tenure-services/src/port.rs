@@ -9,8 +9,8 @@ use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// The first port to try. It is below the ports that Linux gives to outgoing connections (from
-/// 32768 on): such a connection could take a member's port while that member is down for a moment.
+/// The first port to try, below the ports that Linux gives to outgoing connections (from 32768 on):
+/// such a connection could take a member's port while that member is down for a moment.
 const FIRST: u16 = 12_000;
 const COUNT: u16 = 20_000;
 

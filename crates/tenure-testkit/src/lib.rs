@@ -13,8 +13,8 @@
 //! | `facts::run`: what safety rests on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
 //! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
 //!
-//! The module of a protocol has its deployment. It also has a generator of its messages, such as
-//! [`voter::arbitrary`], if these test both the core and a wire format.
+//! The module of a protocol has its deployment. The module also has a generator of messages, such
+//! as [`voter::arbitrary`], if these test both the core and a wire format.
 //!
 //! Without a feature this crate needs only `tenure-core`, so that it builds quickly for the tests
 //! of cores.

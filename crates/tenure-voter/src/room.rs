@@ -35,7 +35,7 @@ impl Room {
     }
 
     /// Makes room for this number of connections, half of them from one address: a single client
-    /// leaves the other half. One address may serve all voters.
+    /// leaves the other half. All voters may share one address.
     fn new(all: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),

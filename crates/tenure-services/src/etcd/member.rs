@@ -107,7 +107,7 @@ impl Member {
 
     pub(super) fn control(&self, endpoints: &str, arguments: &[&str]) -> Result<String, Error> {
         // The tool's own timeouts of 5 s, and of 2 s for a login, are too short for a slow machine,
-        // and some commands have none. Of several timeouts the tool uses the last.
+        // and some commands have none. The tool uses the last of several timeouts.
         let bounded = [&[COMMAND_TIMEOUT, LOGIN_TIMEOUT][..], arguments].concat();
         let mut command = Command::new("env");
         command.args(self.control_words(endpoints, &bounded));

@@ -1,4 +1,4 @@
-//! The part of Kafka's protocol that lists brokers, changes topics and gives rights. It replaces a
+//! The part of Kafka's protocol that lists brokers, changes topics and gives rights, in place of a
 //! second client library.
 
 use std::io::{self, Read as _, Write as _};

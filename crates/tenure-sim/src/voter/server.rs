@@ -24,7 +24,7 @@ pub struct Manner {
     pub urls: Arc<[VoterUrl]>,
     /// Whether late answers are passed on.
     pub late: bool,
-    /// One request in `breaks` fails early; 0 disables this.
+    /// A request fails early once in `breaks` requests; 0 disables this.
     pub breaks: u64,
     /// Addresses behind the name of the seeds.
     pub seeds: Vec<VoterUrl>,

@@ -35,8 +35,9 @@ pub enum Cause {
     Asked { node: usize },
     /// The lease was not renewed in time, by the clock of etcd's leader.
     Expired,
-    /// A former leader revoked a lease that was renewed elsewhere. That leader had been deposed
-    /// while the revocation was pending, or was stuck on its disk (etcd#15247), or was suspended.
+    /// A former leader revoked a lease that was renewed elsewhere. The former leader had been
+    /// deposed while the revocation was pending, or was stuck on its disk (etcd#15247), or was
+    /// suspended.
     Late,
     /// An operator.
     Meddled,
