@@ -36,7 +36,7 @@ impl Report {
     }
 }
 
-/// The reason for which no election is possible.
+/// The reason why no election is possible.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CheckError {
     #[error("no endpoint can be used: {}", .errors.iter().map(ConnectError::told)
@@ -82,9 +82,9 @@ pub async fn check(
     one_cluster(&endpoints)?;
     for election in elections {
         let prefix = format!("{}{election}/", config.namespace);
-        let asked = permitted(client.clone(), prefix);
+        let permission = permitted(client.clone(), prefix);
         let within = options.connect_within;
-        let answer = tokio::time::timeout(within, asked).await;
+        let answer = tokio::time::timeout(within, permission).await;
         answer.unwrap_or_else(|_| {
             let why = format!("no answer within {within:?}").into();
             Err(CheckError::NotAnswered { why })
@@ -97,10 +97,10 @@ pub async fn check(
 async fn connect_all(
     options: &CheckedOptions,
 ) -> Vec<(usize, Endpoint, Result<Connection, ConnectError>)> {
-    let mut asked = JoinSet::new();
+    let mut attempts = JoinSet::new();
     for (nth, endpoint) in options.endpoints.iter().cloned().enumerate() {
         let options = options.clone();
-        asked.spawn(async move {
+        attempts.spawn(async move {
             let mut found = connect(&options, &endpoint).await;
             if matches!(found, Err(ConnectError::Closed { .. })) {
                 found = hung_up(&options, &endpoint).await.map_or(found, Err);
@@ -108,7 +108,7 @@ async fn connect_all(
             (nth, endpoint, found)
         });
     }
-    let mut all = asked.join_all().await;
+    let mut all = attempts.join_all().await;
     all.sort_by_key(|(nth, ..)| *nth);
     all
 }

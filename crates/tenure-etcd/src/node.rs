@@ -158,10 +158,10 @@ impl Builder {
         let (notices, said) = Notices::new();
         let settings = config.clone();
         let lifetime = granted.clone();
-        let own = mark.clone();
+        let node_mark = mark.clone();
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Driver::new(settings, options, said, lifetime, own), core, start)
+            (Driver::new(settings, options, said, lifetime, node_mark), core, start)
         };
         let grace = config.grace;
         let kill_margin = config.kill_margin;
@@ -185,7 +185,7 @@ fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
     options.connecting_within(options.connect_within.min(patience))
 }
 
-/// The reason for which a value is not proclaimed.
+/// The reason why a value is not proclaimed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProclaimError {
     #[error(transparent)]

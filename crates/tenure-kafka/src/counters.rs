@@ -21,7 +21,7 @@ pub struct Counters {
     pub elected: u64,
     /// Leaderships of this node that ended because no record was read in time.
     pub expired: u64,
-    /// Roles without a leader now, of which this node owns the partitions: other processes stand
+    /// Roles without a leader now, although this node owns their partitions: other processes stand
     /// for these roles, and this node does not.
     pub unfilled: u32,
     /// Times that another process of this machine, in another group, began to lead a role that this

@@ -30,7 +30,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
     let is_all = |reason: &Reason, code: Code| {
         reason.code == Some(code) || code == Code::BrokerTransportFailure
     };
-    let said = match (reason, code) {
+    let text = match (reason, code) {
         (Some(reason), Some(code)) if is_all(reason, code) => reason.text.clone(),
         (Some(reason), Some(code)) => format!("{}: {}", named(code), reason.text),
         (Some(reason), None) => reason.text.clone(),
@@ -41,9 +41,9 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
     let tls = reason.filter(|reason| reason.text.contains("SSL routines")).map(|_| Code::SSL);
     let codes = [tls, reason.and_then(|reason| reason.code), code];
     match codes.into_iter().flatten().find_map(remedy) {
-        Some(("", fix)) => Cause { what: said.into(), fix: Some(fix) },
-        Some((sense, fix)) => Cause { what: format!("{said}: {sense}").into(), fix: Some(fix) },
-        None => said.into(),
+        Some(("", fix)) => Cause { what: text.into(), fix: Some(fix) },
+        Some((sense, fix)) => Cause { what: format!("{text}: {sense}").into(), fix: Some(fix) },
+        None => text.into(),
     }
 }
 

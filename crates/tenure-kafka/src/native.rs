@@ -154,14 +154,14 @@ fn describe(
             c::rd_kafka_AdminOptions_new(client, operation),
             c::rd_kafka_AdminOptions_destroy,
         )?;
-        let mut said = [0; 256];
+        let mut message = [0; 256];
         // If this call fails, the default timeout holds, and the wait for the event still ends in
         // time.
         c::rd_kafka_AdminOptions_set_request_timeout(
             options.pointer(),
             millis,
-            said.as_mut_ptr(),
-            said.len(),
+            message.as_mut_ptr(),
+            message.len(),
         );
         if with_rights {
             // A returned error must be given back; if this option fails, the rights stay unknown.

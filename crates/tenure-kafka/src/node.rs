@@ -83,7 +83,7 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// The reason for which a node did not start.
+/// The reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
@@ -175,14 +175,14 @@ impl<C: Class> Node<C> {
     /// once. Cancel safe.
     pub async fn could_be_followed(&self, role: u32) -> bool {
         let config = self.config();
-        let asked = clock::now();
-        let mut until = asked.after(config.seek).after(config.silence());
+        let begin = clock::now();
+        let mut until = begin.after(config.seek).after(config.silence());
         loop {
-            let heard = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
-            let Some((false, read)) = heard else { return heard.is_some() };
+            let answer = self.shared.driver.ask(|reply| Ask::Follows(Role(role), reply)).await;
+            let Some((false, read)) = answer else { return answer.is_some() };
             // The reading may have just begun, or may still return records from before the
             // question.
-            if read >= asked.after(config.publish_interval) {
+            if read >= begin.after(config.publish_interval) {
                 until = until.min(read.after(config.publish_interval * 2));
             }
             if clock::now() >= until {

@@ -66,7 +66,7 @@ impl FromStr for Property {
     }
 }
 
-/// The reason for which a text is no [`Property`] of the user.
+/// The reason why a text is no [`Property`] of the user.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PropertyError {
     #[error("--kafka-property takes NAME=VALUE, as client.rack=b")]
@@ -75,7 +75,7 @@ pub enum PropertyError {
     Fixed { name: String, why: Why },
 }
 
-/// The reason for which a user may not set a property.
+/// The reason why a user may not set a property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     Flag(&'static str),

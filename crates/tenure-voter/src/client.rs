@@ -94,15 +94,16 @@ impl Client {
         tokio::spawn(async move {
             let Question { to, call, within, .. } = &question;
             let label = question.ask.label();
-            let mut asked = std::pin::pin!(ask(&http, secrets.as_ref(), &question));
-            let in_time = tokio::time::timeout(*within, &mut asked).await;
+            let mut exchange = std::pin::pin!(ask(&http, secrets.as_ref(), &question));
+            let in_time = tokio::time::timeout(*within, &mut exchange).await;
             let is_late = in_time.is_err();
             let result = in_time.unwrap_or_else(|_| Err(overdue(*within)));
-            let answered = RequestResult { to: to.clone(), call: *call, label, result };
+            let request_result = RequestResult { to: to.clone(), call: *call, label, result };
             // The loop may have ended.
-            let goes_on = to_loop.send(Incoming::RequestResult(answered.into())).is_ok() && is_late;
+            let goes_on =
+                to_loop.send(Incoming::RequestResult(request_result.into())).is_ok() && is_late;
             if goes_on && let Some(_late) = Exchange::begin(&late, to) {
-                let _ = tokio::time::timeout((LATE - 1) * *within, asked).await;
+                let _ = tokio::time::timeout((LATE - 1) * *within, exchange).await;
             }
         });
     }
@@ -163,8 +164,8 @@ pub(crate) async fn exchange(
     question: &Question,
 ) -> Result<(Header, Answer), Failure> {
     let within = question.within;
-    let asked = ask(http, secrets, question);
-    tokio::time::timeout(within, asked).await.unwrap_or_else(|_| Err(overdue(within)))
+    let answer = ask(http, secrets, question);
+    tokio::time::timeout(within, answer).await.unwrap_or_else(|_| Err(overdue(within)))
 }
 
 async fn ask(
@@ -179,8 +180,8 @@ async fn ask(
         .map_err(|error| Failure::new("url", format!("{to} is no URL: {error}")))?;
     if http.secure && uri.scheme() != Some(&Scheme::HTTPS) {
         let why = format!(
-            "{to} is without TLS, and without a secret nobody would know who answers: it must be \
-             https://"
+            "{to} has no TLS, and without a secret only a certificate identifies the voter: its URL \
+             must begin with https://"
         );
         return Err(Failure::no_tls(TlsCause::other(why)));
     }

@@ -237,9 +237,9 @@ impl<C: SafetyClass> Backend for Driver<C> {
     /// Adds the reason to a wait: the core knows only that the state cannot be written.
     fn explain(&self, mut waiting: Waiting) -> Waiting {
         if let (Waiting::Refused { obstacles, .. }, Some(why)) = (&mut waiting, &self.failing) {
-            let own =
+            let is_ours =
                 |it: &&mut Obstacle| it.label == "failing" && *it.by == *self.config.id.as_str();
-            for obstacle in obstacles.iter_mut().filter(own) {
+            for obstacle in obstacles.iter_mut().filter(is_ours) {
                 obstacle.why = format!("{}: {why}", obstacle.why).into();
             }
         }

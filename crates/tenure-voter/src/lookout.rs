@@ -21,8 +21,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The number of checks between two trial writes while no write has failed: so a full disk is
 /// reported before the voter must write.
 const TRIES_EACH: u32 = 10;
-/// The longest wait for the end of the thread, after which the next start finds the directory
-/// unlocked.
+/// The longest wait for the end of the thread: once the thread has ended, the next start finds the
+/// directory unlocked.
 const LAST: Duration = Duration::from_secs(1);
 
 /// The file that a trial writes and removes.
@@ -44,9 +44,9 @@ impl Lookout {
         let (ends, end) = mpsc::channel();
         let (ending, ended) = mpsc::channel();
         let failed = Arc::new(AtomicBool::new(false));
-        let asked = failed.clone();
+        let has_failed = failed.clone();
         let work = move || {
-            watch(&directory, &asked, &end, &to_loop);
+            watch(&directory, &has_failed, &end, &to_loop);
             drop(directory);
             drop(ending);
         };

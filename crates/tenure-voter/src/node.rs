@@ -69,7 +69,7 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// The reason for which a voter did not start.
+/// The reason why a voter did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]

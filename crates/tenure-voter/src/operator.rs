@@ -22,7 +22,7 @@ pub struct Operator {
     within: Duration,
 }
 
-/// The reason for which a voter did not obey.
+/// The reason why a voter did not carry out a request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error("{url}: {why}")]

@@ -174,8 +174,8 @@ impl Server {
         let full = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
         let method = parts.method.as_str();
         let headers = &parts.headers;
-        let said = SignedRequest { method, path: &full, headers, body: &body };
-        let checked = self.guard.check(said, clock::now(), clock::wall());
+        let signed = SignedRequest { method, path: &full, headers, body: &body };
+        let checked = self.guard.check(signed, clock::now(), clock::wall());
         *by = checked.as_ref().map_or_else(|refused| refused.proof.clone(), Proof::clone);
         let proof = checked.map_err(|refused| *refused.problem)?;
         if matches!(proof, Proof::Secret { .. }) && !route.is_of_anybody() {

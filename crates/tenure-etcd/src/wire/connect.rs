@@ -38,7 +38,7 @@ pub struct Status {
     pub alarms: Vec<String>,
 }
 
-/// The reason for which an endpoint cannot be used.
+/// The reason why an endpoint cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("{endpoint} cannot be reached: {why}")]

@@ -20,7 +20,7 @@ pub(super) struct Link {
 }
 
 pub(super) struct LinkConnection {
-    /// The number grows from one line to the next.
+    /// The number grows from one connection to the next.
     pub(super) number: u64,
     pub(super) endpoint: Endpoint,
     /// Time of the store's last answer on this connection, in nanoseconds of `CLOCK_BOOTTIME`.

@@ -42,18 +42,18 @@ impl RaceResult {
 pub(super) async fn race(options: &CheckedOptions, first: usize) -> RaceResult {
     let all = options.endpoints.len();
     let mut waiting: VecDeque<usize> = (0..all).map(|nth| (first + nth) % all).collect();
-    let mut asked = JoinSet::new();
+    let mut attempts = JoinSet::new();
     let mut found = RaceResult { used: None, errors: Vec::new() };
     loop {
         if let Some(index) = waiting.pop_front() {
             let options = options.clone();
             // A single endpoint has no rival, so its store is not asked.
-            asked.spawn(async move { (index, ask(&options, index, all > 1).await) });
-        } else if asked.is_empty() {
+            attempts.spawn(async move { (index, ask(&options, index, all > 1).await) });
+        } else if attempts.is_empty() {
             return found;
         }
         tokio::select! {
-            Some(told) = asked.join_next() => match told {
+            Some(attempt) = attempts.join_next() => match attempt {
                 // The remaining attempts end with this return.
                 Ok((index, Ok((connection, true)))) => {
                     found.used = Some((index, connection));

@@ -68,7 +68,7 @@ pub(super) enum Step {
     Linked(Result<Arc<Link>, Refusal>),
     Opened(Result<WatchStream, Error>),
     /// A message on the stream of the link with this number.
-    Said(u64, Result<Option<WatchResponse>, Error>),
+    Received(u64, Result<Option<WatchResponse>, Error>),
     /// The connection of all streams was given up.
     Gone,
 }
@@ -196,7 +196,7 @@ impl Streams {
         };
         tokio::select! {
             step = coming(pending) => step,
-            said = said(&mut streams, turn) => said,
+            received = receive(&mut streams, turn) => received,
             () = gone => Step::Gone,
         }
     }
@@ -220,7 +220,7 @@ async fn coming(stage: Option<&mut Stage>) -> Step {
 }
 
 /// Waits for the next message of etcd on any stream; the streams take turns.
-async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
+async fn receive(streams: &mut [&mut Live], turn: &mut usize) -> Step {
     std::future::poll_fn(|context| {
         for nth in 0..streams.len() {
             let nth = (nth + *turn) % streams.len();
@@ -228,7 +228,7 @@ async fn said(streams: &mut [&mut Live], turn: &mut usize) -> Step {
             if let Poll::Ready(answer) = pin!(answers.message()).poll(context) {
                 *turn = nth + 1;
                 *silent = None;
-                return Poll::Ready(Step::Said(link.number, answer));
+                return Poll::Ready(Step::Received(link.number, answer));
             }
         }
         Poll::Pending

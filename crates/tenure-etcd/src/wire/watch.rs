@@ -116,13 +116,13 @@ impl Watches {
                 Wake::Due => self.on_due().await,
                 Wake::Streams(Step::Linked(linked)) => self.on_linked(linked).await,
                 Wake::Streams(Step::Opened(opened)) => self.on_opened(opened).await,
-                Wake::Streams(Step::Said(on, Ok(Some(answer)))) => {
+                Wake::Streams(Step::Received(on, Ok(Some(answer)))) => {
                     self.on_answer(on, answer.0).await;
                 }
-                Wake::Streams(Step::Said(on, Ok(None))) => {
+                Wake::Streams(Step::Received(on, Ok(None))) => {
                     self.on_stream_end(on, Fault::Lost("the watch stream has ended".into())).await;
                 }
-                Wake::Streams(Step::Said(on, Err(error))) => {
+                Wake::Streams(Step::Received(on, Err(error))) => {
                     self.on_stream_end(on, of_stream(&error)).await;
                 }
                 Wake::Streams(Step::Gone) => self.on_gone().await,
@@ -389,8 +389,8 @@ impl Watches {
     async fn on_created(&mut self, on: u64, header: Option<Header>, answer: &PbWatchResponse) {
         let Some(live) = self.streams.of(on) else { return };
         let link = live.link.clone();
-        let told = CallId(convert::unsigned(answer.watch_id));
-        let at = live.creating.iter().position(|call| *call == told);
+        let named = CallId(convert::unsigned(answer.watch_id));
+        let at = live.creating.iter().position(|call| *call == named);
         let call = match at {
             Some(at) => live.creating.remove(at),
             None if answer.canceled => live.creating.pop_front(),

@@ -21,7 +21,8 @@ const REIGNS_FOR_A_QUITTER: usize = 5;
 const CONTENDERS: usize = 7;
 /// The longest wait, the end of a dead candidate's lease included.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest time of the whole, below the limit of nextest, which ends it without a report.
+/// The longest time of an election, below nextest's limit, which would end the test without a
+/// report.
 const LIMIT: Duration = Duration::from_secs(480);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -46,7 +47,7 @@ struct Company<'a> {
     observers: Observers,
     contenders: Vec<Participant>,
     departed: Vec<Participant>,
-    /// The values of leaders that led and knew it, in order.
+    /// Values of the leaders that reported their leadership, in order.
     reigns: Vec<String>,
     led: BTreeSet<Kind>,
     /// The number of candidates that were ordered to quit while others waited before and behind

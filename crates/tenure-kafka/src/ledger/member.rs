@@ -202,7 +202,7 @@ impl MemberLoop {
     fn failed(&mut self, error: &KafkaError) {
         // Most failures are lost connections, and the next connection may show another topic.
         self.begin.watch.query_soon();
-        let why = self.said(error);
+        let why = self.cause(error);
         let dead = self.consumer.client().fatal_error();
         let right = match dead {
             Some((code, _)) => rights::of(code),
@@ -294,7 +294,7 @@ impl MemberLoop {
     }
 
     /// The error in words, with its remedy.
-    fn said(&self, error: &KafkaError) -> Cause {
+    fn cause(&self, error: &KafkaError) -> Cause {
         explain::error(error, self.consumer.context().reason().as_ref())
     }
 

@@ -69,7 +69,7 @@ impl fmt::Debug for Ledger {
     }
 }
 
-/// The reason for which there is no ledger.
+/// The reason why there is no ledger.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LedgerError {
     #[error(transparent)]

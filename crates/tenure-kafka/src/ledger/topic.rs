@@ -171,8 +171,8 @@ fn phase(
     reason: Option<Reason>,
 ) -> String {
     let silence = failed.filter(explain::is_silence);
-    let asked = silence.map_or_else(|| client.fetch_metadata(Some(OFFSETS), ANSWER), Err);
-    let metadata = match asked {
+    let answer = silence.map_or_else(|| client.fetch_metadata(Some(OFFSETS), ANSWER), Err);
+    let metadata = match answer {
         Ok(metadata) => metadata,
         Err(error) => {
             let reason = Reason::last(client.context().reason(), reason);

@@ -79,14 +79,14 @@ impl ProducerContext for Outcomes {
                 Err(_) if sent.is_claim => return,
                 offset => Ok(offset.unwrap_or_default()),
             },
-            Err((error, _)) => Err(self.said(error)),
+            Err((error, _)) => Err(self.cause(error)),
         };
         self.reports.became(&sent, outcome, now());
     }
 }
 
 impl Outcomes {
-    fn said(&self, error: &KafkaError) -> Arc<str> {
+    fn cause(&self, error: &KafkaError) -> Arc<str> {
         explain::error(error, self.log.reason().as_ref()).into()
     }
 }
@@ -201,7 +201,7 @@ impl Writer {
             .headers(headers);
         let Err((error, record)) = self.producer.send(record) else { return };
         let outcomes = self.producer.context();
-        self.reports.became(&record.delivery_opaque, Err(outcomes.said(&error)), now());
+        self.reports.became(&record.delivery_opaque, Err(outcomes.cause(&error)), now());
         if is_over(&error) {
             self.begin_anew();
         }

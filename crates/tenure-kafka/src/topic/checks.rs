@@ -195,8 +195,8 @@ pub(super) struct Setting {
 
 impl Found {
     fn setting(&self, name: &str) -> Option<&str> {
-        let told = self.settings.iter().find(|(found, _)| found == name);
-        told.and_then(|(_, value)| value.as_deref())
+        let setting = self.settings.iter().find(|(found, _)| found == name);
+        setting.and_then(|(_, value)| value.as_deref())
     }
 }
 

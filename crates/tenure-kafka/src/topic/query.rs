@@ -40,7 +40,7 @@ const EVENTS_MAX: u32 = 256;
 const HEARSAY: Duration = Duration::from_secs(3);
 
 /// The pause between two queries of a new topic.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+const BETWEEN_QUERIES: Duration = Duration::from_millis(100);
 
 /// A topic that can be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,13 +99,13 @@ where
     let until = now().after(HEARSAY);
     loop {
         match ask().await {
-            Err(_) if now() < until => tokio::time::sleep(BETWEEN_LOOKS).await,
+            Err(_) if now() < until => tokio::time::sleep(BETWEEN_QUERIES).await,
             answer => return answer,
         }
     }
 }
 
-/// The reason for which a topic cannot be used.
+/// The reason why a topic cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TopicError {
     #[error(transparent)]
@@ -205,10 +205,10 @@ impl<'a> TopicQuery<'a> {
 
     /// The number of partitions and their fewest copies; `None` without such a topic.
     async fn shape(&self) -> Result<Option<(u32, u32)>, TopicError> {
-        self.look().await.map_err(|error| self.unreachable(&error))
+        self.query_shape().await.map_err(|error| self.unreachable(&error))
     }
 
-    async fn look(&self) -> KafkaResult<Option<(u32, u32)>> {
+    async fn query_shape(&self) -> KafkaResult<Option<(u32, u32)>> {
         let client = Arc::clone(&self.client);
         let topic = self.options.topic.clone();
         aside(move || shape(&client, &topic, ANSWER)).await
@@ -216,9 +216,9 @@ impl<'a> TopicQuery<'a> {
 
     /// Does the same for the first question; calls `tell` with the reason while no broker answers.
     async fn first(&self, tell: &Tell) -> Result<Option<(u32, u32)>, TopicError> {
-        let mut shape = pin!(self.look());
+        let mut shape = pin!(self.query_shape());
         let mut reason = None;
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             let answer = tokio::time::timeout(SILENT, &mut shape).await;
             // The library logs each reason only once in half a minute.
@@ -230,9 +230,9 @@ impl<'a> TopicQuery<'a> {
                 Err(_) => self.because(&silence, reason.as_ref()),
             };
             let text = why.to_string();
-            if text != told {
+            if text != reported {
                 tell(&why);
-                told = text;
+                reported = text;
             }
         }
     }
@@ -268,18 +268,18 @@ impl<'a> TopicQuery<'a> {
 
     async fn settings(&self) -> Result<Vec<(String, Option<String>)>, TopicError> {
         let topic = ResourceSpecifier::Topic(&self.options.topic);
-        let asked = self.admin.describe_configs([&topic], &bounded()).await;
+        let answer = self.admin.describe_configs([&topic], &bounded()).await;
         let refused = |why: String| TopicError::NotDescribed {
             topic: self.options.topic.clone(),
             brokers: self.options.addresses(),
             why,
         };
-        let found = asked.map_err(|error| self.failed(&error, refused))?;
+        let found = answer.map_err(|error| self.failed(&error, refused))?;
         match found.into_iter().next() {
             // A user without the right gets an empty answer, as `rdkafka` drops the error.
-            Some(Ok(found)) if found.entries.is_empty() => {
-                Err(refused("the answer has none, as if the user had no right to".to_owned()))
-            }
+            Some(Ok(found)) if found.entries.is_empty() => Err(refused(
+                "the answer has no settings, as for a user without the right".to_owned(),
+            )),
             Some(Ok(found)) => {
                 Ok(found.entries.into_iter().map(|entry| (entry.name, entry.value)).collect())
             }
@@ -334,8 +334,8 @@ impl<'a> TopicQuery<'a> {
             why,
             command: self.command(),
         };
-        let asked = self.admin.create_topics([&topic], &bounded()).await;
-        let made = asked.map_err(|error| self.failed(&error, refused))?;
+        let answer = self.admin.create_topics([&topic], &bounded()).await;
+        let made = answer.map_err(|error| self.failed(&error, refused))?;
         let anew = match made.into_iter().next() {
             Some(Ok(_)) => true,
             Some(Err((_, RDKafkaErrorCode::TopicAlreadyExists))) => false,
@@ -349,7 +349,7 @@ impl<'a> TopicQuery<'a> {
         // Brokers learn of a new topic one after the other.
         let there = async {
             while !matches!(self.shape().await, Ok(Some(_))) {
-                tokio::time::sleep(BETWEEN_LOOKS).await;
+                tokio::time::sleep(BETWEEN_QUERIES).await;
             }
         };
         let waited = tokio::time::timeout(ANSWER, there).await;

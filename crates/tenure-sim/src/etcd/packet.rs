@@ -48,7 +48,7 @@ pub enum Order {
 pub enum Report {
     /// An event of our core.
     Ours(Event),
-    /// A note of etcd, for judges only.
+    /// A note of etcd, for checks only.
     Store(Note),
 }
 

@@ -373,7 +373,7 @@ impl Scenario for Emergence {
 
     /// An observer shows leaders of its own group only; a process with a longer T may lead for
     /// longer than others know; and with `at_least_one` a leader leads for T after each read,
-    /// however late. [`ShownVacancies`](super::properties) judges all three.
+    /// however late. [`ShownVacancies`](super::properties) checks all three.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let alone = plan.own.mode == Mode::AtMostOne && !plan.has_groups();
         (alone && plan.own.unlike.is_none()).then_some(plan.own.heard)

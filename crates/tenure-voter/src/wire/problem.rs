@@ -9,7 +9,7 @@ use super::refusal::{self, RefusalForm};
 /// The content type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
 
-/// The reason for which a request was refused, for people and programs.
+/// The reason why a request was refused, for people and programs.
 ///
 /// `type` is `urn:tenure:voter:` and the label of the refusal, or one of: `unreadable`,
 /// `unknown-path`, `method`, `too-large`, `too-slow`, `busy`, `no-answer`, `unauthenticated`,

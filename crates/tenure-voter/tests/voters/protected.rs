@@ -207,7 +207,7 @@ fn certificates_require_tls() {
             for address in [plain.addresses[0], silent] {
                 let url = format!("http://{address}").parse().unwrap();
                 let told = operator.status(&url).await.unwrap_err().to_string();
-                assert!(told.contains("it must be https://"), "{told}");
+                assert!(told.contains("its URL must begin with https://"), "{told}");
             }
             let seeds = Some(Seeds::new("http://voters.example", "").unwrap());
             let refused = Options { seeds, ..options(identity) }.check();

@@ -401,7 +401,7 @@ impl Cluster {
     }
 }
 
-/// Sends a note to the judges.
+/// Sends a note to the checks.
 fn tell(note: Note, out: &mut Out) {
     out.push(Effect::Emit { election: None, event: Report::Store(note) });
 }

@@ -1,4 +1,4 @@
-//! Reports of the store to the judges, and faults of the store.
+//! Reports of the store to the checks, and faults of the store.
 
 use std::fmt;
 
