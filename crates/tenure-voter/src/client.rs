@@ -180,8 +180,8 @@ async fn ask(
         .map_err(|error| Failure::new("url", format!("{to} is no URL: {error}")))?;
     if http.secure && uri.scheme() != Some(&Scheme::HTTPS) {
         let why = format!(
-            "{to} has no TLS, and without a secret only a certificate identifies the voter: its URL \
-             must begin with https://"
+            "{to} has no TLS, and without a secret only a certificate identifies the voter: its \
+             URL must begin with https://"
         );
         return Err(Failure::no_tls(TlsCause::other(why)));
     }

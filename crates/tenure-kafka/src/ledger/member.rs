@@ -396,7 +396,7 @@ impl MemberLoop {
             list.add_partition(&self.begin.topic, partition);
         }
         if let Err(error) = give_back(&self.consumer, &list) {
-            tracing::warn!(target: LOG, "not given back: {error}");
+            tracing::warn!(target: LOG, "revoked partitions were not given back: {error}");
         }
         while let Some((partition, reading, end)) = self.deferred.pop_front() {
             self.begin_at(partition, reading, end);
