@@ -176,7 +176,7 @@ mod tests {
         let broker = [s(6), s(1800), s(45)];
         let ask = |group| check(GroupProtocol::Consumer, &config(10), broker, group);
         let said = ask([s(45), s(2)]).unwrap_err().to_string();
-        assert!(said.contains("is the group's, 45s") && said.contains("count on 10s"), "{said}");
+        assert!(said.contains("timeout of 45s") && said.contains("at most 10s"), "{said}");
         let timeout = Duration::from_secs(8);
         let heartbeat = Duration::from_secs(2);
         assert_eq!(ask([s(8), s(2)]), Ok(Session::OfGroup { timeout, heartbeat }));

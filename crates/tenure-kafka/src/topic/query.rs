@@ -397,7 +397,7 @@ impl<'a> TopicQuery<'a> {
         let Cause { what, fix } = explain::error(error, reason);
         let brokers = self.options.addresses();
         let topic = &self.options.topic;
-        let what = format!("topic {topic} cannot be looked at on {brokers}: {what}").into();
+        let what = format!("topic {topic} cannot be queried at {brokers}: {what}").into();
         TopicError::Unreachable(Cause { what, fix })
     }
 }

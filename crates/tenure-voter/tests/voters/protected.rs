@@ -301,7 +301,7 @@ fn tls_voter_is_reported() {
         let operator = Operator::new(&plain, None, PATIENCE).unwrap();
         let url = format!("http://{}", network.addresses[0]).parse().unwrap();
         let told = operator.status(&url).await.unwrap_err().to_string();
-        assert!(told.contains("if it is TLS, its URL begins with https://"), "{told}");
+        assert!(told.contains("if it speaks TLS, write https:// in its URL"), "{told}");
     });
 }
 
