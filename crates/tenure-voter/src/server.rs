@@ -159,8 +159,8 @@ impl Server {
         // Without authentication every client that reaches the server may take part, even a web
         // page that is open on this machine: refuse web pages.
         if self.guard.is_open() && self.tls.is_none() && parts.headers.contains_key(ORIGIN) {
-            let detail = "a page in a browser has sent this, and without a secret or certificates \
-                          nobody knows whose: ask without the header Origin";
+            let detail = "a page in a browser has sent this request, and without a secret or \
+                          certificates its author is unknown: ask without the header Origin";
             return Err(Problem::new(403, "origin", detail));
         }
         let path = parts.uri.path();
@@ -189,8 +189,8 @@ impl Server {
         let ask = route.read(query, &body).map_err(unreadable)?;
         let (header, answer) = self.ask(caller, ask).await?;
         if answer == Answer::Refused(Refusal::NotAllowed) && !is_known {
-            let detail = "only voters and operators may do this, and this request says by no MAC \
-                          that it is of one";
+            let detail = "only voters and operators may send this request: add a MAC by the \
+                          shared secret";
             return Err(Problem::new(401, "unauthenticated", detail));
         }
         let (status, body) = write_answer(&answer);
@@ -208,10 +208,10 @@ impl Server {
         if to == Some(self.header.url.as_str().as_bytes()) {
             return Ok(());
         }
-        let of = to.map_or("nobody".into(), String::from_utf8_lossy);
+        let of = to.map_or("no voter".into(), String::from_utf8_lossy);
         let detail = format!(
-            "by its header Tenure-To this is for {of}, and this voter is {}: ask by the \
-             voter-url that it names itself",
+            "the header Tenure-To names {of}, and this voter is {}: write this voter's own \
+             voter-url into the header",
             self.header.url
         );
         Err(Problem::new(421, "misdirected", detail))
@@ -278,11 +278,11 @@ fn route(path: &str, method: &Method) -> Result<Route, Problem> {
     }
     let methods: Vec<_> = at().map(|route| route.method().to_string()).collect();
     if methods.is_empty() {
-        let detail = "there is no such path; GET /openapi.json shows those that are there";
+        let detail = "there is no such path; GET /openapi.json lists all paths";
         return Err(Problem::new(404, "unknown-path", detail));
     }
     let allow = methods.join(", ");
-    let mut problem = Problem::new(405, "method", format!("{path} is asked by {allow}"));
+    let mut problem = Problem::new(405, "method", format!("{path} takes only {allow}"));
     problem.allow = Some(allow);
     Err(problem)
 }
@@ -305,7 +305,7 @@ async fn read_body(
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => Err(Problem::new(400, "unreadable", format!("the body: {error}"))),
         Err(_) => {
-            let detail = format!("the body was not there within {SLOW_MAX:?}");
+            let detail = format!("the body did not arrive within {SLOW_MAX:?}");
             Err(Problem::new(408, "too-slow", detail))
         }
     }

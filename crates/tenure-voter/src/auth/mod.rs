@@ -127,8 +127,8 @@ impl Guard {
         })?;
         let number = secrets.verify_request(said, &stamp).ok_or_else(|| {
             refuse(
-                "the MAC is none of this voter's secrets over this request: the secrets differ, \
-                    or the request was changed on its way",
+                "the MAC is by none of this voter's secrets: the secrets differ, or the request \
+                    was changed on its way",
             )
         })?;
         let proof = Proof::Secret { number, nonce: stamp.nonce };
@@ -143,8 +143,8 @@ impl Guard {
         let seconds = seconds(wall);
         if stamp.date.abs_diff(seconds) > WINDOW.as_secs() {
             let detail = format!(
-                "the request is dated {}, and the clock here shows {seconds}, {} s apart; at most \
-                 {} s are allowed: set the clocks",
+                "the request is dated {}, and this voter's clock shows {seconds}, {} s apart; at \
+                 most {} s are allowed: set the clocks",
                 stamp.date,
                 stamp.date.abs_diff(seconds),
                 WINDOW.as_secs()
@@ -167,7 +167,7 @@ impl Guard {
         match replays.see(stamp.nonce, now) {
             NonceState::New => Ok(()),
             NonceState::Before => {
-                let detail = "a request with this nonce was carried out before: draw a new one";
+                let detail = "a request with this nonce was carried out already: draw a new nonce";
                 Err(Problem::new(401, "replayed", detail))
             }
             NonceState::Full => {

@@ -269,7 +269,7 @@ impl Form for ElectorateForm {
         if electorate.is_formed() {
             Ok(electorate)
         } else {
-            Err(Unread::new("members are none, out of order, or one is there twice"))
+            Err(Unread::new("members are missing, out of order, or named twice"))
         }
     }
 }

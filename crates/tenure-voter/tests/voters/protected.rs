@@ -82,7 +82,7 @@ fn distant_clocks_are_reported() {
             assert_eq!(problem["type"], "urn:tenure:voter:clock", "{problem}");
             let detail = problem["detail"].as_str().unwrap();
             for part in [
-                &*format!("the request is dated {there}, and the clock here shows "),
+                &*format!("the request is dated {there}, and this voter's clock shows "),
                 " s apart; at most 30 s are allowed: set the clocks",
             ] {
                 assert!(detail.contains(part), "{detail}");
@@ -126,7 +126,7 @@ fn different_secrets_do_not_elect() {
         let told = async {
             loop {
                 let notice = notices.recv().await.unwrap().to_string();
-                if notice.contains("has no right MAC: the MAC is none of this voter's secrets") {
+                if notice.contains("has no right MAC: the MAC is by none of this voter's secrets") {
                     return;
                 }
             }
