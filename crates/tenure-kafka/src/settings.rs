@@ -163,7 +163,7 @@ mod tests {
     use crate::options::Options;
     use crate::property;
 
-    /// OpenSSL would take the mark for a part of the first line, and find no key.
+    /// OpenSSL would treat the mark as a part of the first line, and find no key.
     #[test]
     fn byte_order_marks_are_skipped() {
         let folder = tempfile::tempdir().unwrap();

@@ -102,8 +102,8 @@ impl Node {
         &self.shared.who
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.shared.notices.listen()
@@ -118,7 +118,7 @@ impl Node {
     /// heartbeat has passed, 2 s at most. After `close` every handle of this node says that the
     /// node does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
         self.shared.driver.close().await;

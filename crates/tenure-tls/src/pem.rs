@@ -81,8 +81,8 @@ impl fmt::Debug for Pair {
 }
 
 impl Pem {
-    /// Reads the text, which must have at least one section for this use: the TLS library takes any
-    /// other text for an empty list.
+    /// Reads the text, which must have at least one section for this use: the TLS library treats
+    /// any other text as an empty list.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Pem {
     }
 
     /// The text for a library that reads files by itself. A file with a byte order mark is read
-    /// here, because such a library takes the mark for a part of the first line.
+    /// here, because such a library treats the mark as a part of the first line.
     #[must_use]
     pub fn for_others(&self) -> Cow<'_, Self> {
         let Self::File(path) = self else { return Cow::Borrowed(self) };

@@ -236,8 +236,8 @@ impl Focus {
     }
 
     /// In half of the worlds with two memories of a member, another member still reaches the old
-    /// process, which may start again, and loses its own directory. Returns whether the others take
-    /// the new process for a stranger until it starts again, because its address differs.
+    /// process, which may start again, and loses its own directory. Returns whether the others
+    /// treat the new process as a stranger until it starts again, because its address differs.
     pub(super) fn encounters(self, nodes: &[NodePlan], conditions: &mut Conditions) -> bool {
         let Conditions { seed, unit, storm_ends, ref mut incidents, .. } = *conditions;
         let mut rng = Rng::new(seed, ENCOUNTERS);

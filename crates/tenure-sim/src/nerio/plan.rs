@@ -28,7 +28,7 @@ pub struct Settings {
     pub focus: Focus,
     /// Whether members grant only short leases until their first restart.
     pub raises: bool,
-    /// Whether other members take the second process of a member for a stranger, until it starts
+    /// Whether other members treat the second process of a member as a stranger, until it starts
     /// again.
     pub strange_copy: bool,
 }
