@@ -285,8 +285,8 @@ impl Broker {
             Frame::Beat(member, has) => {
                 self.group(member).beat(from, member, &has, now, &mut letters);
             }
-            Frame::Joins(member, deal, has) => {
-                self.group(member).joins(from, member, deal, &has, now, &mut letters);
+            Frame::Joins(member, generation, has) => {
+                self.group(member).joins(from, member, generation, &has, now, &mut letters);
             }
             Frame::Leave(member) => {
                 self.group(member).leave(from, member, now);
@@ -317,7 +317,7 @@ impl Broker {
                 self.produce(now, from, to, entry, out);
             }
             Frame::Assignment(..)
-            | Frame::Dealing(..)
+            | Frame::Rebalance(..)
             | Frame::Unknown(_)
             | Frame::Ends(..)
             | Frame::Fetched(..)

@@ -238,10 +238,10 @@ impl Client {
     }
 
     /// Handles the begin of a rebalance: reports all partitions of this member.
-    fn on_dealing(&self, deal: u64, out: &mut Out) {
+    fn on_rebalance(&self, generation: u64, out: &mut Out) {
         if let Some(member) = self.membership() {
             let own = self.own.iter().copied().collect();
-            self.send(Frame::Joins(member, deal, own), out);
+            self.send(Frame::Joins(member, generation, own), out);
         }
     }
 
@@ -308,9 +308,9 @@ impl Client {
                     self.join(now, membership, out);
                 }
             }
-            Frame::Dealing(member, deal) if Some(member) == self.membership() => {
+            Frame::Rebalance(member, generation) if Some(member) == self.membership() => {
                 self.heard = now;
-                self.on_dealing(deal, out);
+                self.on_rebalance(generation, out);
             }
             Frame::Ends(partition, reading, end, topic) => {
                 self.on_end(now, partition, reading, end, topic, out);

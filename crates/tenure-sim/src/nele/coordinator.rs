@@ -20,7 +20,7 @@ pub struct Coordinator {
     /// A partition that two members got by mistake, until each has reported fewer partitions.
     doubled: Option<u32>,
     /// Number of the rebalance, and the end of its wait for missing members (classic).
-    deal: u64,
+    generation: u64,
     waits: Option<Time>,
 }
 
@@ -57,7 +57,7 @@ pub type Letters = Vec<(Place, Frame)>;
 
 impl Coordinator {
     pub fn new(terms: Terms) -> Self {
-        Self { terms, members: BTreeMap::new(), doubled: None, deal: 0, waits: None }
+        Self { terms, members: BTreeMap::new(), doubled: None, generation: 0, waits: None }
     }
 
     /// Adds a member, in place of an earlier member of this client, as with a static id.
@@ -113,7 +113,7 @@ impl Coordinator {
         &mut self,
         place: Place,
         member: Member,
-        deal: u64,
+        generation: u64,
         has: &[u32],
         now: Time,
         out: &mut Letters,
@@ -123,11 +123,11 @@ impl Coordinator {
             Some(seat) => {
                 seat.has = has.iter().copied().collect();
                 seat.until = until;
-                seat.joined = deal;
+                seat.joined = generation;
             }
             None => return out.push((place, Frame::Unknown(member))),
         }
-        if self.members.values().all(|seat| seat.joined == self.deal) {
+        if self.members.values().all(|seat| seat.joined == self.generation) {
             self.complete(now, out);
         }
     }
@@ -135,7 +135,7 @@ impl Coordinator {
     /// Ends the rebalance when all members have joined.
     fn complete(&mut self, now: Time, out: &mut Letters) {
         if self.waits.take().is_some() {
-            self.deal();
+            self.assign();
             let places: Vec<Place> = self.members.keys().copied().collect();
             places.into_iter().for_each(|place| self.answer(place, now, out));
         }
@@ -144,16 +144,16 @@ impl Coordinator {
     /// Begins a rebalance, because a member has come or gone.
     fn changed(&mut self, now: Time) {
         if self.terms.classic {
-            self.deal += 1;
+            self.generation += 1;
             self.waits = Some(now.after(self.terms.rebalance));
         } else {
-            self.deal();
+            self.assign();
         }
     }
 
     /// Answers with the assignment of a member, or asks the member to rejoin.
     fn answer(&mut self, place: Place, now: Time, out: &mut Letters) {
-        let deal = self.deal;
+        let generation = self.generation;
         let doubled = self.doubled;
         let others: BTreeSet<u32> = {
             let others = self.members.iter().filter(|(other, _)| **other != place);
@@ -162,7 +162,7 @@ impl Coordinator {
         };
         let Some(seat) = self.members.get_mut(&place) else { return };
         if self.waits.is_some() {
-            return out.push((place, Frame::Dealing(seat.member, deal)));
+            return out.push((place, Frame::Rebalance(seat.member, generation)));
         }
         let wanted =
             |partition: &u32| seat.target.contains(partition) || doubled == Some(*partition);
@@ -179,11 +179,11 @@ impl Coordinator {
     /// Removes members whose session is over, or that did not give back or join in time.
     pub fn work(&mut self, now: Time, out: &mut Letters) {
         let before = self.members.len();
-        let deal = self.deal;
+        let generation = self.generation;
         let late = self.waits.is_some_and(|waits| waits <= now);
         self.members.retain(|_, seat| {
             let gives = self.terms.classic || seat.gives.is_none_or(|gives| gives > now);
-            seat.until > now && gives && (!late || seat.joined == deal)
+            seat.until > now && gives && (!late || seat.joined == generation)
         });
         if late {
             self.complete(now, out);
@@ -222,7 +222,7 @@ impl Coordinator {
     }
 
     /// Assigns the partitions evenly, with as few moves as possible.
-    fn deal(&mut self) {
+    fn assign(&mut self) {
         let count = self.members.len();
         if count == 0 {
             return;

@@ -29,7 +29,7 @@ pub enum Frame {
     Leave(Member),
     /// A rebalance begins (its generation): each member reports its partitions, then waits for the
     /// others.
-    Dealing(Member, u64),
+    Rebalance(Member, u64),
     /// A member joins that rebalance, with its partitions.
     Joins(Member, u64, Vec<u32>),
     /// The assignment of a member, which gives surplus partitions back.
@@ -98,8 +98,12 @@ impl fmt::Display for Frame {
             Self::Join(member) => write!(f, "{member} joins"),
             Self::Beat(member, own) => write!(f, "{member} is there, and has {own:?}"),
             Self::Leave(member) => write!(f, "{member} leaves"),
-            Self::Dealing(member, deal) => write!(f, "{member} is dealt anew, {deal}"),
-            Self::Joins(member, deal, own) => write!(f, "{member} joins in {deal}, with {own:?}"),
+            Self::Rebalance(member, generation) => {
+                write!(f, "{member} rebalances in generation {generation}")
+            }
+            Self::Joins(member, generation, own) => {
+                write!(f, "{member} joins generation {generation}, with {own:?}")
+            }
             Self::Assignment(member, may) => write!(f, "{member} may have {may:?}"),
             Self::Unknown(member) => write!(f, "{member} is unknown"),
             Self::End(partition, reading) => write!(f, "{partition}, {reading}: its end?"),
