@@ -32,7 +32,7 @@ pub enum Fault {
     /// may.
     Replica(u64),
     /// Readers of a partition cannot pass its present end.
-    Stone(u32),
+    Barrier(u32),
     /// Later records have no leader epoch, or one that is far too high, or their own again.
     Epochs(Epochs),
     /// A stranger writes to a partition.
@@ -87,8 +87,8 @@ struct Log {
     records: VecDeque<Record>,
     /// Next offset.
     end: u64,
-    /// Offset that readers cannot pass (`Fault::Stone`).
-    stone: Option<u64>,
+    /// Offset that readers cannot pass (`Fault::Barrier`).
+    barrier: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -125,13 +125,13 @@ impl Log {
         let first = self.end - self.records.len() as u64;
         let skip = usize::try_from(from.checked_sub(first)?).ok()?;
         // A reader that begins after this offset reads on.
-        let stone = self.stone.filter(|stone| from <= *stone);
+        let barrier = self.barrier.filter(|barrier| from <= *barrier);
         let ended = |read: u32| self.starts.iter().find(|(epoch, _)| *epoch > read);
         if read.and_then(ended).is_some_and(|(_, start)| *start < from) || from > self.end {
             return None;
         }
         let told = |record: &Record| Record { epoch: self.told.of(record), ..record.clone() };
-        let free = |record: &&Record| stone.is_none_or(|stone| record.offset < stone);
+        let free = |record: &&Record| barrier.is_none_or(|barrier| record.offset < barrier);
         Some(self.records.iter().skip(skip).take_while(free).take(FETCHED).map(told).collect())
     }
 
@@ -144,7 +144,7 @@ impl Log {
             }
         }
         let end = self.end;
-        self.stone = self.stone.filter(|stone| *stone < end);
+        self.barrier = self.barrier.filter(|barrier| *barrier < end);
         self.starts.retain(|(_, start)| *start < end);
         self.starts.push((self.epoch, end));
     }
@@ -207,9 +207,9 @@ impl Broker {
             Fault::Double(partition) => groups.for_each(|group| group.double(partition)),
             Fault::Slow(slow) => self.slow = slow,
             Fault::Replica(lost) => self.logs.iter_mut().for_each(|log| log.replace(lost)),
-            Fault::Stone(partition) => {
+            Fault::Barrier(partition) => {
                 if let Some(log) = self.logs.get_mut(partition as usize) {
-                    log.stone = Some(log.end);
+                    log.barrier = Some(log.end);
                 }
             }
             Fault::Epochs(told) => self.logs.iter_mut().for_each(|log| log.told = told),

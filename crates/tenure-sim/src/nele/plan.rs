@@ -22,7 +22,7 @@ pub type Plan = crate::scenario::Plan<NodePlan, Settings>;
 /// Salts of draws.
 const OWN: u64 = 0x6e65_6c65;
 const FAULTS: u64 = 0x6661_756c;
-const STONES: u64 = 0x7374_6f6e;
+const BARRIERS: u64 = 0x7374_6f6e;
 const UNLIKE: u64 = 0x756e_6c69;
 /// Records that harm no process for long.
 const STRAYS: [Stray; 4] =
@@ -325,7 +325,7 @@ impl Plan {
                 _ => Fault::Replica(lost),
             }
         });
-        all.extend(self.stones());
+        all.extend(self.barriers());
         all.sort_by_key(|(at, _)| *at);
         let last = [Fault::Double(None), Fault::Slow(Duration::ZERO), Fault::Epochs(Epochs::True)];
         all.extend(last.map(|fault| (ends, fault)));
@@ -333,15 +333,15 @@ impl Plan {
     }
 
     /// Draws times at which readers cannot pass the end of a partition, in some worlds.
-    fn stones(&self) -> Vec<(u64, Fault)> {
-        let mut rng = Rng::new(self.conditions.seed, STONES);
+    fn barriers(&self) -> Vec<(u64, Fault)> {
+        let mut rng = Rng::new(self.conditions.seed, BARRIERS);
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;
         let mut at = rng.within(unit / 2..4 * unit);
         let mut all = Vec::new();
         while rng.once_in(3) && at < ends {
             let partition = rng.next() as u32 % self.own.terms.partitions;
-            all.push((at, Fault::Stone(partition)));
+            all.push((at, Fault::Barrier(partition)));
             at += rng.within(unit / 4..8 * unit);
         }
         all

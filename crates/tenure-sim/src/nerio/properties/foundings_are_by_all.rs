@@ -9,7 +9,7 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases};
 pub(super) struct FoundingsAreByAll {
     lives: Vec<Life>,
     /// Members that remember, by position.
-    whole: Vec<bool>,
+    remembering: Vec<bool>,
     /// Begin or loss of the last memory of each member.
     born: Vec<Birth>,
 }
@@ -44,8 +44,8 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
 
     fn begin(&mut self, plan: &Plan) {
         self.lives = vec![Life::default(); plan.nodes.len()];
-        self.whole = vec![false; plan.members()];
-        let born = Birth { instance: None, beside: self.whole.clone() };
+        self.remembering = vec![false; plan.members()];
+        let born = Birth { instance: None, beside: self.remembering.clone() };
         self.born = vec![born; plan.members()];
     }
 
@@ -57,20 +57,20 @@ impl Property<QuorumLeases> for FoundingsAreByAll {
                 self.lives[grantor].reads = !knows_fences;
                 if !knows_fences {
                     let member = check.plan.place(grantor);
-                    self.whole[member] = false;
+                    self.remembering[member] = false;
                     self.born.iter_mut().for_each(|born| born.beside[member] = false);
                     if self.born[member].instance != Some(instance) {
                         let owing = self.lives.iter_mut().filter(|life| life.owes.is_some());
                         owing.for_each(|life| life.later.push(instance));
                         let instance = Some(instance);
-                        let beside = self.whole.clone();
+                        let beside = self.remembering.clone();
                         self.born[member] = Birth { instance, beside };
                     }
                 }
             }
             Fact::Own(Own::Serves { grantor }) => {
                 self.lives[grantor].reads = false;
-                self.whole[check.plan.place(grantor)] = true;
+                self.remembering[check.plan.place(grantor)] = true;
             }
             Fact::Own(Own::Asks { grantor, request, local, .. }) if request.leading => {
                 self.lives[grantor].hear_leader(check, grantor, request, local);
@@ -123,7 +123,7 @@ impl FoundingsAreByAll {
             return Err(format!("{by} names new founders, and remembers"));
         }
         let all = check.plan.config().members.iter();
-        for ((member, whole), born) in all.zip(&self.whole).zip(&self.born) {
+        for ((member, remembers), born) in all.zip(&self.remembering).zip(&self.born) {
             let name = &member.name;
             let entry = members.iter().find(|(known, _)| known == name).map(|(_, entry)| entry);
             let instance = match entry {
@@ -141,7 +141,7 @@ impl FoundingsAreByAll {
                     "{by} founds the cluster with {name}, and {one} remembered before it began"
                 ));
             }
-            if *whole && is_new {
+            if *remembers && is_new {
                 return Err(format!("{by} founds the cluster, and {name} remembers"));
             }
         }

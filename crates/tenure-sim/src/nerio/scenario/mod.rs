@@ -424,8 +424,9 @@ fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     let plan = &run.plan;
     let counts = &mut run.counts.own;
     let quorums = &plan.config().quorums;
-    let whole = remember(plan, disks, node);
-    let safe = quorums.is_quorum(whole) || (quorums.is_possible(whole) && !whole.is_empty());
+    let remembering = remember(plan, disks, node);
+    let safe = quorums.is_quorum(remembering)
+        || (quorums.is_possible(remembering) && !remembering.is_empty());
     if disks[node].is_aside() || !safe {
         return false;
     }
