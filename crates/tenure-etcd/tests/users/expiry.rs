@@ -38,7 +38,7 @@ fn expired_tokens(version: Version) {
         assert!(line.is_silent(expired).await);
         let (_, alive) = line.ask(Op::KeepAlive { lease }).await;
         assert_eq!(alive, Reply::Alive { ttl: Some(60) });
-        // Watches that were opened with tokens that are over go on.
+        // Open watches go on, although their tokens have expired.
         line.ask(then(vec![put("poor/a", "", lease), put("poor/b", "", lease)])).await;
         for watch in [first, second] {
             let told = line.answer(watch).await.reply;

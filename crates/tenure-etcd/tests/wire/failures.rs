@@ -68,7 +68,7 @@ fn large_answer_breaks_no_link() {
     });
 }
 
-/// Every request has one answer, in its time, and no late answer counts for a later request.
+/// Every request has one answer in its time, and no late answer counts for a later request.
 #[test]
 fn a_member_that_stands_still() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
@@ -141,7 +141,7 @@ fn the_next_endpoint_is_used() {
     });
 }
 
-/// In a series of questions, each silent endpoint would take as long as the call.
+/// Asked one by one, each silent endpoint would take the whole time of the call.
 #[test]
 fn endpoints_are_asked_side_by_side() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

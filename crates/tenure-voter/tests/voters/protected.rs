@@ -94,7 +94,7 @@ fn distant_clocks_are_reported() {
     });
 }
 
-/// A voter has swapped the lines already, in the middle of a rotation.
+/// A voter has already swapped the lines, in the middle of a rotation.
 #[test]
 fn secret_rotation_keeps_electing() {
     run(async {
@@ -215,7 +215,7 @@ fn certificates_require_tls() {
         }
         let called = tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
         assert!(called.is_err(), "somebody was called: {called:?}");
-        // With a secret the MAC shows which voter answers, as behind a proxy.
+        // With a secret the MAC identifies the voter that answers, as behind a proxy.
         let secrets = secrets(SECRET);
         let protected = Network::with(1, |options| Options { secrets: secrets.clone(), ..options });
         let checked = Options { secrets: secrets.clone(), ..options(None) }.check().unwrap();
@@ -225,8 +225,8 @@ fn certificates_require_tls() {
     });
 }
 
-/// A round trip takes two thirds of a request's time: a connection by TLS and then a request take
-/// longer than that, a request over an open connection does not.
+/// A round trip takes two thirds of a request's time. A new TLS connection and a request take
+/// longer than the request's time; a request over an open connection does not.
 #[test]
 fn far_voter_is_reached_by_connection() {
     run(async {
