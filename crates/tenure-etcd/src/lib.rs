@@ -24,7 +24,7 @@
 //! };
 //! let etcd = Node::builder(config.check()?, options.check()?).start()?;
 //!
-//! // `etcdctl elect shop/billing 10.0.0.9:8080` would stand in line with this one.
+//! // `etcdctl elect shop/billing 10.0.0.9:8080` would wait in the same queue.
 //! let leadership = etcd.election("billing")?.campaign("10.0.0.7:8080").await?;
 //! leadership.run(async { /* stopped before the lease ends */ }).await?;
 //! etcd.close().await;

@@ -100,8 +100,8 @@ impl Node {
         &self.config
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.listen()
@@ -113,10 +113,10 @@ impl Node {
     }
 
     /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. From then
-    /// on every handle of this node says that the node does not lead.
+    /// is revoked, or a quarter of the lease has passed, between half a second and 5 s. After
+    /// `close` every handle of this node says that the node does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
         self.driver.close().await;
@@ -127,9 +127,9 @@ impl Builder {
     /// Uses this existing lease first. The node takes the lease over: it renews the lease, and
     /// revokes it in the end. Keys of other owners on the lease end then, too.
     ///
-    /// Keys of the node are named by this lease, and lie on another lease. So after a process that
-    /// has ended without a resignation, the next process with this lease waits for the end of that
-    /// other lease.
+    /// The names of the node's keys hold the id of this lease, but the keys are attached to another
+    /// lease. If the process ends without a resignation, the next process with this lease waits
+    /// until that other lease ends.
     pub fn lease(mut self, lease: LeaseId) -> Self {
         self.lease = Some(lease);
         self
@@ -147,17 +147,17 @@ impl Builder {
         let (notices, said) = Notices::new();
         let settings = config.clone();
         let lifetime = granted.clone();
-        let own = mark.clone();
+        let node_mark = mark.clone();
         let begin = move || {
             let core = Etcd::new(settings.clone());
-            (Driver::new(settings, options, said, lifetime, own), core, start)
+            (Driver::new(settings, options, said, lifetime, node_mark), core, start)
         };
         let grace = config.grace;
         let kill_margin = config.kill_margin;
         let drift = config.drift;
         let lease = config.lease;
         let timing = move || {
-            // The node tries to delete a key until its lease would have ended.
+            // The node retries the deletion of a key until the key's lease would have ended.
             let granted = Duration::from_secs(granted.load(Ordering::Relaxed).into());
             let resignation_max = drift.stretch(granted.max(lease));
             Timing { grace, kill_margin, resignation_max }
@@ -167,13 +167,14 @@ impl Builder {
     }
 }
 
-/// Connects faster with a short lease, which leaves little time for finding an endpoint that works.
+/// Shortens `connect_within` for a short lease, which leaves little time to find an endpoint that
+/// works.
 fn with_time(options: &CheckedOptions, config: &Checked) -> CheckedOptions {
     let patience = (config.lease / 4).max(Duration::from_millis(500));
     options.connecting_within(options.connect_within.min(patience))
 }
 
-/// The reason for which a value is not proclaimed.
+/// The reason why a value is not proclaimed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProclaimError {
     #[error(transparent)]

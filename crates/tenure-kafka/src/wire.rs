@@ -41,7 +41,7 @@ pub(crate) const HEADER_C: &CStr = c"tenure";
 /// The version that is written, and the only one that is read.
 pub const VERSION: u32 = 1;
 
-/// The most bytes of a header: a broker's default.
+/// The most bytes of a header: the brokers' default.
 pub const ENTRY_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -101,15 +101,15 @@ pub fn read(header: Option<&[u8]>, ours: &Config) -> Said {
     }
 }
 
-/// The part that is read of an entry that cannot be read as a whole.
+/// The readable part of an entry that cannot be read in full.
 #[derive(Deserialize)]
 struct EntryOwner {
     election: ElectionName,
     group: ClusterName,
 }
 
-/// Whether an unreadable entry belongs to another election, or to another group where each group
-/// has leaders of its own: in `at_least_one` observers see those of all groups.
+/// Whether an unreadable entry belongs to another election, or to another group in a mode in which
+/// each group has leaders of its own: in `at_least_one` observers show the leaders of all groups.
 fn is_of_others(value: &[u8], ours: &Config) -> bool {
     let whose = match value.len() {
         0..=ENTRY_BYTES_MAX => serde_json::from_slice::<EntryOwner>(value).ok(),

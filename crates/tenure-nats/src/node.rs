@@ -24,7 +24,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 ///
 /// When the last clone and the last handle that came from it are gone, the node resigns all
 /// leaderships and ends. [`close`](Self::close) does so at once and waits for it; after a process
-/// that ends without it the seat is empty until its lease has run out.
+/// that ends without `close` the election has no leader until the lease ends.
 ///
 /// ```no_run
 /// use tenure_nats::{Config, Node, Options};
@@ -37,7 +37,7 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 ///
 /// let election = nats.election("billing")?;
 /// let leadership = election.campaign("10.0.0.7:8080").await?;
-/// // Another one may lead as well: what this does must do no harm when it is done twice.
+/// // Another node may lead at the same time: this work must be harmless when done twice.
 /// nats.close().await;
 /// assert!(!leadership.is_current());
 /// # Ok(())
@@ -74,8 +74,8 @@ impl Node {
         Builder { config, options, wall: None }
     }
 
-    /// The election `name`. Each part of a partitioned network has a leader of it, and for a moment
-    /// after the heal there are two: the handles say so by their type.
+    /// The election `name`. Each side of a partitioned network has its own leader, and for a moment
+    /// after the heal there are two: the handles show this by their type.
     pub fn election(&self, name: &str) -> Result<Election<MayOverlap>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -98,8 +98,8 @@ impl Node {
         &self.who
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.listen()
@@ -111,10 +111,10 @@ impl Node {
     }
 
     /// Resigns all leaderships, and waits until the resignations have come back from the bus, or a
-    /// heartbeat has passed, 2 s at most. From then on every handle of this node says that the node
-    /// does not lead.
+    /// heartbeat has passed, 2 s at most. After `close` every handle of this node says that the
+    /// node does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
         self.driver.close().await;
@@ -128,8 +128,8 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Reads wall time from `clock` instead of the system: for another source of time, and for
-    /// tests, which let it step. The node calls `clock` for each input, so it must be quick.
+    /// Reads wall time from `clock` instead of the system, for another source of time, or for tests
+    /// that let the clock step. The node calls `clock` for each input, so the call must be quick.
     pub fn wall(mut self, clock: impl Fn() -> WallTime + Send + 'static) -> Self {
         self.wall = Some(Box::new(clock));
         self

@@ -51,7 +51,7 @@ impl FromStr for SubjectPrefix {
     }
 }
 
-/// The reason for which a text is no [`SubjectPrefix`].
+/// The reason why a text is no [`SubjectPrefix`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PrefixError {
     #[error(
@@ -72,11 +72,11 @@ pub enum PrefixError {
 }
 
 /// The subjects for packets of one cluster: `PREFIX.CLUSTER.KIND`, where KIND is `ask`, `call`,
-/// `reply` or `resign`. Each kind has a subject of its own, so that a server's permissions
-/// distinguish askers, which change nothing, from participants.
+/// `reply` or `resign`. Each kind has its own subject, so that a server's permissions can tell
+/// askers, which change nothing, from participants.
 ///
-/// A dot in the cluster's name becomes `=`, which no cluster's name may hold: a dot would begin
-/// another word, and two clusters could share a subject.
+/// A dot in the cluster's name becomes `=`, which no cluster's name may contain. With the dot, two
+/// clusters could share a subject.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subjects {
     /// `PREFIX.CLUSTER.`
@@ -97,7 +97,7 @@ impl Kind {
     /// All kinds, in the order in which they are declared.
     pub const ALL: [Self; 4] = [Self::Ask, Self::Call, Self::Reply, Self::Resign];
 
-    /// The last word of its subject.
+    /// The last word of this kind's subject.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

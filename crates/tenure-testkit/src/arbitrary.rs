@@ -1,6 +1,7 @@
-//! Messages of the protocols, drawn. Contract tests hand them to cores, and tests of a wire format
-//! write and read them. Names, processes and figures of a small cluster are likely, so that a core
-//! takes a message for one of its own; all others that a wire format carries occur.
+//! Drawn messages of the protocols. Contract tests hand these messages to cores; tests of a wire
+//! format write and read them. Names, processes and figures of a small cluster are likely, so that
+//! a core takes a message as one of its cluster; all other values that a wire format carries occur,
+//! too.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ pub(crate) const NAME: &str = "abzABZ019._-";
 /// Characters that a format may have to escape, and others.
 pub(crate) const ANY: &str = " !\"#$%&'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~äßé😀";
 
-/// Any number; the ends are likely.
+/// Any number; the lowest and the highest are likely.
 pub(crate) fn number(rng: &mut Rng) -> u64 {
     match rng.within(0..8) {
         0 => 0,

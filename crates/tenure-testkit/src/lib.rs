@@ -2,7 +2,7 @@
 //!
 //! # The part of a protocol
 //!
-//! Each suite asks for one trait, and one line makes its tests.
+//! Each suite needs one trait, and one line makes its tests.
 //!
 //! | suite | the protocol says | feature |
 //! |---|---|---|
@@ -13,10 +13,11 @@
 //! | `facts::run`: what safety rests on in a service of others | `facts::Stage`: servers of the oldest and the newest version; sentences | `facts` |
 //! | `processes::rounds`: real processes, real faults, one judge | `processes::Deployment`: its nodes, started, stopped and killed; what a runner is given; the network; the faults it knows | `processes` |
 //!
-//! The module of a protocol has its deployment, and its messages as a generator draws them if both
-//! its core and a wire format are tested with them, as those of [`voter::arbitrary`].
+//! The module of a protocol has its deployment. The module also has a generator of messages, such
+//! as [`voter::arbitrary`], if these test both the core and a wire format.
 //!
-//! Without a feature only `tenure-core` is needed: what tests of a core use is built in a moment.
+//! Without a feature this crate needs only `tenure-core`, so that it builds quickly for the tests
+//! of cores.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test says what went wrong")]
 

@@ -1,8 +1,8 @@
-//! Certificates and keys as the drivers of all protocols with servers read them.
+//! Reads certificates and keys, for the drivers of all protocols with servers.
 //!
 //! Files are read anew for each connection, so that a renewed certificate is used without a
-//! restart. Files that cannot work are refused before the first connection: the TLS library would
-//! fail at each connection, where the failure looks like the network's fault.
+//! restart. Unusable files are refused before the first connection: otherwise the TLS library fails
+//! at each connection, as if the network were at fault.
 
 mod client;
 mod pem;

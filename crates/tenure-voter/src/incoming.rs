@@ -12,7 +12,7 @@ use crate::notice::Notice;
 pub(crate) struct IncomingRequest {
     pub(crate) caller: Caller,
     pub(crate) ask: Ask,
-    /// The channel for the answer; dropped without one.
+    /// The channel for the answer; dropped if there is no answer.
     pub(crate) reply: oneshot::Sender<(Header, Answer)>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Incoming {
     IncomingRequest(IncomingRequest),
     RequestResult(Box<RequestResult>),
     Seeds(Vec<VoterUrl>),
-    /// The state directory is damaged, or as it should be again.
+    /// The state directory is damaged, or in order again.
     Directory(Result<(), Arc<str>>),
     Notice(Notice),
 }

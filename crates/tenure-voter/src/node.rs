@@ -46,7 +46,7 @@ impl Class for MayOverlap {
 /// The leaders of a `Node<AtMostOne>`, in `majority`, have fences; those of a `Node<MayOverlap>`,
 /// in `available`, have none. When the last clone and the last handle that came from it are gone,
 /// the node resigns and ends. [`close`](Self::close) does so at once and waits until others have
-/// heard of it.
+/// received the resignation.
 #[derive(Clone, Debug)]
 pub struct Node<C: Class> {
     config: Checked,
@@ -66,7 +66,7 @@ pub struct Builder<C: Class> {
     class: PhantomData<C>,
 }
 
-/// The reason for which a voter did not start.
+/// The reason why a voter did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
@@ -97,8 +97,8 @@ impl<C: Class> Node<C> {
         Builder { config, options, listener: None, class: PhantomData }
     }
 
-    /// The election `name`. A network elects one leader: the node refuses a campaign in any
-    /// election but that of its settings.
+    /// The election `name`. A network elects one leader: the node refuses campaigns in all
+    /// elections but that of its settings.
     pub fn election(&self, name: &str) -> Result<Election<C>, NameError> {
         Ok(self.election_named(ElectionName::new(name)?))
     }
@@ -121,14 +121,14 @@ impl<C: Class> Node<C> {
         &self.who
     }
 
-    /// The bound address, with the port that was chosen if the options left it open.
+    /// The bound address, with the chosen port if the options left the port open.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Notices for an operator. The first listener hears all notices since the start, later
-    /// listeners those from now on. Slow listeners miss the oldest.
+    /// Notices for an operator. The first listener receives all notices from the start on; later
+    /// listeners receive only new notices. Slow listeners miss the oldest.
     #[must_use]
     pub fn notices(&self) -> broadcast::Receiver<Notice> {
         self.notices.listen()
@@ -139,10 +139,11 @@ impl<C: Class> Node<C> {
         self.driver.ask(Ask::Counters).await
     }
 
-    /// Resigns all leaderships, and waits until others have heard of it, or two request timeouts
-    /// have passed. From then on every handle of this node says that the node does not lead.
+    /// Resigns all leaderships, and waits until others have received the resignation, or two
+    /// request timeouts have passed. After `close` every handle of this node says that the node
+    /// does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
+    /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
     pub async fn close(&self) {
         self.driver.close().await;
@@ -181,8 +182,8 @@ impl<C: Class> Builder<C> {
             base: server::base(&config.url),
             guard: Guard::new(options.secrets.clone(), room, clock::now()),
             tls: server_tls(&options).map_err(|why| StartError::Tls { why })?.map(Arc::new),
-            // The server closes later than the client, so that no request meets a connection that
-            // ends.
+            // The server closes idle connections later than the client, so that no request meets a
+            // closing connection.
             idle: 2 * idle,
             requests,
             to_loop: to_loop.clone(),
@@ -199,7 +200,7 @@ impl<C: Class> Builder<C> {
             }
             match tokio::net::TcpListener::from_std(listener) {
                 Ok(listener) => drop(tasks.spawn(server.run(listener))),
-                // Only a runtime without a driver fails here.
+                // Only a runtime without an I/O driver fails here.
                 Err(error) => tracing::error!(%error, "not listening"),
             }
             if let Some(seeds) = options.seeds.clone() {
@@ -233,7 +234,7 @@ impl<C: Class> Builder<C> {
     }
 }
 
-/// The header of answers that do not come from the loop; only the loop knows of the founding.
+/// The header of answers that do not come from the loop; only the loop knows the founding.
 fn header(config: &Checked, who: &Participant) -> Header {
     Header {
         election: config.election.clone(),

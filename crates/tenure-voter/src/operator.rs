@@ -22,12 +22,12 @@ pub struct Operator {
     within: Duration,
 }
 
-/// The reason for which a voter did not obey.
+/// The reason why a voter did not carry out a request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error("{url}: {why}")]
     Unreachable { url: VoterUrl, why: Arc<str> },
-    #[error("{url}: TLS did not come about: {why}")]
+    #[error("{url}: TLS failed: {why}")]
     NoTls { url: VoterUrl, why: TlsCause },
     #[error("{url}: {why}")]
     Unauthenticated { url: VoterUrl, why: Arc<str> },
@@ -36,8 +36,8 @@ pub enum OperatorError {
 }
 
 impl Operator {
-    /// Makes an operator that waits `within` for each answer. Voters of another election refuse an
-    /// operator with an election. Only secrets and certificates of the options count.
+    /// Makes an operator that waits `within` for each answer. With an election, voters of other
+    /// elections refuse its requests. Only secrets and certificates of the options count.
     ///
     /// # Errors
     ///
@@ -63,11 +63,11 @@ impl Operator {
         }
     }
 
-    /// Has the leader at `url` change the electorate.
+    /// Asks the leader at `url` to change the electorate.
     ///
     /// # Errors
     ///
-    /// When the leader does not; a voter that does not lead names the leader that it knows.
+    /// When the leader refuses. A voter that does not lead names the leader that it knows.
     pub async fn change(&self, url: &VoterUrl, change: Change) -> Result<(), OperatorError> {
         match self.ask(url, Ask::Change(change)).await? {
             (_, Answer::Done) => Ok(()),

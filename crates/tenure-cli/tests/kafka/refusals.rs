@@ -73,7 +73,7 @@ fn deleted_topic_is_reported() {
     let one = host.start("one", &run("one", &STRICT, &["--partitions", "1"], WORK));
     one.line("works", 1);
     cluster.delete_topic("deleted").unwrap();
-    one.line("topic deleted is not there any more: nobody becomes leader", 1);
+    one.line("topic deleted is not there any more: no process becomes leader", 1);
     one.signal(Signal::TERM);
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }

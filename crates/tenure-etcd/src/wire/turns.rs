@@ -52,7 +52,8 @@ pub(super) async fn run(
 /// nothing, so the core need not look for its effects.
 fn refused(handed: Time, request: &Request, busy: usize) -> Answer {
     let waited = clock::now().since(handed).as_secs_f32();
-    let said = format!("it waited {waited:.1} s for its turn: {busy} requests are under way");
-    let reply = Reply::Refused(Refusal::Other { said: said.into() });
+    let reason =
+        format!("the request waited {waited:.1} s for its turn: {busy} requests are under way");
+    let reply = Reply::Refused(Refusal::Other { said: reason.into() });
     Answer { call: request.call, header: None, reply }
 }

@@ -15,7 +15,7 @@ pub enum Step {
     Child,
     /// Work.
     Tick,
-    /// The process ends in order.
+    /// The process ends normally.
     End,
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Three nodes (a protocol's members or servers) and three runners with a worker as CMD. All CMDs
 //! write to one journal, on one clock. After each fault the judge reads the journal, and a
-//! candidate must lead again ([`rounds::play`]). A protocol's [`Deployment`] starts its processes
-//! and lists its faults.
+//! candidate must lead again ([`rounds::play`]). The [`Deployment`] of a protocol starts its
+//! processes and lists its faults.
 //!
-//! A test binary that starts runners is their CMD as well, so its `main` is [`main`].
+//! A test binary that starts runners is also their CMD, so its `main` is [`main`].
 
 pub mod rounds;
 

@@ -1,4 +1,4 @@
-//! Regional voters: each runner is a voter, and there are no other nodes.
+//! Regional voters: each runner is a voter, and there are no separate nodes.
 //!
 //! The nodes of the rounds stand for these voters: a fault of node `a` strikes the voter of runner
 //! `x`, and so on.
@@ -17,7 +17,8 @@ use crate::processes::{
 
 const TOLERANCE: u32 = 6;
 
-/// H, and the time that an overloaded machine takes for an answer: more elsewhere than in the soak.
+/// H (`heartbeat`), and the time that an overloaded machine takes for an answer: longer outside the
+/// soak.
 fn paces() -> [Duration; 2] {
     let paces = if is_soak() { [500, 300] } else { [1_500, 1_000] };
     paces.map(Duration::from_millis)
@@ -66,7 +67,7 @@ impl Voters {
     }
 }
 
-/// The runner that a node stands for.
+/// The runner whose voter acts as this node.
 fn runner_at(host: Host) -> Host {
     if host.is_node() { Host::runner(host.index()) } else { host }
 }
@@ -90,10 +91,10 @@ impl Network for Voters {
 }
 
 impl Deployment for Voters {
-    /// A leader needs two other voters beside its own.
+    /// A leader needs one of the two other voters.
     const NEEDED: usize = 1;
 
-    /// L follows from H and the tolerance.
+    /// L (`lease`) follows from H and the tolerance.
     fn timing(&self) -> Timing {
         Timing { lease: paces()[0] * (TOLERANCE + 1), ..timing() }
     }
@@ -129,8 +130,8 @@ impl Deployment for Voters {
         matches!(self.places, Places::Apart(_)).then_some(self as &dyn Network)
     }
 
-    /// A transfer names no successor; there are no routes and no clients; TCP loses nothing; and a
-    /// voter whose directory is lost gets its vote back from an operator only.
+    /// A transfer names no successor, there are no routes and no clients, and TCP loses no data. A
+    /// voter whose directory is lost gets its vote back only from an operator.
     fn knows(&self, fault: Fault) -> bool {
         let apart = matches!(self.places, Places::Apart(_));
         match fault {

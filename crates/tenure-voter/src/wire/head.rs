@@ -36,7 +36,7 @@ pub(crate) mod names {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Head {
     Voter(Header),
-    /// A sender that is no voter, and may name the election.
+    /// A sender that is no voter, possibly with an election.
     Other(Option<ElectionName>),
 }
 
@@ -68,7 +68,7 @@ impl Head {
             (names::FOUNDING, founding),
         ];
         for (name, value) in all {
-            // Names and URLs have no control characters, so all of them fit.
+            // Names and URLs have no control characters, so each is a valid header value.
             let value = value.and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
             if let Some(value) = value {
                 headers.insert(name, value);

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tenure_core::voter::Refusal;
 
-/// The type of their bodies.
+/// The content type of problem details.
 pub const PROBLEM: &str = "application/problem+json";
 
-/// The reason for which a request was refused, for people and programs.
+/// The reason why a request was refused, for people and programs.
 ///
 /// `type` is `urn:tenure:voter:` and the label of the refusal, or one of: `unreadable`,
 /// `unknown-path`, `method`, `too-large`, `too-slow`, `busy`, `no-answer`, `unauthenticated`,
@@ -22,7 +22,7 @@ pub struct Problem {
     pub status: u16,
     /// `detail`: the reason, with the numbers, and the remedy.
     pub detail: String,
-    /// `refusal`: the form for programs.
+    /// `refusal`: the refusal for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refusal: Option<Box<Refusal>>,
     /// The allowed methods, where the method was wrong.
@@ -31,7 +31,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem found before the voter is asked.
+    /// A problem that is found before the voter's core is asked.
     pub(crate) fn new(status: u16, kind: &str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:tenure:voter:{kind}"),
@@ -50,7 +50,7 @@ impl Problem {
         }
     }
 
-    /// The refusal of the voter; `None` if the voter was not asked.
+    /// The refusal of the voter's core; `None` if the core was not asked.
     pub(crate) fn refusal(self) -> Option<Refusal> {
         self.refusal.map(|refusal| *refusal)
     }

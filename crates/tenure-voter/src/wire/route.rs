@@ -65,7 +65,7 @@ impl Route {
         }
     }
 
-    /// Whether any voter at an address may answer: the request changes nothing, or only the known
+    /// Whether any voter at the address may answer: the request changes nothing, or only the known
     /// voters.
     pub(crate) const fn is_of_anybody(self) -> bool {
         matches!(self, Self::Register | Self::Status | Self::LastResult | Self::Certify)
@@ -139,7 +139,7 @@ impl Outgoing {
             }
             Ask::Status { suspect: None } | Ask::Start | Ask::LastResult => Vec::new(),
             Ask::Status { suspect: Some(suspect) } => {
-                // A name has no character that a query would have to escape.
+                // A name has no characters that a query must escape.
                 path.push_str("?suspect=");
                 path.push_str(suspect.as_str());
                 Vec::new()
@@ -175,7 +175,7 @@ pub(crate) fn write_answer(answer: &Answer) -> (StatusCode, Vec<u8>) {
     (StatusCode::OK, body)
 }
 
-/// The answer to `ask`; `certificate`: by a heartbeat with one.
+/// Reads the answer to `ask`; with `certificate`, the answer to a heartbeat with a certificate.
 pub(crate) fn read_answer(ask: &Ask, status: StatusCode, body: &[u8]) -> Result<Answer, Unread> {
     if !status.is_success() {
         let problem: Problem = serde_json::from_slice(body)?;
@@ -207,7 +207,7 @@ fn write(document: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(document).unwrap_or_default()
 }
 
-/// Whether this is a heartbeat, by its `seq`.
+/// Whether this is a heartbeat: only a heartbeat has a `seq`.
 fn is_heartbeat(body: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct Any {

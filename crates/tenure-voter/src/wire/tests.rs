@@ -183,8 +183,8 @@ fn bad_documents_are_told() {
             "attempt is 65; at most 64",
         ),
         (Route::Cast, many(65), "members has 65 entries; at most 64"),
-        (Route::Cast, members("[]"), "members are none"),
-        (Route::Cast, members(&format!("[{0},{0}]", member("a"))), "one is there twice"),
+        (Route::Cast, members("[]"), "members are missing"),
+        (Route::Cast, members(&format!("[{0},{0}]", member("a"))), "named twice"),
         (Route::Cast, cast("1").replace(&zero, "abc"), "32 hexadecimal digits"),
         (Route::Change, r#"{"add":"a","remove":"b"}"#.into(), "one change at a time"),
     ];

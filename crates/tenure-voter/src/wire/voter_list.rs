@@ -16,7 +16,7 @@ use super::Unread;
 ///
 /// # Errors
 ///
-/// When the list has another form, as the sample in the protocol's own source has.
+/// When the list has another form, such as the sample in the protocol's source.
 pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
     let wrong = |error: serde_json::Error| {
         Unread::new(format!(

@@ -189,6 +189,6 @@ mod tests {
         let failure = of.topic(&TopicError::NotMade { topic, why, command });
         assert_eq!(failure.what, "topic t cannot be made: no right");
         assert_eq!(failure.exit, Exit::Refused);
-        assert_eq!(failure.fix, "by hand, by a user who may: make it");
+        assert_eq!(failure.fix, "a user with the right can run: make it");
     }
 }

@@ -210,11 +210,11 @@ mod tests {
     fn unwritten_partitions_share_one_warning() {
         let mut watcher = watcher();
         for partition in (0..4).map(Partition) {
-            let why = format!("{UNACKNOWLEDGED}: see that they run").into();
+            let why = format!("{UNACKNOWLEDGED}: check their logs").into();
             watcher.on_event(&OwnEvent::Trouble { partition, why }, "");
         }
         let texts: Vec<_> = watcher.later.values().map(|(_, text)| text.as_str()).collect();
-        let text = "partition 0 and 3 others: brokers acknowledge no records: see that they run";
+        let text = "partition 0 and 3 others: brokers acknowledge no records: check their logs";
         assert_eq!(texts, [text]);
         for partition in (0..4).map(Partition) {
             assert!(!watcher.later.is_empty());
