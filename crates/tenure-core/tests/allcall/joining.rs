@@ -80,7 +80,7 @@ fn a_newcomer_with_other_times_refuses_to_start() {
 }
 
 /// A newcomer observes, so that its rounds are valid while it listens, and its first call announces
-/// it. It hears of others at the end of its wait, and decides 1.5 H later.
+/// it. The newcomer hears of others at the end of its wait, and decides 1.5 H later.
 #[test]
 fn undecided_newcomer_does_not_lead() {
     let mut stage = Stage::with(vec![config(0), Config { lease: ms(11_900), ..config(1) }]);

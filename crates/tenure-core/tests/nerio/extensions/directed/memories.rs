@@ -242,7 +242,7 @@ fn slow_clock_excludes_no_member() {
 }
 
 /// Another process begins in a's place with an empty directory while a waits, and the other members
-/// write its memory down. That process may grant until they write down the memory that a becomes.
+/// write its memory down. The process may grant until they write down the memory that a becomes.
 #[test]
 fn later_memory_waits_anew() {
     let mut s = Story::new();
