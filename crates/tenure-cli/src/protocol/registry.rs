@@ -9,6 +9,10 @@ use crate::settings::{Default, Refusal, Spec, table};
 #[cfg(test)]
 use crate::settings::{Origin, Origins};
 
+/// The command that builds and installs the program with a feature, without the feature's name. No
+/// registry has the crate yet, so the path is that in a checkout.
+const INSTALL: &str = "cargo install --path crates/tenure-cli --features";
+
 #[derive(Clone, Copy, Debug)]
 pub struct Registry(pub &'static [&'static Protocol]);
 
@@ -58,7 +62,7 @@ impl Registry {
         match protocol.lacks() {
             Some(feature) => Err(Refusal::new(
                 format!("this tenure was built without {name}"),
-                format!("cargo install tenure-cli --features {feature}"),
+                format!("from the root of a checkout: {INSTALL} {feature}"),
             )),
             None => Ok(*protocol),
         }
@@ -211,6 +215,17 @@ mod tests {
         let page = include_str!("../../../../docs/operations.md");
         let table = Registry(ALL).capabilities();
         assert!(page.contains(&table), "docs/operations.md does not have\n{table}");
+    }
+
+    #[test]
+    fn documentation_installs_as_errors_do() {
+        let readme = include_str!("../../../../README.md");
+        let page = include_str!("../../../../docs/operations.md");
+        for text in [readme, page] {
+            let installs = text.matches("cargo install").count();
+            assert!(installs > 0);
+            assert_eq!(text.matches(INSTALL).count(), installs);
+        }
     }
 
     #[test]
