@@ -57,15 +57,31 @@ impl Registry {
     /// The protocol called `name`, if this build has it.
     pub fn named(self, name: &str) -> Result<&'static Protocol, Refusal> {
         let Some(protocol) = self.0.iter().find(|protocol| protocol.name == name) else {
-            return Err(not_one_of(name, "a protocol", &self.names()));
+            return Err(self.unknown(name));
         };
         match protocol.lacks() {
-            Some(feature) => Err(Refusal::new(
-                format!("this tenure was built without {name}"),
-                format!("from the root of a checkout: {INSTALL} {feature}"),
-            )),
+            Some(feature) => {
+                Err(Refusal::new(format!("this tenure was built without {name}"), build(feature)))
+            }
             None => Ok(*protocol),
         }
+    }
+
+    /// The refusal of a name that no protocol has, but perhaps a service does.
+    fn unknown(self, name: &str) -> Refusal {
+        let over = self.0.iter().find_map(|protocol| {
+            let service = protocol.service.filter(|service| service.eq_ignore_ascii_case(name))?;
+            Some((service, protocol))
+        });
+        let Some((service, protocol)) = over else {
+            return not_one_of(name, "a protocol", &self.names());
+        };
+        let meant = protocol.name;
+        let fix = match protocol.lacks() {
+            Some(feature) => format!("write {meant}, with another build; {}", build(feature)),
+            None => format!("write {meant}"),
+        };
+        Refusal::new(format!("it is not a protocol; the one over {service} is {meant}"), fix)
     }
 
     /// The failure for a flag that `protocol` does not have.
@@ -147,6 +163,10 @@ impl Registry {
     }
 }
 
+fn build(feature: &str) -> String {
+    format!("from the root of a checkout: {INSTALL} {feature}")
+}
+
 impl Protocol {
     /// Whether the protocol has the setting `spec`.
     pub(super) fn has(&self, spec: &Spec) -> bool {
@@ -225,6 +245,18 @@ mod tests {
             let installs = text.matches("cargo install").count();
             assert!(installs > 0);
             assert_eq!(text.matches(INSTALL).count(), installs);
+        }
+    }
+
+    #[test]
+    fn services_lead_to_their_protocols() {
+        for (protocol, service) in ALL.iter().filter_map(|one| Some((one.name, one.service?))) {
+            for text in [service.to_owned(), service.to_ascii_lowercase()] {
+                let refusal = Registry(ALL).named(&text).unwrap_err();
+                let what = format!("it is not a protocol; the one over {service} is {protocol}");
+                assert_eq!(refusal.what, what);
+                assert!(refusal.fix.starts_with(&format!("write {protocol}")), "{refusal:?}");
+            }
         }
     }
 
