@@ -339,7 +339,7 @@ fn transfer_to_ended_candidate_claims_nothing() {
     let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
     let gave_way = "one gave way to two (e); two has not been seen to lead\n";
     // On a machine that stood still the candidate is forgotten already.
-    let forgotten = said.contains("knows two as a waiting candidate");
+    let forgotten = said.contains("knows \"two\" as a waiting candidate");
     assert!(said.starts_with(gave_way) || forgotten, "{code:?} {said}");
 }
 
