@@ -39,7 +39,6 @@ use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::Sender;
-use super::order::StepDown;
 use super::quorum::MemberSet;
 use super::rank::Rank;
 use super::roster::replaced;
@@ -280,31 +279,6 @@ impl Candidate {
             fence,
         };
         send(out, from.address, remainder);
-    }
-
-    /// The member `by` passes an order on. The core leads on: the application may end the
-    /// leadership.
-    pub(super) fn on_step_down(
-        &mut self,
-        now: Time,
-        by: &NodeName,
-        order: &StepDown,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
-        let Standing::Leading { fence, .. } = self.standing(now) else {
-            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
-        };
-        let is_meant = fence == Some(order.fence) && order.holder == context.who.inc;
-        if !is_meant {
-            return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
-        }
-        let Some(campaign) = &mut self.campaign else { return };
-        if !campaign.orders.is_new(order.number) {
-            return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
-        }
-        let (fence, next, from) = (order.fence, order.next.clone(), order.from);
-        self.emit(OwnEvent::Ordered { fence, next, by: by.clone(), from }, out);
     }
 
     /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
