@@ -397,6 +397,7 @@ fn json_has_waits_and_warnings() {
     stage.spawn("one", command);
     stage.says("one", "TENURE_SERVICE_HOST");
     stage.says("one", "runs with another configuration");
+    stage.says("one", "; drift 0.01, ");
     let log = stage.log("one");
     // The last line may be half written.
     for line in log.rsplit_once('\n').map_or("", |(whole, _)| whole).lines() {

@@ -31,6 +31,9 @@ pub(super) async fn watch(
     hears: NoticeReporter,
 ) -> Failure {
     let mut agrees = true;
+    // Other commands end with a failure that gives the same values.
+    let goes_on = asks == AskMode::On && !cluster.exit_on_mismatch;
+    let mut own = goes_on.then(|| format!(". Here: {}", origins.in_one_line(&DIGEST_SETTINGS)));
     loop {
         let notice = match notices.recv().await {
             Ok(notice) => notice,
@@ -52,10 +55,16 @@ pub(super) async fn watch(
             }
             // The answer at the end reports this.
             Notice::NoQuorumAgrees { .. } | Notice::QuorumMayAgree if asks == AskMode::Once => {}
-            notice => hears.tell(&notice),
+            Notice::Mismatch { is_member: true, .. } => {
+                hears.tell(&notice, &own.take().unwrap_or_default());
+            }
+            notice => hears.tell(&notice, ""),
         }
     }
 }
+
+/// Settings that are the same everywhere.
+const DIGEST_SETTINGS: [&str; 4] = ["cluster", "members", "quorums", "drift"];
 
 /// Reporter of the notices of a candidate or an asker.
 pub(super) struct NoticeReporter {
@@ -65,7 +74,8 @@ pub(super) struct NoticeReporter {
 }
 
 impl NoticeReporter {
-    fn tell(&self, notice: &Notice) {
+    /// Reports `notice`, and `more` behind a warning.
+    fn tell(&self, notice: &Notice, more: &str) {
         match notice {
             Notice::NoQuorumAgrees { .. } => {
                 return failure::warn(&format!("{notice}; it goes on asking"));
@@ -85,7 +95,7 @@ impl NoticeReporter {
             _ => {}
         }
         if is_told(notice) {
-            failure::warn(&notice.to_string());
+            failure::warn(&format!("{notice}{more}"));
         }
     }
 }
@@ -142,8 +152,7 @@ pub(super) fn disagree(
 
 pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
     let fix = "give all nodes and candidates the same cluster, members, quorums and drift";
-    let names = ["cluster", "members", "quorums", "drift"];
-    origins.explain(Failure::new(exit, what, fix), &names)
+    origins.explain(Failure::new(exit, what, fix), &DIGEST_SETTINGS)
 }
 
 /// The reason for an unknown leader.
