@@ -102,7 +102,9 @@ impl Stage {
 fn runner_names_missing_nodes_once() {
     let mut stage = Stage::new();
     stage.candidate("one", &[]);
-    stage.says("one", "tenure: one waits: no quorum: nothing heard of a, b, c\n");
+    let keys = "nodes with a key ignore a process without a key: give --key-file";
+    let told = format!("tenure: one waits: no quorum: nothing heard of a, b, c; {keys}\n");
+    stage.says("one", &told);
     let waiting = &stage.status("one")["waiting"];
     let text = "no quorum: nothing heard of a, b, c";
     let missing = ["a", "b", "c"];
@@ -395,6 +397,7 @@ fn json_has_waits_and_warnings() {
     stage.spawn("one", command);
     stage.says("one", "TENURE_SERVICE_HOST");
     stage.says("one", "runs with another configuration");
+    stage.says("one", "; drift 0.01, ");
     let log = stage.log("one");
     // The last line may be half written.
     for line in log.rsplit_once('\n').map_or("", |(whole, _)| whole).lines() {

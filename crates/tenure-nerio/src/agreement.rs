@@ -71,8 +71,10 @@ impl Agreement {
         notices
     }
 
+    /// Names all members that differ, not only the first ones that leave no quorum: the others
+    /// differ for a moment less, and a [`Notice::Mismatch`] has named them.
     pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
-        let names = self.lasting().iter().map(|member| config.members[member].name.clone());
+        let names = self.differing.keys().map(|member| config.members[*member].name.clone());
         let differing = names.collect();
         let members = config.members.len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
@@ -172,6 +174,10 @@ mod tests {
         assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
         assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
+        differs(&mut agreement, 12_000, 7_101);
+        let all = agreement.disagreement(&config()).unwrap().to_string();
+        let begins = "3 of 3 members run with another configuration (a, b, c), ";
+        assert!(all.starts_with(begins), "{all}");
         let mut repeats = Repeats::default();
         assert_eq!(agreement.agrees(2, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
         assert_eq!(agreement.agrees(2, &config(), &mut repeats), None);

@@ -22,6 +22,7 @@ use tokio::sync::broadcast;
 use crate::agreement::Agreement;
 use crate::counters::Counters;
 use crate::edicts::Source;
+use crate::first_start::FirstStart;
 use crate::key_trouble::KeyTroubles;
 use crate::lasting_troubles::LastingTroubles;
 use crate::log;
@@ -56,6 +57,7 @@ pub(crate) struct Wire<T> {
     agreement: Agreement,
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
+    first_start: FirstStart,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
     /// Notices of grants whose answers have not left.
@@ -97,6 +99,7 @@ impl<T: Transport> Wire<T> {
             places: Places::new(&config, transport.local_address()),
             number: own.map_or(0, |own| config.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
+            first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             elsewhere: None,
             grants: Vec::new(),
             config,
@@ -240,6 +243,8 @@ impl<T: Transport> Wire<T> {
             self.refuse_order(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
+            let early = self.first_start.hears(now, from, &message);
+            self.notice_if(early);
             machine.input(Input::Message { from: from.clone(), message });
         } else {
             self.counters.drop_for("rights");
@@ -343,7 +348,6 @@ impl<T: Transport> Wire<T> {
     ) {
         let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
         let member = self.places.member(&who, address, shown.as_ref());
-        let peer = who.name;
         // While the cluster gets its keys, an unsealed datagram may come from any address, and the
         // hello that an answer would cause is longer than the datagram.
         let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
@@ -351,7 +355,7 @@ impl<T: Transport> Wire<T> {
             let Self { outbox, transport, places, counters, .. } = self;
             outbox.introduce(address, transport, places, counters);
         }
-        for notice in self.agreement.differs(now, peer, address, member, theirs, &self.config) {
+        for notice in self.agreement.differs(now, who.name, address, member, theirs, &self.config) {
             self.notice(notice);
         }
     }

@@ -76,6 +76,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
         | Notice::DiskHangs { .. }
         | Notice::ListensElsewhere { .. }
         | Notice::Resolved { .. }
+        | Notice::LedBefore { .. }
         | Notice::Quarantined { .. }
         | Notice::GrantsDamaged { .. }
         | Notice::NoQuorumAgrees { .. }

@@ -140,6 +140,9 @@ pub enum Notice {
     /// Two processes are one member at the same time. This node does not know whether they have
     /// copies of one memory, or a memory each.
     MemberTwice { member: NodeName, addresses: [SocketAddr; 2] },
+    /// This grantor was declared new, and `leader` has led `election` since before its start: the
+    /// grantor may have granted before, and have forgotten its grants. Reported once.
+    LedBefore { leader: NodeName, election: ElectionName },
     /// This grantor lost memory, and grants nothing until every lease has ended.
     Quarantined {
         /// End of the wait on `CLOCK_BOOTTIME`.
@@ -199,6 +202,12 @@ impl fmt::Display for Notice {
             | Self::ForAnother { .. }
             | Self::Moved { .. }
             | Self::MemberTwice { .. } => places(self, f),
+            Self::LedBefore { leader, election } => write!(
+                f,
+                "{leader} led {election} before this node began with --new, which forgets all \
+                 grants and fences: if this node ever granted before, two may lead now. Stop it, \
+                 move its directory away, and start it without --new"
+            ),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
             Self::DiskFailed { error } => write!(

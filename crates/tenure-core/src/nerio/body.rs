@@ -217,7 +217,9 @@ pub enum Service {
     /// The grantor lost its memory and reads the fences of a full quorum of others, or the cluster
     /// is new, and the grantor waits for all members.
     Recovering {
-        /// Whether a member is known to remember the cluster, which then is not new.
+        /// Whether a member is known to remember the cluster, which then is not new, and the
+        /// grantor's memory is not known to have been there at the founding: the grantor needs
+        /// enough members that remember.
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush has taken too long and is under

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use tenure::{ElectionName, Time};
-use tenure_core::nerio::{self, MemberSet, Service};
+use tenure_core::nerio::{self, Service};
 use tenure_nerio::lists::{
     self, AllCandidates, AllElections, CandidateSeen, ElectionSeen, Heard, Leads,
 };
 
 use super::participant::{in_words, one_word};
-use super::troubles::{disagree, fix, mismatch, of_keys};
+use super::troubles::{Forgetful, disagree, fix, mismatch, of_keys};
 use super::{Cluster, Grantors};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -140,21 +140,17 @@ fn too_few(
     if is(&Heard::Differs) {
         return mismatch(what, Exit::Unknown, origins);
     }
-    let mut lost = MemberSet::EMPTY;
-    let mut known = false;
+    let mut forgetful = Forgetful::default();
     for (nth, (_, heard)) in heard.iter().enumerate() {
-        match heard {
-            Heard::Said(Service::Recovering { known: by_it }) => {
-                (lost, known) = (lost.with(nth), known || *by_it);
-            }
-            Heard::Said(service) => known |= *service != Service::Starting,
-            _ => {}
+        if let Heard::Said(Service::Recovering { known }) = heard {
+            forgetful.add(nth, *known);
         }
     }
     let mut fix = if is(&Heard::ElseOnly) {
         "upgrade these nodes, one after the other, or check the network to them".to_owned()
     } else {
-        fix(&cluster.config, lost, known, is(&Heard::Said(Service::Failing)))
+        let [serves, failing] = [Service::Serving, Service::Failing].map(|s| is(&Heard::Said(s)));
+        fix(&cluster.config, forgetful, serves, failing)
     };
     if is(&Heard::Silent) {
         fix += of_keys(cluster);
