@@ -58,6 +58,8 @@ pub(crate) struct Wire<T> {
     lasting: LastingTroubles,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
+    /// Notice that the leaders of this node have no spare member.
+    no_spare: Option<Notice>,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
@@ -98,6 +100,7 @@ impl<T: Transport> Wire<T> {
             number: own.map_or(0, |own| config.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
+            no_spare: None,
             grants: Vec::new(),
             config,
             transport,
@@ -383,7 +386,13 @@ impl<T: Transport> Wire<T> {
                 if event == OwnEvent::DiskMended {
                     self.counters.write_error = None;
                 }
-                self.notice(Notice::Protocol { election: None, event });
+                let has_spare = event == OwnEvent::SpareAgain;
+                let lacks_spare = matches!(event, OwnEvent::NoSpare { .. });
+                let notice = Notice::Protocol { election: None, event };
+                if has_spare || lacks_spare {
+                    self.no_spare = lacks_spare.then(|| notice.clone());
+                }
+                self.notice(notice);
             }
         }
     }
@@ -482,6 +491,10 @@ impl<T: Transport> Backend for Wire<T> {
                 let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
                 all.extend(self.places.troubles());
                 all.extend(self.lasting.now(now));
+                let leads = |election: &ElectionName| machine.campaigns.won(election);
+                if machine.campaigns.elections().iter().any(leads) {
+                    all.extend(self.no_spare.clone());
+                }
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {
