@@ -140,6 +140,36 @@ fn programs_get_the_same_facts() {
     assert!(line["boottime_ns"].is_u64(), "{line}");
 }
 
+/// Two of three nodes are gone: the leader warns while it leads, and names the reason at the end.
+#[test]
+fn leader_warns_before_its_loss() {
+    let mut stage = Stage::new();
+    stage.set("60s", "20s");
+    stage.leader_without_quorum(&[]);
+    stage.says("one", "warning: one may lose e: the lease was not renewed for ");
+    let text = "no quorum: nothing heard of b, c";
+    stage.says("one", text);
+    let warning = stage.status("one")["warning"].clone();
+    let told = warning.as_str().is_some_and(|warning| warning.contains(text));
+    // On a busy machine CMD may have been ended before that question.
+    assert!(told || stage.log("one").contains("CMD ended"), "{warning}");
+    stage.says("one", "CMD was ended: the lease came to its end; the lease was not renewed for ");
+}
+
+/// A runner that was stopped for longer than its lease says so, as no node was silent.
+#[test]
+fn stopped_leader_names_its_pause() {
+    let mut stage = Stage::new();
+    stage.set("60s", "4s");
+    stage.found();
+    stage.candidate("one", &[]);
+    stage.says("one", "CMD runs");
+    stage["one"].signal(Signal::STOP);
+    std::thread::sleep(std::time::Duration::from_secs(8));
+    stage["one"].signal(Signal::CONT);
+    stage.says("one", "the lease came to its end; this process did not run for at least ");
+}
+
 /// A leader that cannot renew stops CMD in time, and gives up. No node confirms that, so for the
 /// rest of its lease it makes no request, and reports that with the silent members.
 #[test]

@@ -60,6 +60,8 @@ pub(crate) struct Wire<T> {
     first_start: FirstStart,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
+    /// Notice that the leaders of this node have no spare member.
+    no_spare: Option<Notice>,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
@@ -101,6 +103,7 @@ impl<T: Transport> Wire<T> {
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             elsewhere: None,
+            no_spare: None,
             grants: Vec::new(),
             config,
             transport,
@@ -387,7 +390,13 @@ impl<T: Transport> Wire<T> {
                 if event == OwnEvent::DiskMended {
                     self.counters.write_error = None;
                 }
-                self.notice(Notice::Protocol { election: None, event });
+                let has_spare = event == OwnEvent::SpareAgain;
+                let lacks_spare = matches!(event, OwnEvent::NoSpare { .. });
+                let notice = Notice::Protocol { election: None, event };
+                if has_spare || lacks_spare {
+                    self.no_spare = lacks_spare.then(|| notice.clone());
+                }
+                self.notice(notice);
             }
         }
     }
@@ -486,6 +495,10 @@ impl<T: Transport> Backend for Wire<T> {
                 let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
                 all.extend(self.places.troubles());
                 all.extend(self.lasting.now(now));
+                let leads = |election: &ElectionName| machine.campaigns.won(election);
+                if machine.campaigns.elections().iter().any(leads) {
+                    all.extend(self.no_spare.clone());
+                }
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {

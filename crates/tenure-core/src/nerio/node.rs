@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::SocketAddr;
 
 use super::body::{Remainder, Service, State, Verify};
-use super::candidate::{Candidate, Context};
+use super::candidate::{Candidate, Context, Silence};
 use super::command::{Command, Extra};
 use super::config::Checked;
 use super::event::{Event, Ignored, OwnEvent, Question};
@@ -34,6 +34,7 @@ pub struct Nerio {
     who: Who,
     draw: Draw,
     trips: RoundTrips,
+    silence: Silence,
     grantor: Option<Grantor>,
     candidates: ByElection<Candidate>,
     observers: BTreeMap<ElectionName, Observer>,
@@ -54,6 +55,7 @@ impl Nerio {
             who: Who { name, inc: Inc(0) },
             draw: Draw::new(0),
             trips: RoundTrips::default(),
+            silence: Silence::default(),
             grantor: None,
             candidates: ByElection::new(),
             observers: BTreeMap::new(),
@@ -216,7 +218,8 @@ impl Nerio {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
         let (config, who, draw) = (&self.config, &self.who, self.draw);
-        let mut context = Context { config, who, draw, trips: &mut self.trips };
+        let (trips, silence) = (&mut self.trips, &mut self.silence);
+        let mut context = Context { config, who, draw, trips, silence };
         act(candidate, &mut context, out);
         candidate.book(&mut self.candidates_due);
     }

@@ -58,7 +58,9 @@ impl Candidate {
         let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
-        if !leading {
+        if leading {
+            self.say_what_is_missing(now, context, out);
+        } else {
             self.say_what_it_waits_for(now, context, out);
         }
         let Some(campaign) = &mut self.campaign else { return };
@@ -99,7 +101,9 @@ impl Candidate {
             if pending || campaign.held_off.contains(member) {
                 continue;
             }
-            if !leading {
+            if leading {
+                context.silence.asked(member, now);
+            } else {
                 campaign.reach.asked(member, now);
             }
             send(out, To::Member(member), request.clone());
@@ -300,6 +304,7 @@ impl Candidate {
         context: &mut Context<'_>,
         out: &mut Out,
     ) {
+        context.silence.answered(member, granted.start);
         self.hear_fence(granted.seen);
         self.run_due(now, context, out);
         let Some(campaign) = &mut self.campaign else {
@@ -370,6 +375,9 @@ impl Candidate {
         lease.until = lease.until.max(until);
         let settles = renewed && has_fence && !lease.settled;
         lease.settled |= settles;
+        if lease.settled {
+            campaign.hindrances.renewed();
+        }
         if has_fence {
             self.claim(begins, context, out);
         }

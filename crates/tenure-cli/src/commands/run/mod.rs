@@ -19,6 +19,7 @@ mod leading_on;
 mod orders;
 mod output;
 mod process;
+mod reasons;
 mod reporter;
 mod restarting;
 mod runner;

@@ -89,7 +89,9 @@ impl NoticeReporter {
                     tracing::info!("{notice}")
                 };
             }
-            Notice::Resolved { .. } => return tracing::info!("{notice}"),
+            Notice::Resolved { .. } | Notice::Protocol { event: OwnEvent::SpareAgain, .. } => {
+                return tracing::info!("{notice}");
+            }
             // `hand_in` reports the order.
             Notice::Protocol { event: OwnEvent::Ordered { .. }, .. } => return,
             _ => {}
@@ -109,6 +111,8 @@ pub(super) const fn is_told(notice: &Notice) -> bool {
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }
+                | OwnEvent::NoSpare { .. }
+                | OwnEvent::SpareAgain
                 | OwnEvent::NameShared { .. }
                 | OwnEvent::AddressContested { .. }
                 | OwnEvent::Ordered { .. },

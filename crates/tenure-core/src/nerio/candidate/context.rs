@@ -5,6 +5,7 @@ use core::time::Duration;
 use super::super::config::Checked;
 use super::super::identity::Who;
 use super::super::round_trips::RoundTrips;
+use super::silence::Silence;
 use crate::draw::Draw;
 
 pub(in crate::nerio) struct Context<'a> {
@@ -12,6 +13,7 @@ pub(in crate::nerio) struct Context<'a> {
     pub(in crate::nerio) who: &'a Who,
     pub(in crate::nerio) draw: Draw,
     pub(in crate::nerio) trips: &'a mut RoundTrips,
+    pub(in crate::nerio) silence: &'a mut Silence,
 }
 
 impl Context<'_> {

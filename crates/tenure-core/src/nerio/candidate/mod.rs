@@ -11,7 +11,8 @@
 //! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
 //! | a hand-over to a successor | `transfer.rs` |
 //! | orders to end a leadership | `orders.rs` |
-//! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
+//! | the reason why a campaign waits, or a lease is not renewed | `waits.rs`, `reach.rs` |
+//! | members that do not answer the leaders of this node | `silence.rs` |
 
 mod context;
 mod instance;
@@ -21,6 +22,7 @@ mod reach;
 mod refusals;
 mod release;
 mod renewal;
+mod silence;
 mod transfer;
 mod waits;
 
@@ -32,6 +34,7 @@ pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
 use self::reach::Reach;
+pub(super) use self::silence::Silence;
 use self::waits::Hindrances;
 use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
@@ -92,7 +95,7 @@ pub(super) struct Campaign {
     pub(super) held_off: ByMember<(Who, Time)>,
     /// Reachability of members, while the candidate does not lead.
     pub(super) reach: Reach,
-    /// Reasons why the campaign waits, while the candidate does not lead.
+    /// Reasons why the campaign waits, or the lease is not renewed.
     pub(super) hindrances: Hindrances,
     /// Members whose last answer was that they give no lease as long as this candidate's.
     pub(super) too_long: MemberSet,

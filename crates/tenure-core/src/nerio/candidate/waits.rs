@@ -1,5 +1,5 @@
-//! The reason why a campaign waits, derived from the answers of grantors, and the time to report
-//! it.
+//! The reason why a campaign waits or a lease is not renewed, derived from the answers of grantors,
+//! and the time to report it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -82,6 +82,11 @@ impl Hindrances {
             }
         };
         self.words.insert(member, word);
+    }
+
+    /// The lease was renewed: the next reason is news, even if it was reported before.
+    pub(in crate::nerio) fn renewed(&mut self) {
+        self.told = None;
     }
 
     /// The new reason why the campaign waits, if the reason has changed. At most one report in
