@@ -60,8 +60,6 @@ pub(crate) struct Wire<T> {
     first_start: FirstStart,
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
-    /// Notice that the leaders of this node have no spare member.
-    no_spare: Option<Notice>,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
@@ -103,7 +101,6 @@ impl<T: Transport> Wire<T> {
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
             elsewhere: None,
-            no_spare: None,
             grants: Vec::new(),
             config,
             transport,
@@ -390,13 +387,7 @@ impl<T: Transport> Wire<T> {
                 if event == OwnEvent::DiskMended {
                     self.counters.write_error = None;
                 }
-                let has_spare = event == OwnEvent::SpareAgain;
-                let lacks_spare = matches!(event, OwnEvent::NoSpare { .. });
-                let notice = Notice::Protocol { election: None, event };
-                if has_spare || lacks_spare {
-                    self.no_spare = lacks_spare.then(|| notice.clone());
-                }
-                self.notice(notice);
+                self.notice(Notice::Protocol { election: None, event });
             }
         }
     }
@@ -494,11 +485,9 @@ impl<T: Transport> Backend for Wire<T> {
             Ask::Troubles(reply) => {
                 let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
                 all.extend(self.places.troubles());
-                all.extend(self.lasting.now(now));
-                let leads = |election: &ElectionName| machine.campaigns.won(election);
-                if machine.campaigns.elections().iter().any(leads) {
-                    all.extend(self.no_spare.clone());
-                }
+                let mut elections = machine.campaigns.elections().into_iter();
+                let leads = elections.any(|election| machine.campaigns.won(&election));
+                all.extend(self.lasting.now(now, leads));
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {

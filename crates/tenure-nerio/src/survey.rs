@@ -730,7 +730,7 @@ mod tests {
             survey.members.insert(name(third), service);
             let why = survey.obstacle(None).unwrap();
             assert!(!why.is_for_ever(), "{third} {service:?}: {why}");
-            // One of the others lost its directory during the founding.
+            // Another member lost its directory during the founding.
             let other = if third == "a" { "b" } else { "a" };
             survey.members.insert(name(other), Some(Service::Recovering { known: true }));
             let why = survey.obstacle(None).unwrap();

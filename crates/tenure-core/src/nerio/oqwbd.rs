@@ -58,11 +58,7 @@ impl Candidate {
         let promised = self.pending.as_ref().is_some_and(|pending| now < pending.not_before());
         debug_assert!(!promised, "I9: no attempt between E := C and the release");
         let leading = campaign.lease.is_some();
-        if leading {
-            self.say_what_is_missing(now, context, out);
-        } else {
-            self.say_what_it_waits_for(now, context, out);
-        }
+        self.say_reasons(now, context, out);
         let Some(campaign) = &mut self.campaign else { return };
         // The first lease is short (succession 3).
         let delta = if leading { context.config.lease } else { context.config.lease_first() };

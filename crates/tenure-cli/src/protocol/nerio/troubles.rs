@@ -256,7 +256,7 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Forgetful {
     all: MemberSet,
-    /// Those that say that the cluster is not new: they lost their memory.
+    /// Members that say that the cluster is not new: they lost their memory.
     lost: MemberSet,
 }
 

@@ -284,14 +284,18 @@ impl Candidate {
         send(out, from.address, remainder);
     }
 
+    /// Reports why the campaign waits, or why the lease is not renewed.
+    pub(super) fn say_reasons(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+        if self.campaign.as_ref().is_some_and(|campaign| campaign.lease.is_some()) {
+            self.say_what_is_missing(now, context, out);
+        } else {
+            self.say_what_it_waits_for(now, context, out);
+        }
+    }
+
     /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
     /// that grantors that answer at once have answered.
-    pub(super) fn say_what_it_waits_for(
-        &mut self,
-        now: Time,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    fn say_what_it_waits_for(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let config = context.config;
         let silent = campaign.reach.silent(now, config.parked_for());

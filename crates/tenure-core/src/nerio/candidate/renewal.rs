@@ -44,7 +44,7 @@ impl Candidate {
     /// Reports the reason why a lease of full length is not renewed, once the renewal is overdue,
     /// and whether a spare member is left. Called at each request of a leader, so that grantors
     /// that answer at once have answered.
-    pub(in crate::nerio) fn say_what_is_missing(
+    pub(super) fn say_what_is_missing(
         &mut self,
         now: Time,
         context: &mut Context<'_>,
