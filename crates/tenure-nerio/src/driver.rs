@@ -58,8 +58,6 @@ pub(crate) struct Wire<T> {
     key_troubles: KeyTroubles,
     lasting: LastingTroubles,
     first_start: FirstStart,
-    /// Notice that this node receives at another address than the members list says.
-    elsewhere: Option<Notice>,
     /// Notices of grants whose answers have not left.
     grants: Vec<Notice>,
     inc: Inc,
@@ -100,7 +98,6 @@ impl<T: Transport> Wire<T> {
             number: own.map_or(0, |own| config.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
             first_start: FirstStart::of(clock::now(), start.memory.as_ref()),
-            elsewhere: None,
             grants: Vec::new(),
             config,
             transport,
@@ -123,8 +120,7 @@ impl<T: Transport> Wire<T> {
         let here = this.transport.local_address();
         let member = own.map(|own| this.config.members[own].address.clone());
         if let Some(member) = member.filter(|member| !receives(here, member)) {
-            this.elsewhere = Some(Notice::ListensElsewhere { here, member });
-            this.notice_if(this.elsewhere.clone());
+            this.notice(Notice::ListensElsewhere { here, member });
         }
         this.members_moved();
         this
@@ -483,8 +479,7 @@ impl<T: Transport> Backend for Wire<T> {
                 let _ = reply.send(machine.core.service(now));
             }
             Ask::Troubles(reply) => {
-                let mut all: Vec<_> = self.elsewhere.clone().into_iter().collect();
-                all.extend(self.places.troubles());
+                let mut all = self.places.troubles();
                 let mut elections = machine.campaigns.elections().into_iter();
                 let leads = elections.any(|election| machine.campaigns.won(&election));
                 all.extend(self.lasting.now(now, leads));

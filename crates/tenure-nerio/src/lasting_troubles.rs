@@ -19,6 +19,8 @@ const STRANGERS_MAX: usize = 4;
 pub(crate) struct LastingTroubles {
     lately: Duration,
     heard: BTreeMap<(Kind, SocketAddr), Trouble>,
+    /// Notice that this node receives at another address than the members list says.
+    elsewhere: Option<Notice>,
     /// Notice that the leaders of this node have no spare member.
     no_spare: Option<Notice>,
 }
@@ -45,19 +47,21 @@ impl LastingTroubles {
     /// Keeps troubles for at least `delta_max`: the next datagram of a leader may take as long as
     /// the longest lease.
     pub(crate) fn new(delta_max: Duration) -> Self {
-        Self { lately: LATELY.max(delta_max), heard: BTreeMap::new(), no_spare: None }
+        Self {
+            lately: LATELY.max(delta_max),
+            heard: BTreeMap::new(),
+            elsewhere: None,
+            no_spare: None,
+        }
     }
 
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
+            Notice::ListensElsewhere { .. } => return self.elsewhere = Some(notice.clone()),
             Notice::Protocol { event: OwnEvent::NoSpare { .. }, .. } => {
-                self.no_spare = Some(notice.clone());
-                return;
+                return self.no_spare = Some(notice.clone());
             }
-            Notice::Protocol { event: OwnEvent::SpareAgain, .. } => {
-                self.no_spare = None;
-                return;
-            }
+            Notice::Protocol { event: OwnEvent::SpareAgain, .. } => return self.no_spare = None,
             Notice::Mismatch { address, is_member, .. } => {
                 (Kind::Configuration, *address, *is_member)
             }
@@ -101,7 +105,8 @@ impl LastingTroubles {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);
         let heard = self.heard.values().map(|heard| heard.notice.clone());
-        heard.chain(self.no_spare.clone().filter(|_| leads))
+        let no_spare = self.no_spare.clone().filter(|_| leads);
+        self.elsewhere.clone().into_iter().chain(heard).chain(no_spare)
     }
 }
 

@@ -431,9 +431,9 @@ impl Session {
         }
     }
 
-    /// Reads keys in a transaction that could write: if one of the keys, the witness, does not exist,
-    /// the transaction deletes it, which changes nothing. So the read goes through etcd's log. A
-    /// plain read may show an older term: after a snapshot a member names an earlier one.
+    /// Reads keys in a transaction that could write: if one key, the witness, does not exist, the
+    /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
+    /// read may show an older term: after a snapshot a member names an earlier one.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
         // After a failure take another witness: this user may not be allowed to write the last one.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
