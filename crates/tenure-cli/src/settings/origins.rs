@@ -117,7 +117,7 @@ impl Origins {
     }
 
     /// A failure with the origins of these settings. Clips a text of another program that is longer
-    /// than [`SAID_MAX`].
+    /// than `SAID_MAX`.
     #[must_use]
     pub fn failure(
         &self,
