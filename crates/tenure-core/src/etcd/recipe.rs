@@ -481,8 +481,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2): `Etcd::expire` ends it before any other input is handled. Up to E a leader goes
-// on, and its session tries again.
+// E (ruling 3, E2): `Etcd::expire`, in `node/input.rs`, ends it before any other input is handled.
+// Up to E a leader goes on, and its session tries again.
 impl Candidate {
     /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {

@@ -11,7 +11,8 @@
 //! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
 //! | a hand-over to a successor | `transfer.rs` |
 //! | orders to end a leadership | `orders.rs` |
-//! | the reason why a campaign waits, or a lease is not renewed | `waits.rs`, `reach.rs` |
+//! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
+//! | the reason why a lease is not renewed, and the time to report it | `renewal.rs`, `waits.rs` |
 //! | members that do not answer the leaders of this node | `silence.rs` |
 
 mod context;
