@@ -164,7 +164,7 @@ mod tests {
             ("west=a", "URL"),
             ("w st=http://a", "' '"),
             ("west=http://a?b", "no query"),
-            ("west=http://u:p@a", "no password"),
+            ("west=http://u:p@a", "or a password"),
             ("west=http://a,west=http://b", "twice"),
             ("west=http://a;east=http://b", "holds no"),
             ("west=http://a/east=http://b", "holds no"),
