@@ -169,9 +169,10 @@ impl TryFrom<Document> for Electorate {
     fn try_from(document: Document) -> Result<Self, &'static str> {
         let Document { counter, change, founding, members } = document;
         let electorate = Self { id: ElectorateId { counter, change }, founding, members };
-        match electorate.is_formed() {
-            true => Ok(electorate),
-            false => Err("members are missing, out of order, or named twice"),
+        if electorate.is_formed() {
+            Ok(electorate)
+        } else {
+            Err("members are missing, out of order, or named twice")
         }
     }
 }

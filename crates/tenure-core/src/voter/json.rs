@@ -22,9 +22,10 @@ pub(super) mod hex {
         number: &u128,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        match to.is_human_readable() {
-            true => to.collect_str(&format_args!("{number:032x}")),
-            false => to.serialize_u128(*number),
+        if to.is_human_readable() {
+            to.collect_str(&format_args!("{number:032x}"))
+        } else {
+            to.serialize_u128(*number)
         }
     }
 
@@ -162,10 +163,7 @@ fn at_most<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     what: &str,
 ) -> Result<Vec<T>, D::Error> {
     let list = Vec::deserialize(from)?;
-    match list.len() <= max {
-        true => Ok(list),
-        false => Err(too_many(what, list.len(), max)),
-    }
+    if list.len() > max { Err(too_many(what, list.len(), max)) } else { Ok(list) }
 }
 
 fn too_many<E: Error>(what: &str, count: usize, max: usize) -> E {
@@ -220,10 +218,10 @@ fn counter_from<'de, D: Deserializer<'de>>(from: D, min: u64) -> Result<u64, D::
 pub(super) fn attempt<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     let attempt = u32::deserialize(from)?;
     let max = Ballot::ATTEMPTS_MAX;
-    match attempt <= max {
-        true => Ok(attempt),
-        false => Err(D::Error::custom(format_args!("attempt is {attempt}; at most {max}"))),
+    if attempt <= max {
+        return Ok(attempt);
     }
+    Err(D::Error::custom(format_args!("attempt is {attempt}; at most {max}")))
 }
 
 /// Reads ρ in parts per billion.
