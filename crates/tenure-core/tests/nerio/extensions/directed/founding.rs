@@ -30,11 +30,7 @@ fn begun(members: &[&'static str]) -> Story {
 fn a_founds(s: &mut Story) {
     s.drop_all();
     for _ in 0..40 {
-        s.pass(ms(10));
-        for other in ["b", "c"] {
-            ask(s, "a", other);
-        }
-        s.drop_all();
+        ask_alone(s, "a", &["b", "c"]);
         if serves(s, "a") {
             return;
         }
@@ -58,6 +54,15 @@ fn b_only_asks_c(s: &mut Story, steps: usize) {
 fn ask(s: &mut Story, from: &str, to: &str) {
     hand(s, from, to, |message| matches!(message, Message::Grantor(ToGrantor::FenceRead(_))));
     hand(s, to, from, |message| matches!(message, Message::Asker(ToAsker::FenceSeen(_))));
+}
+
+/// Time passes while `from` asks these members; no other message arrives.
+fn ask_alone(s: &mut Story, from: &str, others: &[&str]) {
+    s.pass(ms(10));
+    for other in others {
+        ask(s, from, other);
+    }
+    s.drop_all();
 }
 
 /// Delivers messages of one kind, and drops the rest.
@@ -124,11 +129,7 @@ fn slow_disk_costs_no_second_wait() {
     let mut s = founded_but_for_c();
     s.slow_disks = true;
     for _ in 0..30 {
-        s.pass(ms(10));
-        for other in ["a", "b"] {
-            ask(&mut s, "c", other);
-        }
-        s.drop_all();
+        ask_alone(&mut s, "c", &["a", "b"]);
     }
     s.slow_disks = false;
     s.flush_one("c");
@@ -143,11 +144,7 @@ fn slow_founder_is_not_lost() {
     let mut s = founded_but_for_c();
     s.slow_disks = true;
     for _ in 0..30 {
-        s.pass(ms(10));
-        for other in ["a", "b"] {
-            ask(&mut s, "c", other);
-        }
-        s.drop_all();
+        ask_alone(&mut s, "c", &["a", "b"]);
         let service = s.state("c").service;
         assert_ne!(service, Service::Recovering { known: true });
     }
@@ -155,9 +152,7 @@ fn slow_founder_is_not_lost() {
     s.slow_disks = false;
     s.lose_disk("c");
     for _ in 0..30 {
-        s.pass(ms(10));
-        ask(&mut s, "c", "a");
-        s.drop_all();
+        ask_alone(&mut s, "c", &["a"]);
     }
     assert_eq!(s.state("c").service, Service::Recovering { known: true }, "another memory");
 }
@@ -473,11 +468,7 @@ fn lost_founders_count_for_fences() {
     s.drop_all();
     s.slow_disks = true;
     for _ in 0..10 {
-        s.pass(ms(10));
-        for other in ["b", "c", "p", "q"] {
-            ask(&mut s, "a", other);
-        }
-        s.drop_all();
+        ask_alone(&mut s, "a", &["b", "c", "p", "q"]);
     }
     let (ticket, _) = s.actor("a").flushes.pop_front().expect("a has found that all are empty");
     s.step("a", Input::Failed(Some(ticket)));
