@@ -80,7 +80,7 @@ impl Driver {
         &mut self,
         endpoint: &Endpoint,
         why: &Arc<str>,
-        campaigns: &Campaigns<AtMostOne>,
+        campaigns: &mut Campaigns<AtMostOne>,
     ) {
         let by: Arc<str> = endpoint.to_string().into();
         let obstacles = self.connecting.get_or_insert_default();
@@ -94,7 +94,7 @@ impl Driver {
     }
 
     /// Handles a change of the endpoint in use.
-    fn on_link(&mut self, link: Notice, machine: &Machine<Self>) {
+    fn on_link(&mut self, link: Notice, machine: &mut Machine<Self>) {
         let mut early = None;
         match &link {
             Notice::Connected { endpoint, cluster, version, .. } => {
@@ -108,11 +108,11 @@ impl Driver {
                 }
             }
             Notice::Disconnected { endpoint, why } => {
-                self.is_without(endpoint, why, &machine.campaigns);
+                self.is_without(endpoint, why, &mut machine.campaigns);
             }
             Notice::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
-                self.is_without(endpoint, why, &machine.campaigns);
+                self.is_without(endpoint, why, &mut machine.campaigns);
                 // The endpoint that failed may belong to the right cluster.
                 self.other_since = None;
             }
@@ -135,7 +135,7 @@ impl Driver {
         election: Option<&ElectionName>,
         doing: &str,
         refusal: &Refusal,
-        machine: &Machine<Self>,
+        machine: &mut Machine<Self>,
     ) {
         if election.is_none() && machine.core.lease().is_some() {
             return;
@@ -277,7 +277,7 @@ impl Backend for Driver {
         self.notice(Notice::NotObserved { election: election.clone(), why: why.clone() });
     }
 
-    fn opened(&mut self, election: &ElectionName, campaigns: &Campaigns<AtMostOne>) {
+    fn opened(&mut self, election: &ElectionName, campaigns: &mut Campaigns<AtMostOne>) {
         if let Some(obstacles) = self.connecting.clone() {
             campaigns.waits(election, Waiting::Connecting { obstacles });
         }

@@ -61,7 +61,7 @@ impl<C: SafetyClass> Driver<C> {
     }
 
     /// Reports the new phase to campaigns: the core reports only once that it is no member yet.
-    fn on_phase(&self, machine: &Machine<Self>) {
+    fn on_phase(&self, machine: &mut Machine<Self>) {
         if machine.core.is_member() {
             return;
         }

@@ -91,7 +91,7 @@ pub trait Backend: Send + Sized + 'static {
     }
 
     /// Handles a new campaign, before the core hears of it.
-    fn opened(&mut self, _election: &ElectionName, _seats: &Campaigns<Self::Class>) {}
+    fn opened(&mut self, _election: &ElectionName, _seats: &mut Campaigns<Self::Class>) {}
 
     /// Called after each input while further inputs may be available.
     fn before_more(&mut self) {}

@@ -35,6 +35,9 @@ struct Entry<C: SafetyClass> {
     raised: Arc<Notify>,
     /// The last renewal.
     renewed: Time,
+    /// Whether `progress` has a reason why the lease is not renewed. The flag spares every other
+    /// renewal the lock of `progress`.
+    is_overdue: bool,
     name: Option<Arc<str>>,
     transfer: Option<TransferReply>,
 }
@@ -68,6 +71,7 @@ impl<C: SafetyClass> Campaigns<C> {
             progress,
             raised: Arc::default(),
             renewed: Time::ZERO,
+            is_overdue: false,
             name: None,
             transfer: None,
         };
@@ -77,10 +81,10 @@ impl<C: SafetyClass> Campaigns<C> {
 
     /// Reports why an open campaign waits, why the lease of a leader is not renewed, or why others
     /// do not know the end of an earlier leadership. Logs each change.
-    pub fn waits(&self, election: &ElectionName, waiting: Waiting) {
-        let leader = self.campaigns.get(election).filter(|campaign| campaign.reply.is_none());
+    pub fn waits(&mut self, election: &ElectionName, waiting: Waiting) {
+        let leader = self.campaigns.get_mut(election).filter(|campaign| campaign.reply.is_none());
         if let Some(leader) = leader.filter(|_| !self.leaving.contains_key(election)) {
-            return leader.is_overdue(election, waiting);
+            return leader.warn_overdue(election, waiting);
         }
         let reply = self.campaigns.get(election).and_then(|campaign| campaign.reply.as_ref());
         let mut changed = false;
@@ -128,7 +132,7 @@ impl<C: SafetyClass> Campaigns<C> {
         };
         if raised {
             campaign.renewed = now;
-            campaign.is_renewed(election);
+            campaign.clear_overdue(election);
             campaign.raised.notify_waiters();
         }
         (!raised).then_some(Resign)
@@ -304,15 +308,17 @@ impl<C: SafetyClass> Entry<C> {
     }
 
     /// Publishes the reason why the lease is not renewed.
-    fn is_overdue(&self, election: &ElectionName, why: Waiting) {
+    fn warn_overdue(&mut self, election: &ElectionName, why: Waiting) {
         let overdue = Overdue::new(self.renewed, why);
+        self.is_overdue = true;
         tracing::warn!(target: NOTICES, %election, "{}", overdue.told(clock::now()));
         self.progress.send_modify(|progress| progress.overdue = Some(overdue.into()));
     }
 
-    fn is_renewed(&self, election: &ElectionName) {
-        let was = self.progress.send_if_modified(|progress| progress.overdue.take().is_some());
-        if was {
+    /// Withdraws the reason after a renewal, if there was one.
+    fn clear_overdue(&mut self, election: &ElectionName) {
+        if std::mem::take(&mut self.is_overdue) {
+            self.progress.send_modify(|progress| progress.overdue = None);
             tracing::info!(target: LOG, %election, "the lease was renewed again");
         }
     }

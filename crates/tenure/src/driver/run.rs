@@ -170,7 +170,7 @@ impl<B: Backend> Loop<B> {
                 if !machine.campaigns.open(&election, campaign, reply) {
                     return;
                 }
-                backend.opened(&election, &machine.campaigns);
+                backend.opened(&election, &mut machine.campaigns);
                 (election, Command::Campaign { value, priority })
             }
             Request::Resign { election, campaign } => {
