@@ -12,7 +12,7 @@ use tenure_core::{ElectionName, Fence, Loss, NodeName, Time, Waiting};
 use crate::claim::SharedClaim;
 use crate::clock;
 use crate::error::TransferError;
-use crate::overdue::{Overdue, Pause};
+use crate::overdue::Overdue;
 use crate::request::{CampaignId, DriverHandle, Progress, Request, TransferReply, Victory};
 use crate::safety::{AtMostOne, SafetyClass};
 
@@ -197,11 +197,12 @@ impl<C: SafetyClass> Leader<C> {
         std::future::pending().await
     }
 
-    /// The last time since the election for which this process did not run: it was stopped, the
-    /// machine was suspended or overloaded, or a disk held the driver up.
+    /// The reason why the lease came to its end at `end`, as a line for people: a renewal that is
+    /// overdue, or else a pause of this process. `None` if the driver knows of neither. The driver
+    /// knows of every pause once it has reported the end of the leadership.
     #[must_use]
-    pub fn pause(&self) -> Option<Pause> {
-        self.about.won.progress.borrow().pause
+    pub fn why_lapsed(&self, end: Time) -> Option<String> {
+        self.about.won.progress.borrow().why_lapsed(end)
     }
 
     /// Hands over to the candidate `to`. Once it is known to wait, this leadership ends, and `to`

@@ -63,7 +63,7 @@ pub use gate::{FenceGate, Superseded};
 pub use leader::Leader;
 pub use leadership::Leadership;
 pub use observe::{Change, Observer};
-pub use overdue::{Overdue, Pause};
+pub use overdue::Overdue;
 pub use safety::{AtMostOne, MayOverlap, SafetyClass};
 pub use tenure_core::{
     ClusterName, Drift, DriftError, ElectionName, Fence, LeaderValue, LeaderView, Loss, NameError,

@@ -30,14 +30,13 @@ impl Overdue {
     }
 }
 
-/// A time in which this process did nothing, although an input was due.
+/// A time in which this process did nothing, although an input was due: it was stopped, the machine
+/// was suspended or overloaded, or a disk held the driver up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Pause {
-    /// The end of the pause, on `CLOCK_BOOTTIME`.
-    pub until: Time,
+pub(crate) struct Pause {
+    until: Time,
     /// The least length of the pause.
-    pub span: Duration,
+    span: Duration,
 }
 
 impl Pause {
@@ -48,6 +47,12 @@ impl Pause {
     pub(crate) fn of(due: Time, now: Time) -> Option<Self> {
         let span = now.since(due);
         (span >= Self::SPAN_MIN).then_some(Self { until: now, span })
+    }
+
+    /// Whether a lease may have come to its end at `end` because of the pause. A driver that runs
+    /// for longer than it paused has had the time to renew.
+    pub(crate) fn explains(self, end: Time) -> bool {
+        self.until.after(self.span) >= end
     }
 }
 
@@ -68,5 +73,14 @@ mod tests {
         assert_eq!(after(249), None);
         let told = after(13_100).map(|pause| pause.to_string());
         assert_eq!(told.as_deref(), Some("this process did not run for at least 13.1s"));
+    }
+
+    #[test]
+    fn old_pause_explains_no_end() {
+        let span = Duration::from_secs(2);
+        let until = Time::from_nanos(10_000_000_000);
+        let pause = Pause { until, span };
+        assert!(pause.explains(until) && pause.explains(until.after(span)));
+        assert!(!pause.explains(until.after(span).next()));
     }
 }

@@ -9,6 +9,7 @@ use tenure_core::{ElectionName, Loss, NodeName, Time, View, Waiting};
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::cell::ClaimCell;
+use crate::clock;
 use crate::error::{CampaignError, TransferError};
 use crate::overdue::{Overdue, Pause};
 use crate::safety::SafetyClass;
@@ -210,6 +211,16 @@ pub(crate) struct Progress {
     pub(crate) waits: Option<Waiting>,
     /// Whether others know of the end, or the lease has run out.
     pub(crate) released: bool,
+}
+
+impl Progress {
+    /// The reason why the lease came to its end at `end`, as a line for people.
+    pub(crate) fn why_lapsed(&self, end: Time) -> Option<String> {
+        match &self.overdue {
+            Some(overdue) => Some(overdue.told(clock::now()).to_string()),
+            None => self.pause.filter(|pause| pause.explains(end)).map(|pause| pause.to_string()),
+        }
+    }
 }
 
 /// A view, with a number that grows with each change.

@@ -325,14 +325,8 @@ impl<C: SafetyClass> Entry<C> {
 
     /// The reason of an end, for people. A leader whose lease is not renewed resigns for that.
     fn told(&self, loss: Loss) -> String {
-        let now = clock::now();
-        let progress = self.progress.borrow();
-        match (loss, progress.overdue.as_deref(), progress.pause) {
-            (Loss::Resigned, Some(overdue), _) => overdue.told(now).to_string(),
-            (Loss::Expired, Some(overdue), _) => format!("{loss}: {}", overdue.why.told(now)),
-            (Loss::Expired, None, Some(pause)) if pause.until.after(pause.span) >= now => {
-                format!("{loss}: {pause}")
-            }
+        match (loss, self.progress.borrow().why_lapsed(clock::now())) {
+            (Loss::Resigned | Loss::Expired, Some(why)) => format!("{loss}; {why}"),
             _ => loss.to_string(),
         }
     }

@@ -62,7 +62,8 @@ async fn overdue_renewal_names_its_reason() {
     driver.campaigns.lower(&driver.name);
     driver.campaigns.ended(&driver.name, Loss::Expired);
     assert_eq!(soon(leadership.lost()).await, Loss::Expired);
-    assert!(leadership.overdue().is_some());
+    let why = leadership.why_lapsed(clock::now()).expect("the renewal was overdue");
+    assert!(why.ends_with("nothing heard of b"), "{why}");
 }
 
 /// The work itself hands over, and `run` ends with it.

@@ -11,7 +11,7 @@ use super::hold_after_cmd::hold_after_cmd;
 use super::orders::Order;
 use super::output::Output;
 use super::runner::Runner;
-use super::stepping_down::{End, tell};
+use super::stepping_down::{End, give_up, tell};
 use super::{reasons, restarting};
 use crate::control::{self, Answer, Call, Request};
 use crate::exit::{Exit, exit_of_start};
@@ -197,7 +197,12 @@ async fn after<K: Class>(
     let mut why = String::new();
     let outcome = match outcome {
         Ok(outcome) => {
-            why = reasons::of_end(runner, leadership, &outcome).await;
+            if outcome.why == Why::Deadline {
+                if !course.ends() {
+                    course.signal = give_up(runner, leadership).await;
+                }
+                why = reasons::of_loss(runner, leadership);
+            }
             let killed = reasons::of_kill(&outcome, runner.settings.backend.grace());
             runner.reporter.ended(&format!("CMD ended: {outcome}{why}{killed}"));
             course = hold_after_cmd(runner, leadership, course, &outcome).await;

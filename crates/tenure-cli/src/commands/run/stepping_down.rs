@@ -10,6 +10,25 @@ use super::runner::Runner;
 use crate::control::Answer;
 use crate::protocol::Class;
 
+/// Gives the leadership up, and waits until its driver has reported the end: the driver then knows
+/// why. Returns the signal that ends the runner, if any came meanwhile.
+pub(super) async fn give_up<K: Class>(
+    runner: &mut Runner<K>,
+    leadership: &Leadership<K>,
+) -> Option<u8> {
+    let reported = async {
+        tokio::select! {
+            biased;
+            () = leadership.resign() => {}
+            // After a resignation this is the report of the driver.
+            _ = leadership.lost() => {}
+        }
+    };
+    let mut end = End { signal: None };
+    end.within(runner, leadership, reported).await;
+    end.signal
+}
+
 /// Sends the answer, unless the client has left. A client without an answer sees that the runner
 /// ends.
 pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
