@@ -89,6 +89,8 @@ pub struct Obstacle {
     /// Kind for programs: lower-case letters and hyphens.
     pub label: &'static str,
     pub why: Arc<str>,
+    /// Whether `why` is a whole sentence, which needs no name before it.
+    is_sentence: bool,
 }
 
 impl Obstacle {
@@ -98,7 +100,23 @@ impl Obstacle {
     /// A place that has not answered yet.
     #[must_use]
     pub fn no_answer(by: impl Into<Arc<str>>) -> Self {
-        Self { by: by.into(), label: Self::NO_ANSWER, why: "no answer yet".into() }
+        Self::new(by, Self::NO_ANSWER, "no answer yet")
+    }
+
+    /// An obstacle whose reason is read after the name of the place.
+    #[must_use]
+    pub fn new(by: impl Into<Arc<str>>, label: &'static str, why: impl Into<Arc<str>>) -> Self {
+        Self { by: by.into(), label, why: why.into(), is_sentence: false }
+    }
+
+    /// An obstacle whose reason is a whole sentence.
+    #[must_use]
+    pub fn sentence(
+        by: impl Into<Arc<str>>,
+        label: &'static str,
+        why: impl Into<Arc<str>>,
+    ) -> Self {
+        Self { is_sentence: true, ..Self::new(by, label, why) }
     }
 }
 
@@ -161,16 +179,9 @@ impl fmt::Display for Waiting {
     }
 }
 
-impl Obstacle {
-    /// Whether the reason is a sentence that begins with the name of the obstacle.
-    fn is_sentence(&self) -> bool {
-        self.why.strip_prefix(&*self.by).is_some_and(|rest| rest.starts_with(' '))
-    }
-}
-
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_sentence() {
+        if self.is_sentence {
             return f.write_str(&self.why);
         }
         write!(f, "{}: {}", self.by, self.why)
@@ -220,8 +231,8 @@ impl fmt::Display for Sentence<'_> {
                 write!(f, "behind key {key}, which is no candidate's: {why}")
             }
             Waiting::Refused { obstacles, missing } => {
-                let sentence = obstacles.first().is_some_and(Obstacle::is_sentence);
-                f.write_str(if sentence { "refused: " } else { "refused by " })?;
+                let is_sentence = obstacles.first().is_some_and(|first| first.is_sentence);
+                f.write_str(if is_sentence { "refused: " } else { "refused by " })?;
                 write!(f, "{}", List(obstacles, "; "))?;
                 also(missing, f)
             }
@@ -305,19 +316,15 @@ mod tests {
     #[test]
     fn each_is_one_line_for_people() {
         let told = |waiting: &Waiting| waiting.told(Time::from_nanos(2_000_000_000)).to_string();
-        let obstacle = Obstacle { by: "c".into(), label: "disk", why: "cannot write".into() };
+        let obstacle = Obstacle::new("c", "disk", "cannot write");
+        let sentence = Obstacle::sentence("c", "disk", "c is away");
         for (waiting, text) in [
             (Waiting::Connecting { obstacles: Vec::new() }, "connecting"),
             (
                 Waiting::Connecting { obstacles: [obstacle.clone()].into() },
                 "connecting: c: cannot write",
             ),
-            (
-                Waiting::Connecting {
-                    obstacles: [Obstacle { why: "c is away".into(), ..obstacle.clone() }].into(),
-                },
-                "connecting: c is away",
-            ),
+            (Waiting::Connecting { obstacles: [sentence.clone()].into() }, "connecting: c is away"),
             (Waiting::NoQuorum { missing: names(&["a", "c"]) }, "no quorum: nothing heard of a, c"),
             (
                 leases(5_210),
@@ -345,6 +352,10 @@ mod tests {
             (
                 Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
                 "refused by c: cannot write; nothing heard of a",
+            ),
+            (
+                Waiting::Refused { obstacles: [sentence].into(), missing: Vec::new() },
+                "refused: c is away",
             ),
             (
                 Waiting::Promised { who: "one".into(), until: Time::from_nanos(5_250_000_000) },

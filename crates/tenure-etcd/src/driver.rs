@@ -76,16 +76,10 @@ impl Driver {
     }
 
     /// Records that an endpoint cannot be used, and informs the campaigns that wait.
-    fn is_without(
-        &mut self,
-        endpoint: &Endpoint,
-        why: &Arc<str>,
-        campaigns: &mut Campaigns<AtMostOne>,
-    ) {
-        let by: Arc<str> = endpoint.to_string().into();
+    fn is_without(&mut self, obstacle: Obstacle, campaigns: &mut Campaigns<AtMostOne>) {
         let obstacles = self.connecting.get_or_insert_default();
-        obstacles.retain(|obstacle| obstacle.by != by);
-        obstacles.push(Obstacle { by, label: "unreachable", why: why.clone() });
+        obstacles.retain(|known| known.by != obstacle.by);
+        obstacles.push(obstacle);
         obstacles.sort_by(|a, b| a.by.cmp(&b.by));
         let waiting = Waiting::Connecting { obstacles: obstacles.clone() };
         for election in campaigns.pending() {
@@ -108,11 +102,14 @@ impl Driver {
                 }
             }
             Notice::Disconnected { endpoint, why } => {
-                self.is_without(endpoint, why, &mut machine.campaigns);
+                let obstacle = Obstacle::new(endpoint.to_string(), "unreachable", why.clone());
+                self.is_without(obstacle, &mut machine.campaigns);
             }
             Notice::Unreachable { endpoint, why } => {
                 self.counters.unreachable += 1;
-                self.is_without(endpoint, why, &mut machine.campaigns);
+                // The reason already names the endpoint.
+                let obstacle = Obstacle::sentence(endpoint.to_string(), "unreachable", why.clone());
+                self.is_without(obstacle, &mut machine.campaigns);
                 // The endpoint that failed may belong to the right cluster.
                 self.other_since = None;
             }
@@ -140,8 +137,8 @@ impl Driver {
         if election.is_none() && machine.core.lease().is_some() {
             return;
         }
-        let why = format!("{doing}: {refusal}").into();
-        let obstacles = vec![Obstacle { by: "etcd".into(), label: refusal.label(), why }];
+        let why = format!("{doing}: {refusal}");
+        let obstacles = vec![Obstacle::new("etcd", refusal.label(), why)];
         let all = || machine.campaigns.pending();
         for election in election.map_or_else(all, |election| vec![election.clone()]) {
             let obstacles = obstacles.clone();

@@ -167,8 +167,8 @@ impl<C: SafetyClass> Backend for Driver<C> {
                 let phase = self.joining.borrow().clone();
                 let why =
                     phase.unwrap_or_else(|| "the group has assigned no partitions yet".into());
-                let by = format!("group {}", self.config.group_id()).into();
-                let obstacles = vec![Obstacle { by, label: "assignment", why }];
+                let by = format!("group {}", self.config.group_id());
+                let obstacles = vec![Obstacle::new(by, "assignment", why)];
                 Waiting::Connecting { obstacles }
             }
             waiting => waiting,

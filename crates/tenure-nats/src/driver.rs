@@ -58,7 +58,7 @@ impl Driver {
         let by: Arc<str> = server.into();
         let obstacles = self.connecting.get_or_insert_with(|| self.silent.clone());
         obstacles.retain(|obstacle| obstacle.by != by);
-        obstacles.push(Obstacle { by, label: "unreachable", why: why.clone() });
+        obstacles.push(Obstacle::new(by, "unreachable", why.clone()));
         obstacles.sort_by(|a, b| a.by.cmp(&b.by));
         let waiting = Waiting::Connecting { obstacles: obstacles.clone() };
         for election in campaigns.pending() {

@@ -86,8 +86,8 @@ impl Agreement {
         blame(waiting, |silent| {
             let differs = |member: &usize| config.members[*member].name.as_str() == silent;
             self.differing.keys().find(|member| differs(member))?;
-            let why = "it runs with another configuration".into();
-            Some(Obstacle { by: silent.into(), label: "other-configuration", why })
+            let why = "it runs with another configuration";
+            Some(Obstacle::new(silent, "other-configuration", why))
         })
     }
 

@@ -135,8 +135,8 @@ fn second_process_hears_of_first() {
     stage.pass(ms(3_000));
     assert_eq!(
         waits(&stage, 3),
-        "refused by n1: another process, at http://n1, has the id n1 and its vote: give this \
-         process another id, or end one of the two"
+        "refused: another process, at http://n1, has the id n1 and its vote: give this process \
+         another id, or end one of the two"
     );
     // After the end of the first process a mistyped id looks like a lost directory.
     stage.kill(1);

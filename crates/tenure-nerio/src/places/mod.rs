@@ -319,8 +319,8 @@ impl Places {
             let unknown = |place: &&Place| place.name.as_str() == silent && !place.is_known();
             let place = self.all.iter().find(unknown)?;
             let error = place.error.as_deref()?;
-            let why = format!("{} does not resolve ({error})", place.host).into();
-            Some(Obstacle { by: silent.into(), label: "unresolved", why })
+            let why = format!("{} does not resolve ({error})", place.host);
+            Some(Obstacle::new(silent, "unresolved", why))
         })
     }
 }

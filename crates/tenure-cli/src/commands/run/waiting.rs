@@ -89,7 +89,7 @@ mod tests {
                 "missing": ["c"],
             })
         );
-        let disk = Obstacle { by: "a".into(), label: "disk", why: "full".into() };
+        let disk = Obstacle::new("a", "disk", "full");
         let waiting = Waiting::Refused { obstacles: vec![disk], missing: Vec::new() };
         assert_eq!(
             object(&waiting, now)["obstacles"],

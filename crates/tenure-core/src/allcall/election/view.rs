@@ -113,7 +113,7 @@ impl Election {
                 "this machine's clock has stepped, or differs from those of most others by more \
                  than the max clock skew of {skew:?} allows: set it right"
             );
-            let obstacle = Obstacle { by: "clock".into(), label: "clock-off", why: why.into() };
+            let obstacle = Obstacle::new("clock", "clock-off", why);
             return Some(Waiting::Refused { obstacles: [obstacle].into(), missing: Vec::new() });
         }
         if let Some(known) = self.others.claims.followed(context.boot()) {

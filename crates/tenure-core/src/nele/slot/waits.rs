@@ -76,7 +76,7 @@ impl Slot {
     }
 
     fn obstacle(&self, label: &'static str, why: Arc<str>) -> Obstacle {
-        Obstacle { by: self.partition.to_string().into(), label, why }
+        Obstacle::new(self.partition.to_string(), label, why)
     }
 }
 
@@ -87,9 +87,6 @@ fn unlike(who: &Process, terms: &Terms) -> Waiting {
          of a group the same mode",
         terms.mode
     );
-    let by = who.to_string().into();
-    Waiting::Refused {
-        obstacles: [Obstacle { by, label: "mode", why: why.into() }].into(),
-        missing: Vec::new(),
-    }
+    let obstacles = [Obstacle::new(who.to_string(), "mode", why)].into();
+    Waiting::Refused { obstacles, missing: Vec::new() }
 }

@@ -148,8 +148,8 @@ impl Hindrances {
         if !possible(unable.or(objecting)) {
             let obstacles = heard.filter_map(|(member, word)| match word {
                 Word::Objection { label, why } => {
-                    let by = config.members[*member].name.clone().into();
-                    Some(Obstacle { by, label, why: why.clone() })
+                    let by = config.members[*member].name.clone();
+                    Some(Obstacle::new(by, label, why.clone()))
                 }
                 _ => None,
             });

@@ -99,7 +99,7 @@ impl Voter {
         } else {
             return None;
         };
-        Some(Obstacle { by: id.clone().into(), label, why: why.into() })
+        Some(Obstacle::new(id.clone(), label, why))
     }
 
     /// Whether the member was recently heard with another identity only. While it answers with the
@@ -117,7 +117,7 @@ impl Voter {
 
     /// The reason to wait until all first voters answer, can write, and accept each other.
     fn waits_for_founding(&self) -> Waiting {
-        let founding = |by: Arc<str>, why: Arc<str>| Obstacle { by, label: "founding", why };
+        let founding = |by: &NodeName, why: &str| Obstacle::new(by.clone(), "founding", why);
         let ids: Vec<_> = match (&self.memory.electorate, &self.config.founding) {
             (Some(electorate), _) => electorate.members.iter().map(|one| &one.id).collect(),
             (None, Founding::List(listed)) => listed.iter().map(|one| &one.id).collect(),
@@ -125,7 +125,7 @@ impl Voter {
                 let there = self.known.shown().count() + 1;
                 let why =
                     format!("{there} voters are there, and {expected} are expected to begin with");
-                let obstacle = founding(self.me.id.clone().into(), why.into());
+                let obstacle = founding(&self.me.id, &why);
                 return Waiting::Connecting { obstacles: [obstacle].into() };
             }
             (None, Founding::Anybody) => Vec::new(),
@@ -143,7 +143,7 @@ impl Voter {
             |known: &&Neighbour| known.header.founding.is_none() && ids.contains(&&known.who().id);
         let by = |known: &Neighbour| {
             let why = "it has not accepted the first voters yet: it waits for all of them";
-            founding(known.who().id.clone().into(), why.into())
+            founding(&known.who().id, why)
         };
         Waiting::Connecting { obstacles: self.known.shown().filter(open).map(by).collect() }
     }
@@ -167,7 +167,7 @@ impl Voter {
             };
             let by: Arc<str> = known.who().id.clone().into();
             let is_listed = apart.iter().any(|obstacle| obstacle.by == by);
-            (!is_listed).then(|| Obstacle { by, label: "first-voters", why: why.into() })
+            (!is_listed).then(|| Obstacle::new(by, "first-voters", why))
         };
         let begins = self.known.shown().filter_map(begins).collect();
         [apart.clone(), begins].concat()
@@ -191,22 +191,21 @@ impl Voter {
                 self.me.id
             ),
         };
-        let obstacle = |(id, apart): (&NodeName, &OtherFounder)| Obstacle {
-            by: id.clone().into(),
-            label: "first-voters",
-            why: why(&apart.begins).into(),
+        let obstacle = |(id, apart): (&NodeName, &OtherFounder)| {
+            Obstacle::new(id.clone(), "first-voters", why(&apart.begins))
         };
         apart.map(obstacle).collect()
     }
 
+    /// The obstacle at this voter itself, which refuses nothing.
     fn obstacle(&self) -> Option<Obstacle> {
-        let by: Arc<str> = self.me.id.clone().into();
+        let by = &self.me.id;
         let (label, why) = if !self.can_write() {
             ("failing", format!("{by} cannot write its state directory"))
         } else {
             self.of_its_id().or_else(|| self.of_its_vote())?
         };
-        Some(Obstacle { by, label, why: why.into() })
+        Some(Obstacle::sentence(by.clone(), label, why))
     }
 
     /// The obstacle of another process with this voter's id.
