@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, StatxFlags};
 use rustix::io::Errno;
 
 use super::disk::{Disk, Linux};
@@ -93,6 +93,21 @@ struct FileSize {
 impl FileSize {
     fn of(stat: &Stat) -> Self {
         Self { id: file_id(stat), bytes: u64::try_from(stat.st_size).unwrap_or_default() }
+    }
+
+    /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
+    /// `at`. Leaves its times out: since Linux 6.13 a write after a read of them gets a time of its
+    /// own, and takes the inode to the journal again, instead of once in a tick of the clock.
+    fn read(at: BorrowedFd<'_>, name: &str, flags: AtFlags) -> rustix::io::Result<Self> {
+        match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
+            Ok(there) => {
+                let device = rustix::fs::makedev(there.stx_dev_major, there.stx_dev_minor);
+                Ok(Self { id: (device, there.stx_ino), bytes: there.stx_size })
+            }
+            // Old kernels and some containers have no `statx`.
+            Err(Errno::NOSYS) => Ok(Self::of(&rustix::fs::statat(at, name, flags)?)),
+            Err(errno) => Err(errno),
+        }
     }
 }
 
@@ -245,7 +260,8 @@ impl Directory {
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // A directory has no length to compare.
         let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
-        self.same(|| self.path.clone(), own, rustix::fs::stat(&self.path))?;
+        let there = rustix::fs::stat(&self.path).map(|stat| FileSize::of(&stat));
+        self.same(|| self.path.clone(), own, there)?;
         let in_use = self.in_use().clone();
         in_use.keys().filter(|name| wanted(name)).try_for_each(|name| self.check_file(name))
     }
@@ -256,7 +272,7 @@ impl Directory {
         // check.
         let look = || {
             let known = self.in_use().get(name).copied();
-            let there = rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW);
+            let there = FileSize::read(self.fd.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW);
             let is_gone = there.as_ref().is_err_and(|errno| *errno == Errno::NOENT);
             let same = known.map_or(Ok(()), |known| self.same(|| self.at(name), known, there));
             same.map_err(|lost| if is_gone { self.why_removed(name).unwrap_or(lost) } else { lost })
@@ -269,9 +285,9 @@ impl Directory {
     /// wherever the name leads now. Needs one system call.
     pub fn is_whole(&self, name: &str, file: &File) -> bool {
         let known = self.in_use().get(name).map(|known| known.own);
-        let there = rustix::fs::fstat(file).map(|stat| FileSize::of(&stat));
+        let there = FileSize::read(file.as_fd(), "", AtFlags::EMPTY_PATH).ok();
         known
-            .zip(there.ok())
+            .zip(there)
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
@@ -309,9 +325,9 @@ impl Directory {
         &self,
         path: impl Fn() -> PathBuf,
         in_use: Binding,
-        there: rustix::io::Result<Stat>,
+        there: rustix::io::Result<FileSize>,
     ) -> Result<(), WriteError> {
-        let loss = match there.map(|there| FileSize::of(&there)) {
+        let loss = match there {
             Ok(there) => {
                 let mut known = [Some(in_use.own), in_use.next].into_iter().flatten();
                 match known.find(|known| known.id == there.id) {
