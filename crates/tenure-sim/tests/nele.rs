@@ -5,9 +5,10 @@
 mod suite;
 
 use tenure_core::nele::Mode;
+use tenure_sim::nele::Worlds;
 use tenure_sim::nele::plan::Plan;
-use tenure_sim::nele::{Emergence, Worlds};
-use tenure_sim::sweep::Source;
+
+use crate::suite::Altered;
 
 #[test]
 fn same_seed_same_bytes() {
@@ -28,20 +29,9 @@ fn faults_within_the_model_violate_nothing() {
     assert!(each(own.assigned) > 5 && counts.beside > 10, "{found:?}");
 }
 
-/// Worlds of `at_least_one`, checked as if only one process of a group might lead.
-#[derive(Clone, Copy, Debug)]
-struct OverlappingWorlds;
-
-impl Source for OverlappingWorlds {
-    type Scenario = Emergence;
-
-    const NAME: &'static str = "nele";
-
-    fn plan(&self, seed: u64) -> Plan {
-        let mut plan = Worlds.plan(seed);
-        plan.own.mode = Mode::AtMostOne;
-        plan
-    }
+/// Lets worlds of `at_least_one` be checked as if only one process of a group might lead.
+fn as_at_most_one(plan: &mut Plan) {
+    plan.own.mode = Mode::AtMostOne;
 }
 
 /// A partition that changes hands has two leaders for a while, which breaks the promise of one
@@ -49,7 +39,7 @@ impl Source for OverlappingWorlds {
 #[test]
 fn two_leaders_are_noticed() {
     let one = "At most one process of a group leads a role";
-    let of = |seed: u64| suite::worlds(OverlappingWorlds, seed, 1);
+    let of = |seed: u64| suite::worlds(Altered(Worlds, as_at_most_one), seed, 1);
     let overlaps = |seed: &u64| {
         let violation = of(*seed).run().violation;
         violation.is_some_and(|(_, violation)| violation.property == one)
