@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use tenure_core::voter::{
     Admission, Answer, Ask, Ballot, Breach, Call, Caller, Change, Command, Config, Electorate,
-    ElectorateId, Event, Founding, Header, Identity, Memory, Message, OwnEvent, Peer, Refusal,
-    Role, StatusDto, Unchanged, VoteDto,
+    ElectorateId, Event, Header, Identity, Memory, Message, OwnEvent, Peer, Refusal, Role,
+    StatusDto, Unchanged, VoteDto,
 };
 use tenure_core::{Input, Standing, View};
 
-use crate::stage::{Stage, X, ballot, cast, config, dto, id, ms};
+use crate::stage::{LATER, Stage, X, ballot, cast, config, dto, id, ms};
 
 fn change(stage: &mut Stage, change: Change) -> Option<Answer> {
     stage.ask(0, Caller::Operator, Ask::Change(change))
@@ -146,24 +146,12 @@ fn failed_write_withholds_no_end() {
 
 /// Three founded voters, led by the first, and two more that register.
 fn with_two_more(admission: Admission) -> Stage {
-    let settings = |node: usize| {
-        let founding = match node < 3 {
-            true => config(node, 3).founding,
-            false => Founding::Expected(64),
-        };
-        Config { admission, founding, ..config(node, 3) }
-    };
-    let mut stage = Stage::with((0..5).map(settings).collect());
-    (0..3).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(3, 5, |config| Config { admission, ..config });
     stage.pass(ms(100));
-    [3, 4].into_iter().for_each(|node| {
+    for node in [3, 4] {
         stage.start(node);
-        let caller = stage.voter(node);
-        stage.ask(0, caller, Ask::Register(dto(node, Role::None))).unwrap();
-    });
+        stage.register(node, 0);
+    }
     stage
 }
 
@@ -295,21 +283,9 @@ fn claim_needs_written_endorsement() {
 /// A voter is added, and no other says so; then the leader dies.
 #[test]
 fn uninformed_new_member_takes_part() {
-    let settings = |node: usize| {
-        let founding = match node < 2 {
-            true => config(node, 2).founding,
-            false => Founding::Expected(64),
-        };
-        Config { founding, ..config(node, 2) }
-    };
-    let mut stage = Stage::with((0..3).map(settings).collect());
-    (0..2).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(2, 3, |config| config);
     stage.start(2);
-    let caller = stage.voter(2);
-    stage.ask(1, caller, Ask::Register(dto(2, Role::None))).unwrap();
+    stage.register(2, 1);
     stage.pass(ms(3_000));
     stage.cut = vec![(0, 2)];
     assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
@@ -360,11 +336,9 @@ fn lost_directory_is_added_on_answer() {
 #[test]
 fn dead_voters_leave_room() {
     let settings = |node: usize| {
-        let founding = match node < 3 {
-            true => config(node, 3).founding,
-            false => Founding::Expected(64),
-        };
-        Config { voters: 6, forget_after: ms(10_000), founding, ..config(node, 3) }
+        let own = config(node, 3);
+        let founding = if node < 3 { own.founding.clone() } else { LATER };
+        Config { voters: 6, forget_after: ms(10_000), founding, ..own }
     };
     let mut stage = Stage::with((0..12).map(settings).collect());
     (0..3).for_each(|node| stage.start(node));
@@ -430,7 +404,7 @@ fn later_run_is_no_lost_directory() {
         stage.kill(node);
         stage.start(node);
     }
-    stage.ask(0, stage.voter(3), Ask::Register(dto(3, Role::None))).unwrap();
+    stage.register(3, 0);
     stage.ask(0, late.clone(), Ask::Status { suspect: None }).unwrap();
     // n3 hears that another run of it was heard later.
     stage.pass(ms(3_000));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tenure_core::View;
-use tenure_core::voter::{Answer, Ask, Caller, Change, Command, Config, Founding, Mode, Role};
+use tenure_core::voter::{Answer, Ask, Caller, Change, Command, Config, Mode};
 
-use crate::stage::{Stage, X, config, dto, id, ms};
+use crate::stage::{Stage, X, config, id, ms};
 
 fn observe(stage: &mut Stage, node: usize) {
     stage.command(node, X, Command::Observe { every: Duration::ZERO });
@@ -21,16 +21,9 @@ fn change(stage: &mut Stage, change: Change) {
 /// out, would be enough.
 #[test]
 fn an_earlier_electorate_makes_no_vacancy() {
-    let newcomer = Config { founding: Founding::Expected(64), ..config(3, 3) };
-    let configs = (0..3).map(|node| config(node, 3)).chain([newcomer]);
-    let mut stage = Stage::with(configs.collect());
-    (0..3).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(3, 4, |config| config);
     stage.start(3);
-    let caller = stage.voter(3);
-    stage.ask(0, caller, Ask::Register(dto(3, Role::None))).unwrap();
+    stage.register(3, 0);
     stage.pass(ms(3_000));
     let apart = |one: usize| [0, 3].into_iter().flat_map(move |other| [(one, other), (other, one)]);
     stage.cut = apart(1).collect();
