@@ -271,12 +271,17 @@ impl Stage {
     /// A stage with voters that all campaign; voter 0 leads.
     pub(crate) fn led(nodes: usize) -> Self {
         let mut stage = Self::founded(nodes);
-        stage.campaign(0, X);
-        stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+        stage.elect(0, ms(3_000));
         (1..nodes).for_each(|node| stage.campaign(node, X));
         stage.pass(ms(2_500));
         assert_eq!(stage.leaders(X), [0]);
         stage
+    }
+
+    /// A voter campaigns, and leads alone within this span.
+    pub(crate) fn elect(&mut self, node: usize, within: Duration) {
+        self.campaign(node, X);
+        self.until(within, |stage| stage.leaders(X) == [node]);
     }
 
     /// A stage whose first `founders` voters are founded, with voter 0 as the leader. The others
@@ -293,8 +298,7 @@ impl Stage {
         let mut stage = Self::with((0..nodes).map(settings).collect());
         (0..founders).for_each(|node| stage.start(node));
         stage.pass(ms(5_000));
-        stage.campaign(0, X);
-        stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+        stage.elect(0, ms(3_000));
         stage
     }
 

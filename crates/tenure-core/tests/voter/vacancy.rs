@@ -48,8 +48,7 @@ fn free_one_after_the_other_makes_no_vacancy() {
         stage.pass(ms(100 * phase));
         (0..2).for_each(|node| stage.start(node));
         stage.pass(ms(5_000));
-        stage.campaign(0, X);
-        stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+        stage.elect(0, ms(3_000));
         stage.cut = vec![(0, 1)];
         stage.pass(ms(10_000));
         observe(&mut stage, 2);
@@ -73,8 +72,7 @@ fn newcomer_asks_before_reporting_vacancy() {
     stage.own.may_overlap = true;
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(9_000));
     stage.pass(ms(3_000));
     stage.start(2);
     observe(&mut stage, 2);
@@ -100,8 +98,7 @@ fn outdated_voter_sees_vacancy() {
     let mut stage = Stage::led(4);
     (0..4).for_each(|node| stage.command(node, X, Command::Resign));
     stage.pass(ms(8_000));
-    stage.campaign(0, X);
-    stage.until(ms(8_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(8_000));
     stage.pass(ms(2_000));
     stage.partition(&[2]);
     change(&mut stage, Change::Remove(id(3)));
