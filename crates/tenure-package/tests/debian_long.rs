@@ -1,5 +1,5 @@
-//! The Debian package, built and installed under a real systemd, in namespaces of its own and on a
-//! file system of which nothing is kept. Needs root.
+//! The Debian package and its units, built and installed under a real systemd, in namespaces of its
+//! own and on a file system of which nothing is kept. Needs root, and systemd 252 or newer.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 use std::ops::Deref;
@@ -252,6 +252,28 @@ fn upgrades(machine: &Machine) {
     );
 }
 
+/// A stopped runner sends no watchdog message: its guard ends CMD, and systemd starts it again. A
+/// clean stop is no failure, and leaves no process.
+fn restarts(machine: &Machine) {
+    let [node, runner] = UNITS;
+    machine.has(runner, "StatusText", "leads billing, fence");
+    let before = machine.shows(runner, "MainPID");
+    machine.does(&format!("kill -STOP {before}"));
+    let is_gone = || !machine.run("pgrep -x sleep").1;
+    wait::eventually("CMD is ended", || is_gone().then_some(()));
+    machine.has(runner, "NRestarts", "1");
+    machine.has(runner, "StatusText", "leads billing, fence");
+    assert_ne!(machine.shows(runner, "MainPID"), before);
+
+    machine.does(&format!("systemctl stop {runner} && systemctl stop {node}"));
+    for unit in UNITS {
+        assert_eq!(machine.shows(unit, "ActiveState"), "inactive", "{unit}");
+    }
+    assert!(is_gone());
+    machine.does(&format!("systemctl start {node} && systemctl start {runner}"));
+    machine.has(runner, "StatusText", "leads billing, fence");
+}
+
 fn removes(machine: &Machine) {
     machine.does("dpkg -r tenure");
     machine.fails("pgrep -x 'tenure|sleep'");
@@ -281,5 +303,6 @@ fn package_is_installed_upgraded_and_purged() {
     let machine = Machine::start(packages);
     installs(&machine);
     upgrades(&machine);
+    restarts(&machine);
     removes(&machine);
 }

@@ -5,12 +5,13 @@
 
 mod suite;
 
+use tenure_sim::allcall::Worlds;
 use tenure_sim::allcall::plan::{Kind, Plan};
-use tenure_sim::allcall::{LeasedLeaders, Worlds};
 use tenure_sim::explain;
-use tenure_sim::sweep::Source;
 use tenure_sim::world::conditions::Incident;
 use tenure_sim::world::fault::Kind as Fault;
+
+use crate::suite::Altered;
 
 #[test]
 fn same_seed_same_bytes() {
@@ -37,21 +38,10 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// Worlds with cuts, checked as if all nodes were connected.
-#[derive(Clone, Copy, Debug)]
-struct Cuts;
-
-impl Source for Cuts {
-    type Scenario = LeasedLeaders;
-
-    const NAME: &'static str = "allcall";
-
-    fn plan(&self, seed: u64) -> Plan {
-        let mut plan = Worlds.plan(seed);
-        if plan.own.kind == Kind::Parted {
-            plan.own.kind = Kind::Connected;
-        }
-        plan
+/// Lets worlds with cuts be checked as if all nodes were connected.
+fn as_connected(plan: &mut Plan) {
+    if plan.own.kind == Kind::Parted {
+        plan.own.kind = Kind::Connected;
     }
 }
 
@@ -59,7 +49,7 @@ impl Source for Cuts {
 /// and its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
-    let sweep = suite::worlds(Cuts, 1, 60);
+    let sweep = suite::worlds(Altered(Worlds, as_connected), 1, 60);
     let one = "Connected nodes have at most one leader";
     let small = suite::failures_are_made_small(&sweep, &[one]);
     let command = explain::command(&Worlds, 1, &small.only);
@@ -67,31 +57,20 @@ fn two_leaders_are_noticed() {
     assert!(small.only.len() * 2 < small.before, "{} of {}", small.only.len(), small.before);
 }
 
-/// Worlds with several servers that are never apart: all nodes are connected, no message is lost,
-/// and each takes less than H/2 (H is `heartbeat`).
-#[derive(Clone, Copy, Debug)]
-struct RoutedWorlds;
-
-impl Source for RoutedWorlds {
-    type Scenario = LeasedLeaders;
-
-    const NAME: &'static str = "allcall";
-
-    fn plan(&self, seed: u64) -> Plan {
-        let mut plan = Worlds.plan(seed);
-        if plan.own.kind == Kind::Parted {
-            let step = |incident: &Incident| matches!(incident, Incident::Step { .. });
-            plan.conditions.incidents.retain(|(_, incident)| step(incident));
-            plan.own.kind = Kind::Connected;
-        }
-        plan
+/// Connects several servers for good: no message is lost, and each takes less than H/2 (H is
+/// `heartbeat`).
+fn without_cuts(plan: &mut Plan) {
+    if plan.own.kind == Kind::Parted {
+        let step = |incident: &Incident| matches!(incident, Incident::Step { .. });
+        plan.conditions.incidents.retain(|(_, incident)| step(incident));
+        plan.own.kind = Kind::Connected;
     }
 }
 
 /// The first of 2,000 such worlds in which two participants that had listened together both led.
 #[test]
 fn connected_servers_have_one_leader() {
-    suite::assert_none(&suite::worlds(RoutedWorlds, 1_921, 1));
+    suite::assert_none(&suite::worlds(Altered(Worlds, without_cuts), 1_921, 1));
 }
 
 /// Worlds that once showed a fault, each with a sentence.

@@ -5,11 +5,13 @@
 
 mod suite;
 
+use tenure_sim::etcd::Worlds;
 use tenure_sim::etcd::plan::Plan;
-use tenure_sim::etcd::{Elections, Worlds};
 use tenure_sim::explain;
-use tenure_sim::sweep::{Source, Sweep};
+use tenure_sim::sweep::Sweep;
 use tenure_sim::world::fault::Kind;
+
+use crate::suite::Altered;
 
 #[test]
 fn same_seed_same_bytes() {
@@ -53,27 +55,16 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// Worlds in which the clocks of etcd's members run faster than ρ allows.
-#[derive(Clone, Copy, Debug)]
-struct FastServers;
-
-impl Source for FastServers {
-    type Scenario = Elections;
-
-    const NAME: &'static str = "etcd";
-
-    fn plan(&self, seed: u64) -> Plan {
-        let mut plan = Worlds.plan(seed);
-        plan.own.store.rates = plan.own.store.rates.map(|rate| rate * 2);
-        plan
-    }
+/// Lets the clocks of etcd's members run faster than ρ allows.
+fn with_fast_servers(plan: &mut Plan) {
+    plan.own.store.rates = plan.own.store.rates.map(|rate| rate * 2);
 }
 
 /// Clocks beyond the bound are outside the model, and the checks notice them; the failure is made
 /// small, and its faults show it again.
 #[test]
 fn fast_servers_are_noticed() {
-    let sweep = suite::worlds(FastServers, 1, 20);
+    let sweep = suite::worlds(Altered(Worlds, with_fast_servers), 1, 20);
     let small = suite::failures_are_made_small(&sweep, &["A claim never outlasts its lease"]);
     let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol etcd --only "), "{command}");

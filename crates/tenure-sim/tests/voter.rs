@@ -7,10 +7,11 @@ mod suite;
 
 use tenure_core::voter::Mode;
 use tenure_sim::explain;
-use tenure_sim::sweep::Source;
+use tenure_sim::voter::Worlds;
 use tenure_sim::voter::plan::{Kind, Plan};
-use tenure_sim::voter::{RegionalVoters, Worlds};
 use tenure_sim::world::fault::Kind as Fault;
+
+use crate::suite::Altered;
 
 #[test]
 fn same_seed_same_bytes() {
@@ -39,23 +40,12 @@ fn faults_within_the_model_violate_nothing() {
     }
 }
 
-/// Worlds in which each part has a leader, checked as if only one voter of all might lead.
-#[derive(Clone, Copy, Debug)]
-struct OverlappingWorlds;
-
-impl Source for OverlappingWorlds {
-    type Scenario = RegionalVoters;
-
-    const NAME: &'static str = "voter";
-
-    fn plan(&self, seed: u64) -> Plan {
-        let mut plan = Worlds.plan(seed);
-        if plan.own.mode == Mode::Available && plan.own.kind == Kind::Parted {
-            plan.own.mode = Mode::Majority;
-            // Observers of one part would report the leader of another part as a vacancy.
-            plan.nodes.iter_mut().for_each(|node| node.observes = false);
-        }
-        plan
+/// Lets worlds in which each part has a leader be checked as if only one voter of all might lead.
+fn as_one_part(plan: &mut Plan) {
+    if plan.own.mode == Mode::Available && plan.own.kind == Kind::Parted {
+        plan.own.mode = Mode::Majority;
+        // Observers of one part would report the leader of another part as a vacancy.
+        plan.nodes.iter_mut().for_each(|node| node.observes = false);
     }
 }
 
@@ -63,7 +53,7 @@ impl Source for OverlappingWorlds {
 /// its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
-    let sweep = suite::worlds(OverlappingWorlds, 50, 200);
+    let sweep = suite::worlds(Altered(Worlds, as_one_part), 50, 200);
     let small = suite::failures_are_made_small(&sweep, &["At most one leader"]);
     let command = explain::command(&Worlds, 1, &small.only);
     assert!(command.contains("--protocol voter --only "), "{command}");

@@ -5,11 +5,13 @@
 
 mod suite;
 
-use tenure_sim::nerio::plan::{self, Climate, Plan};
-use tenure_sim::nerio::{QuorumLeases, Worlds};
+use tenure_sim::nerio::Worlds;
+use tenure_sim::nerio::plan::{Climate, Plan};
 use tenure_sim::scenario::{Checks, Scenario};
 use tenure_sim::sweep::Source;
 use tenure_sim::world::fault::Kind;
+
+use crate::suite::Altered;
 
 #[test]
 fn same_seed_same_bytes() {
@@ -40,25 +42,17 @@ fn fences_hold_beyond_the_bound() {
     suite::assert_none(&suite::worlds(Worlds { climate: Climate::BrokenClocks }, 1, 40));
 }
 
-/// Worlds whose clocks break their bound, checked as if all clocks kept to it.
-#[derive(Clone, Copy, Debug)]
-struct UnboundedWorlds;
-
-impl Source for UnboundedWorlds {
-    type Scenario = QuorumLeases;
-
-    const NAME: &'static str = "nerio";
-
-    fn plan(&self, seed: u64) -> Plan {
-        Plan { bounded: true, ..plan::draw(seed, Climate::BrokenClocks) }
-    }
+/// Lets worlds whose clocks break their bound be checked as if all clocks kept to it.
+fn as_bounded(plan: &mut Plan) {
+    plan.bounded = true;
 }
 
 /// The overlap of leaders is made small, and its faults show it again.
 #[test]
 fn two_leaders_are_noticed() {
     let meant = ["Leader Uniqueness", "A claim stands on grants of a quorum"];
-    let of = |seed: u64| suite::worlds(UnboundedWorlds, seed, 1);
+    let broken = Worlds { climate: Climate::BrokenClocks };
+    let of = |seed: u64| suite::worlds(Altered(broken, as_bounded), seed, 1);
     let overlaps = |seed: &u64| {
         let violation = of(*seed).run().violation;
         violation.is_some_and(|(_, violation)| meant.contains(&violation.property))

@@ -121,18 +121,6 @@ impl Act {
     pub const fn read(key: Bytes) -> Self {
         Self::Read(Read { keys: Keys::One(key), pick: Pick::First, keys_only: false })
     }
-
-    /// The key, or the prefix of the keys to read.
-    #[must_use]
-    pub const fn key(&self) -> &Bytes {
-        match self {
-            Self::Put { key, .. }
-            | Self::Move { key, .. }
-            | Self::Proclaim { key, .. }
-            | Self::Delete { key }
-            | Self::Read(Read { keys: Keys::One(key) | Keys::Prefix(key), .. }) => key,
-        }
-    }
 }
 
 /// A `Range` with limit 1.

@@ -62,10 +62,7 @@ fn observer_times_stop_no_newcomer() {
     stage.join(2);
     stage.observe(2, X);
     stage.pass(ms(15_000));
-    for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.pass(ms(30_000));
     let refused = |event: &Event| matches!(event, Event::Ended(End::Refused { .. }));
     assert_eq!(stage.told(0, refused), 0);

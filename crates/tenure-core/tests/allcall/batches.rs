@@ -49,8 +49,7 @@ fn hundred_elections_share_call_and_reply() {
 fn server_with_small_payload_is_unused() {
     let mut stage = Stage::new(1);
     stage.own.payload = 16_383;
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(30_000));
     assert!(stage.own.log.is_empty());
     let told = |event: &Event| matches!(event, Event::Own(OwnEvent::PayloadTooSmall { .. }));
@@ -64,8 +63,7 @@ fn few(node: usize, few: &str) -> Config {
 #[test]
 fn best_candidates_call() {
     let mut stage = Stage::with((0..10).map(|node| few(node, "few:2")).collect());
-    (0..10).for_each(|node| stage.join(node));
-    (0..10).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(10);
     stage.pass(ms(20_000));
     assert_eq!(stage.leaders(X), [0]);
     stage.own.log.clear();
@@ -84,8 +82,7 @@ fn best_candidates_call() {
 fn few_participants_speak() {
     let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
     for node in (0..60).rev() {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.pass(ms(20));
     }
     // All participants begin to call within a heartbeat, without a leader.
@@ -107,13 +104,9 @@ fn few_participants_speak() {
 #[test]
 fn callers_that_are_dead_do_not_count() {
     let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
-    stage.join(2);
-    stage.campaign(2, X);
+    stage.contend(2);
     stage.pass(ms(14_000));
-    for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.until(ms(15_000), |stage| stage.calls(0) > 0);
     stage.pass(ms(10));
     stage.kill(0);
@@ -129,10 +122,7 @@ fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
     // The clock is off by more than 2K, and by too little for its calls to look old.
     stage.nodes[0].ahead = 2_500;
-    for node in 0..6 {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    (0..6).for_each(|node| stage.contend(node));
     stage.pass(ms(30_000));
     assert_eq!(stage.leaders(X), [1]);
     assert_eq!(stage.overlap(), Duration::ZERO);

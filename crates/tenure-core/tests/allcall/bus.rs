@@ -14,8 +14,7 @@ use crate::stage::{Says, Stage, X, call, config, ms, name, rival};
 fn earlier_own_call_proves_nothing() {
     let mut stage = Stage::new(1);
     stage.delay = ms(1_200);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(60_000));
     assert_eq!(stage.overlap(), Duration::ZERO);
     assert_eq!(stage.told(0, |event| matches!(event, Common::Elected { .. })), 0);
@@ -26,8 +25,7 @@ fn earlier_own_call_proves_nothing() {
 fn a_void_round_elects_nobody() {
     let mut stage = Stage::with(vec![Config { rejoin_wait: false, ..config(0) }]);
     stage.cut = vec![(0, 0)];
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(40_000));
     assert!(stage.calls(0) > 20);
     assert!(stage.said(0).iter().all(|packet| packet.body.claim().is_none()));
@@ -37,8 +35,7 @@ fn a_void_round_elects_nobody() {
 fn unheard_claim_wins_no_leadership() {
     let mut stage = Stage::new(1);
     stage.own.loses = |_, _, packet| packet.body.claim().is_some();
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(20_000));
     assert!(stage.leaders(X).is_empty());
     let resigned = Event::Own(OwnEvent::NotConfirmed { renewal: false });
@@ -50,8 +47,7 @@ fn unheard_claim_wins_no_leadership() {
 #[test]
 fn a_late_reply_shows_nobody() {
     let mut stage = Stage::with(vec![config(1)]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(15_000));
     let better = stage.stranger("better", 0);
     for _ in 0..20 {

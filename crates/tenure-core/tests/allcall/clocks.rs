@@ -65,8 +65,7 @@ fn leader_with_wrong_clock_stops() {
 fn two_differing_clocks_are_reported() {
     let mut stage = Stage::new(2);
     stage.nodes[1].ahead = 4_000;
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(2);
     stage.pass(ms(30_000));
     for node in [0, 1] {
         let told = |event: &Event| matches!(event, Event::Own(OwnEvent::ClockOff { .. }));
@@ -192,8 +191,7 @@ fn clocks_within_skew_never_differ() {
     for (holder, other) in [(-1_000, 1_000), (1_000, -1_000), (1_000, 1_000)] {
         let mut stage = Stage::new(2);
         (stage.nodes[0].ahead, stage.nodes[1].ahead) = (holder, other);
-        (0..2).for_each(|node| stage.join(node));
-        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(2);
         stage.pass(ms(16_000));
         assert_eq!(stage.leaders(X), [0]);
         stage.nodes[0].stopped = true;
@@ -242,11 +240,9 @@ fn silent_participant_notices_clock_step() {
     let callers = Callers::Few(NonZeroU16::MIN);
     let configs = (0..2).map(|node| Config { callers, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(15_000));
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(ms(30_000));
     assert_eq!(stage.leaders(X), [0]);
     stage.nodes[1].ahead = 60_000;

@@ -16,8 +16,7 @@ fn golden(name: &str, mut stage: Stage) {
 fn first_election() {
     let mut stage = Stage::new(2);
     stage.tell();
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(2);
     stage.quietly(ms(11_000));
     stage.pass(ms(3_100));
     golden("first_election", stage);
@@ -26,12 +25,10 @@ fn first_election() {
 #[test]
 fn a_better_one_joins() {
     let mut stage = Stage::new(2);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(ms(14_500));
     stage.tell();
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(1_000));
     stage.quietly(ms(9_900));
     stage.pass(ms(2_800));
@@ -45,8 +42,7 @@ fn heal() {
     let mut stage = Stage::new(2);
     stage.isolate_all();
     for node in 0..2 {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.pass(ms(300));
     }
     stage.pass(ms(15_000));

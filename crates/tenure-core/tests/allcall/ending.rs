@@ -57,8 +57,7 @@ fn repeated_hand_over_ends_no_term() {
     stage.command(0, X, Command::Resign);
     let hand_over = stage.last(0, |body| matches!(body, Body::Resign(_)));
     stage.campaign(0, X);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.observe(1, X);
     stage.pass(ms(4_000));
     assert_eq!(stage.leaders(X), [0], "in its second term");
@@ -115,8 +114,7 @@ fn an_election_is_forgotten() {
 fn new_campaign_is_announced_first() {
     let mut stage = Stage::new(2);
     stage.own.route = ms(50);
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(2);
     // The leader gives up in the middle of a round, whose calls are answered.
     stage.pass(ms(15_500));
     assert_eq!(stage.leaders(X), [0]);
@@ -161,8 +159,7 @@ fn withdrawal_takes_announcement_back() {
 fn repeated_withdrawals_block_no_leader() {
     for (every, pause) in [(500, 0), (300, 0), (500, 100), (700, 300), (1_000, 0), (900, 450)] {
         let mut stage = Stage::new(2);
-        (0..2).for_each(|node| stage.join(node));
-        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(2);
         stage.pass(ms(11_000));
         for _ in 0..12_000 / every {
             if !stage.leaders(X).is_empty() {
@@ -178,8 +175,7 @@ fn repeated_withdrawals_block_no_leader() {
     // The same holds when all candidates do so.
     for (nodes, every) in [(1, 500), (1, 300), (2, 500), (2, 900)] {
         let mut stage = Stage::new(nodes);
-        (0..nodes).for_each(|node| stage.join(node));
-        (0..nodes).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(nodes);
         stage.pass(ms(11_200));
         for _ in 0..12_000 / every {
             if !stage.leaders(X).is_empty() {
@@ -203,10 +199,7 @@ fn many_clean_stops_are_heard() {
     let lease = ms(30_000);
     let configs = (0..20).map(|node| Config { lease, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
-    for node in 0..20 {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    (0..20).for_each(|node| stage.contend(node));
     stage.pass(ms(34_000));
     for node in 0..19 {
         let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [node]);
@@ -236,8 +229,7 @@ fn next_caller_calls_two_rounds_first() {
     let callers = Callers::Few(NonZeroU16::MIN);
     let configs = (0..3).map(|node| Config { callers, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
-    (0..3).for_each(|node| stage.join(node));
-    (0..3).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(3);
     stage.pass(ms(30_500));
     assert_eq!(stage.leaders(X), [0]);
     stage.command(0, X, Command::Resign);

@@ -13,13 +13,11 @@ const LISTENS: Duration = Duration::from_secs(11);
 #[test]
 fn better_newcomer_leads_after_the_lease() {
     let mut stage = Stage::new(2);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     // The better participant is announced just after the leader has renewed.
     stage.pass(LISTENS + ms(5_800));
     assert_eq!(stage.leaders(X), [1]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(3 * LISTENS);
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.overlap(), Duration::ZERO);
@@ -28,8 +26,7 @@ fn better_newcomer_leads_after_the_lease() {
 /// A leader whose messages are lost for a while.
 fn silent_leader() -> Stage {
     let mut stage = Stage::new(2);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(LISTENS + ms(3_500));
     stage.own.loses = |from, to, _| from == 1 && to != 1;
     stage
@@ -38,8 +35,7 @@ fn silent_leader() -> Stage {
 #[test]
 fn newcomer_waits_for_unheard_leaders() {
     let mut stage = silent_leader();
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(7_000));
     assert_eq!(stage.leaders(X), [1]);
     let waits = |event: &Event| matches!(event, Event::Waiting(Waiting::Listening { .. }));
@@ -63,11 +59,9 @@ fn each_election_has_its_wait() {
 fn a_newcomer_with_other_times_refuses_to_start() {
     let lease = Duration::from_secs(12);
     let mut stage = Stage::with(vec![config(0), Config { lease, ..config(1) }]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(LISTENS + ms(4_000));
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(ms(2_000));
     let Some(End::Refused { why }) = stage.ended(1, X) else { panic!("{:?}", stage.ended(1, X)) };
     assert!(why.contains("lease 10s") && why.contains("lease 12s"), "{why}");
@@ -84,8 +78,7 @@ fn a_newcomer_with_other_times_refuses_to_start() {
 #[test]
 fn undecided_newcomer_does_not_lead() {
     let mut stage = Stage::with(vec![config(0), Config { lease: ms(11_900), ..config(1) }]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(15_312));
     stage.partition(&[0]);
     stage.join(1);
@@ -107,10 +100,7 @@ fn undecided_newcomer_does_not_lead() {
 fn first_newcomer_decides_the_times() {
     let lease = Duration::from_secs(11);
     let mut stage = Stage::with(vec![config(0), Config { lease, ..config(1) }]);
-    for node in 0..2 {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    (0..2).for_each(|node| stage.contend(node));
     stage.pass(3 * LISTENS);
     assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })), "{:?}", stage.ended(1, X));
     assert_eq!(stage.leaders(X), [0]);
@@ -120,8 +110,7 @@ fn first_newcomer_decides_the_times() {
 fn of_other_times(others: usize) -> Stage {
     let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };
     let mut stage = Stage::with([config(0)].into_iter().chain((1..=others).map(other)).collect());
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(LISTENS + ms(4_000));
     stage
 }
@@ -139,8 +128,7 @@ fn old_packets_refuse_no_newcomer() {
     let old = stage.last(0, |body| matches!(body, Body::Call(_)));
     stage.kill(0);
     stage.pass(ms(60_000));
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.deliver(1, old);
     stage.pass(2 * LISTENS);
     assert_eq!(stage.ended(1, X), None);
@@ -152,13 +140,11 @@ fn old_packets_refuse_no_newcomer() {
 fn newcomer_joins_participants_with_its_times() {
     let mut stage = of_other_times(2);
     stage.partition(&[0]);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(2 * LISTENS);
     assert_eq!(stage.leaders(X), [0, 1]);
     stage.heal();
-    stage.join(2);
-    stage.campaign(2, X);
+    stage.contend(2);
     stage.pass(2 * LISTENS);
     assert_eq!(stage.ended(2, X), None);
     for node in 0..3 {
@@ -174,11 +160,9 @@ fn newcomer_joins_participants_with_its_times() {
 fn another_run_of_a_process_is_somebody_else() {
     let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };
     let mut stage = Stage::with(vec![config(0), namesake]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(LISTENS + ms(4_000));
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(3 * LISTENS);
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.overlap(), Duration::ZERO);
@@ -204,10 +188,7 @@ fn the_same_name_or_rank_is_told() {
     let peer = Config { rank: Some(0), ..config(1) };
     for (other, told) in [(config(1), [0, 0]), (namesake, [1, 0]), (peer, [0, 1])] {
         let mut stage = Stage::with(vec![config(0), other]);
-        for node in [0, 1] {
-            stage.join(node);
-            stage.campaign(node, X);
-        }
+        [0, 1].into_iter().for_each(|node| stage.contend(node));
         stage.pass(3 * LISTENS);
         let name = |event: &Event| matches!(event, Event::Own(OwnEvent::SameName { .. }));
         let rank = |event: &Event| matches!(event, Event::Own(OwnEvent::SameRank { .. }));
@@ -244,8 +225,7 @@ fn void_round_holds_candidate_off() {
 fn without_rejoin_wait_one_round_suffices() {
     let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(2);
     stage.pass(ms(15_000));
     stage.cut_off(1);
     stage.pass(ms(2_500));
@@ -277,8 +257,7 @@ fn a_reconnection_keeps_who_one_is() {
 #[test]
 fn second_best_stands_after_the_best() {
     let mut stage = Stage::with(vec![config(1), config(2)]);
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(2);
     stage.pass(LISTENS + ms(500));
     let best = stage.stranger("best", 0);
     let mut led = Vec::new();
@@ -301,8 +280,7 @@ fn second_best_stands_after_the_best() {
 #[test]
 fn void_round_restarts_the_wait() {
     let mut stage = Stage::with(vec![Config { rejoin_wait: false, ..config(1) }]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(LISTENS + ms(500));
     let best = stage.stranger("best", 0);
     let mut led = Vec::new();
@@ -327,14 +305,10 @@ fn void_round_restarts_the_wait() {
 fn two_ready_newcomers_elect_one() {
     let mut stage = Stage::new(3);
     stage.own.route = ms(50);
-    stage.join(2);
-    stage.campaign(2, X);
+    stage.contend(2);
     stage.pass(ms(15_000));
     assert_eq!(stage.leaders(X), [2]);
-    for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.pass(ms(2_000));
     stage.command(2, X, Command::Resign);
     stage.pass(ms(30_000));
@@ -345,12 +319,10 @@ fn two_ready_newcomers_elect_one() {
 #[test]
 fn second_best_waits_for_announced_best() {
     let mut stage = Stage::new(3);
-    stage.join(2);
-    stage.campaign(2, X);
+    stage.contend(2);
     stage.pass(ms(15_000));
     for node in [1, 0] {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.pass(Duration::from_micros(500));
     }
     stage.pass(ms(2_000));
@@ -365,11 +337,9 @@ fn second_best_waits_for_announced_best() {
 fn disconnected_listener_stays_a_newcomer() {
     let other = Config { lease: ms(20_000), ..config(1) };
     let mut stage = Stage::with(vec![config(0), other]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(30_100));
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(ms(100));
     stage.link_down(1);
     stage.pass(ms(22_000));
@@ -384,8 +354,7 @@ fn disconnected_listener_stays_a_newcomer() {
 fn an_initial_wait_that_is_interrupted_begins_anew() {
     let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(ms(100));
     stage.link_down(1);
     stage.pass(ms(11_000));

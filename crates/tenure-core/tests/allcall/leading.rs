@@ -17,8 +17,7 @@ fn two_sides(on_conflict: OnConflict) -> Stage {
     let mut stage = Stage::with(configs);
     stage.isolate_all();
     for node in 0..2 {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.pass(ms(300));
     }
     stage.pass(ms(15_000));
@@ -123,11 +122,9 @@ fn margin(stage: &mut Stage, node: usize) -> Duration {
 #[test]
 fn leader_stops_before_lease_end() {
     let mut stage = Stage::new(2);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(ms(15_000));
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     let margin = margin(&mut stage, 1);
     assert!(margin > ms(1_990) && margin < ms(2_020), "{margin:?}");
     // A leader that is cut off stops then, too.
@@ -141,15 +138,11 @@ fn leader_stops_before_lease_end() {
 #[test]
 fn named_successor_goes_first() {
     let mut stage = Stage::new(3);
-    stage.join(2);
-    stage.campaign(2, X);
+    stage.contend(2);
     stage.pass(ms(15_000));
     // The leader does not hear the best participant, and names the other one.
     stage.cut = vec![(0, 2)];
-    for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.until(ms(25_000), |stage| stage.leaders(X) != [2]);
     stage.pass(ms(1_100));
     assert_eq!(stage.leaders(X), [1]);
@@ -195,8 +188,7 @@ fn relayed_claim_moves_no_end() {
 fn first_heard_claim_wins() {
     let mut stage = Stage::new(1);
     stage.delay = ms(100);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.until(ms(20_000), |stage| stage.calls(0) == 3);
     let stranger = stage.stranger("first", 5);
     let claim = rival(&stage, &stranger, ms(10_000));

@@ -8,8 +8,7 @@ use crate::stage::{Says, Stage, X, call, config, ms, rival};
 /// A leader and an observer.
 fn observed() -> Stage {
     let mut stage = Stage::new(3);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(15_000));
     stage.join(2);
     stage
@@ -56,10 +55,7 @@ fn whole_round_shows_vacancy() {
 #[test]
 fn able_candidate_vouches_for_vacancy() {
     let mut stage = Stage::new(3);
-    for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.pass(ms(9_500));
     stage.join(2);
     stage.observe(2, X);
@@ -77,8 +73,7 @@ fn able_candidate_vouches_for_vacancy() {
 fn interruption_ends_statement_of_vacancy() {
     for disconnects in [true, false] {
         let mut stage = Stage::new(2);
-        stage.join(0);
-        stage.campaign(0, X);
+        stage.contend(0);
         stage.pass(ms(11_300));
         stage.join(1);
         stage.observe(1, X);
@@ -108,8 +103,7 @@ fn a_leader_that_is_stopped_is_not_vacant() {
     for others in [false, true] {
         let asker = if others { 2 } else { 1 };
         let mut stage = Stage::new(asker + 1);
-        (0..asker).for_each(|node| stage.join(node));
-        (0..asker).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(asker);
         stage.pass(ms(15_000));
         stage.nodes[0].stopped = true;
         stage.join(asker);
@@ -207,8 +201,7 @@ fn followed_leader_without_claim_is_unknown() {
 #[test]
 fn earlier_tombstone_makes_no_vacancy() {
     let mut stage = Stage::new(3);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(15_000));
     stage.command(0, X, Command::Resign);
     let first = stage.last(0, |body| matches!(body, Body::Resign(_)));
@@ -353,8 +346,7 @@ fn followed_leader_comes_first() {
     let mut stage = Stage::new(3);
     stage.isolate_all();
     for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.pass(ms(1_000));
     }
     stage.pass(ms(14_000));
@@ -380,8 +372,7 @@ fn unconfirmed_claim_is_not_shown() {
     stage.own.loses = |from, to, packet| from == to && packet.body.claim().is_some();
     stage.join(2);
     stage.observe(2, X);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.until(ms(20_000), |stage| stage.said(0).iter().any(|said| said.body.claim().is_some()));
     stage.pass(ms(20_000));
     let leader = |event: &Event| matches!(event, Event::View(view) if view.leader().is_some());
@@ -450,8 +441,7 @@ fn there_is_room_for_so_many_elections() {
 #[test]
 fn standing_candidate_is_no_leader() {
     let mut stage = Stage::new(1);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(ms(11_500));
     let stranger = stage.stranger("stands", 5);
     let mut packet = rival(&stage, &stranger, ms(10_000));

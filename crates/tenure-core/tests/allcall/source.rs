@@ -31,8 +31,7 @@ fn s2_failed_leader_keeps_lease_and_skew() {
     for heartbeat in [ms(200), H] {
         let configs = (0..2).map(|node| Config { heartbeat, ..config(node) }).collect();
         let mut stage = Stage::with(configs);
-        (0..2).for_each(|node| stage.join(node));
-        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(2);
         stage.pass(ms(15_000));
         let said = stage.said(0);
         let claim = said.into_iter().rev().find_map(|packet| packet.body.claim()).unwrap();
@@ -50,8 +49,7 @@ fn s2_failed_leader_keeps_lease_and_skew() {
 fn s3_random_number_breaks_ties() {
     let equal = |node| Config { rank: Some(5), ..config(node) };
     let mut stage = Stage::with(vec![equal(0), equal(1)]);
-    (0..2).for_each(|node| stage.join(node));
-    (0..2).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(2);
     // The two ranks never alternate in 11 terms.
     stage.pass(11 * L);
     assert_eq!(stage.leaders(X), [0]);
@@ -64,10 +62,7 @@ fn s3_random_number_breaks_ties() {
 #[test]
 fn s4_the_lower_rank_is_preferred() {
     let mut stage = Stage::new(3);
-    for node in [2, 1, 0] {
-        stage.join(node);
-        stage.campaign(node, X);
-    }
+    [2, 1, 0].into_iter().for_each(|node| stage.contend(node));
     stage.pass(L + K + 3 * H);
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.overlap(), NOTHING);
@@ -79,8 +74,7 @@ fn s5_later_lease_beats_lower_rank() {
     let mut stage = Stage::new(2);
     stage.isolate_all();
     for node in [0, 1] {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.pass(ms(1_000));
     }
     stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0, 1]);
@@ -95,8 +89,7 @@ fn s5_later_lease_beats_lower_rank() {
 #[test]
 fn s6_newcomer_listens_for_lease_and_skew() {
     let mut stage = Stage::new(1);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(L + K);
     assert_eq!(stage.calls(0), 0);
     stage.pass(2 * H);
@@ -107,11 +100,9 @@ fn s6_newcomer_listens_for_lease_and_skew() {
 #[test]
 fn s7_newcomer_answers_and_learns() {
     let mut stage = Stage::new(2);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(L + K + 3 * H);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.observe(1, X);
     stage.own.log.clear();
     stage.pass(3 * H);
@@ -177,8 +168,7 @@ fn s10_participant_calls_until_shut_down() {
 #[test]
 fn s11_election_follows_one_heartbeat_later() {
     let mut stage = Stage::new(1);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.until(L + K + 2 * H, |stage| stage.calls(0) == 2);
     // The second call announces that it is eligible; the third one carries the claim.
     stage.pass(H - ms(20));
@@ -219,12 +209,10 @@ fn s13_next_call_broadcasts_claim() {
 #[test]
 fn s14_leader_finishes_its_term() {
     let mut stage = Stage::new(2);
-    stage.join(1);
-    stage.campaign(1, X);
+    stage.contend(1);
     stage.pass(L + K + 3 * H);
     assert_eq!(stage.leaders(X), [1]);
-    stage.join(0);
-    stage.campaign(0, X);
+    stage.contend(0);
     stage.pass(L + K);
     assert_eq!(stage.leaders(X), [1], "it renews while the better one only listens");
     stage.until(L + 2 * H, |stage| stage.leaders(X) == [0]);
@@ -263,8 +251,7 @@ fn s16_heal_leaves_one_leader() {
         let configs = (0..2).map(|node| Config { on_conflict, ..config(node) }).collect();
         let mut stage = Stage::with(configs);
         stage.isolate_all();
-        (0..2).for_each(|node| stage.join(node));
-        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(2);
         stage.pass(2 * L + ms(300));
         assert_eq!(stage.leaders(X), [0, 1]);
         let before = stage.overlap();
@@ -283,8 +270,7 @@ fn s17_successor_leads_within_bound() {
     for (old, new) in [(0, 0), (999, -999), (-999, 999)] {
         let mut stage = Stage::new(2);
         (stage.nodes[0].ahead, stage.nodes[1].ahead) = (old, new);
-        (0..2).for_each(|node| stage.join(node));
-        (0..2).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(2);
         stage.pass(ms(15_000));
         assert_eq!(stage.leaders(X), [0]);
         stage.kill(0);
@@ -306,8 +292,7 @@ fn s18_each_part_has_a_leader() {
     let mut stage = Stage::new(10);
     stage.isolate_all();
     for node in 0..10 {
-        stage.join(node);
-        stage.campaign(node, X);
+        stage.contend(node);
         stage.nodes[node].again = true;
         stage.pass(ms(70));
     }
@@ -323,8 +308,7 @@ fn s18_each_part_has_a_leader() {
 #[test]
 fn s19_start_elects_within_bound() {
     let mut stage = Stage::new(3);
-    (0..3).for_each(|node| stage.join(node));
-    (0..3).for_each(|node| stage.campaign(node, X));
+    stage.contend_together(3);
     stage.pass(L + K);
     assert!(stage.leaders(X).is_empty());
     stage.pass(3 * H + ms(10));

@@ -133,8 +133,7 @@ impl Stage {
     /// A stage with participants that campaign for `x`; participant 0 leads.
     pub(crate) fn led(nodes: usize) -> Self {
         let mut stage = Self::new(nodes);
-        (0..nodes).for_each(|node| stage.join(node));
-        (0..nodes).for_each(|node| stage.campaign(node, X));
+        stage.contend_together(nodes);
         stage.pass(ms(15_000));
         assert_eq!(stage.leaders(X), [0]);
         stage
@@ -144,6 +143,18 @@ impl Stage {
     pub(crate) fn join(&mut self, node: usize) {
         let number = node as u128 + 1;
         self.start(node, Start { incarnation: number << 96, tie: number, seed: node as u64 });
+    }
+
+    /// Starts a participant, which campaigns for `x`.
+    pub(crate) fn contend(&mut self, node: usize) {
+        self.join(node);
+        self.campaign(node, X);
+    }
+
+    /// Starts so many participants, all of which campaign for `x` then.
+    pub(crate) fn contend_together(&mut self, nodes: usize) {
+        (0..nodes).for_each(|node| self.join(node));
+        (0..nodes).for_each(|node| self.campaign(node, X));
     }
 
     fn start(&mut self, node: usize, start: Start) {

@@ -12,8 +12,7 @@ use crate::stage::*;
 /// A campaign that begins after the last one has left takes the latest value.
 #[test]
 fn the_next_campaign_takes_a_new_value() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     s.command("db", Command::Resign);
     s.campaign("db");
     s.proclaim("db", "newer");
@@ -27,8 +26,7 @@ fn the_next_campaign_takes_a_new_value() {
 #[test]
 fn a_value_that_comes_late_does_not_stay() {
     for watched in [true, false] {
-        let mut s = Stage::new();
-        let created = s.elect("db");
+        let (mut s, created) = Stage::led("db");
         s.answer("watch db/", Reply::Watching);
         s.proclaim("db", "older");
         s.lose("if create(db/");
@@ -51,8 +49,7 @@ fn a_value_that_comes_late_does_not_stay() {
 /// there in the end.
 #[test]
 fn two_writers_of_one_value_pause() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     s.answer("watch db/", Reply::Watching);
     let mut mended = 0;
     for _ in 0..200 {
@@ -76,8 +73,7 @@ fn two_writers_of_one_value_pause() {
 /// The watch ends, as etcd has forgotten its events: the leader looks, and writes no sooner.
 #[test]
 fn a_watch_that_ends_hurries_no_value() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let begun = s.now;
     let mut mended = Vec::new();
     for _ in 0..200 {
@@ -167,8 +163,7 @@ fn keys_on_live_leases_are_waited_for() {
 /// the answer to its create was lost: the fence of the key is used up.
 #[test]
 fn key_of_earlier_campaign_is_replaced() {
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     let created = s.elect("b");
     let restored = s.own("b", created);
     s.command("b", Command::Resign);
@@ -188,8 +183,7 @@ fn key_of_earlier_campaign_is_replaced() {
 /// and earlier events are lost. A waiting candidate looks again by itself.
 #[test]
 fn silent_watch_does_not_block() {
-    let mut s = Stage::new();
-    let (created, _) = s.queue("db");
+    let (mut s, created, _) = Stage::queued("db");
     s.answer("watch db/77", Reply::Watching);
     for _ in 0..4 {
         s.pass(ms(3_400));
@@ -217,8 +211,7 @@ fn until_it_looks(s: &mut Stage, created: Revision) -> String {
 /// waiting candidate asks only for that key, even after its watch has ended.
 #[test]
 fn waiting_candidate_reads_its_predecessor() {
-    let mut s = Stage::new();
-    let (created, _) = s.queue("db");
+    let (mut s, created, _) = Stage::queued("db");
     s.answer("watch db/77", Reply::Watching);
     let key = s.key("db");
     let own = s.own("db", created);
@@ -243,8 +236,7 @@ fn waiting_candidate_reads_its_predecessor() {
 /// The candidate reports the broken watch as its wait, and then again the key before its own.
 #[test]
 fn wait_is_reported_after_broken_watch() {
-    let mut s = Stage::new();
-    let (created, _) = s.queue("db");
+    let (mut s, created, _) = Stage::queued("db");
     s.answer("watch db/77", Reply::Watching);
     let own = s.own("db", created);
     for watch_ends in [false, true] {
@@ -287,8 +279,7 @@ fn foreign_values_are_not_read() {
 /// A watch of the key before reports only its deletion; a watch of the own key reports everything.
 #[test]
 fn predecessor_watch_reports_deletion() {
-    let mut s = Stage::new();
-    let (created, other) = s.queue("db");
+    let (mut s, created, other) = Stage::queued("db");
     let watch = s.asked("watch db/77");
     assert!(watch.op.to_string().ends_with(" for deletions"), "{}", watch.op);
     s.answer("watch db/77", Reply::Watching);
@@ -308,8 +299,7 @@ fn predecessor_watch_reports_deletion() {
 /// whole queue.
 #[test]
 fn departed_predecessor_does_not_block() {
-    let mut s = Stage::new();
-    let (created, _) = s.queue("db");
+    let (mut s, created, _) = Stage::queued("db");
     s.answer("watch db/77", Reply::Watching);
     until_it_looks(&mut s, created);
     let own = s.own("db", created);
@@ -335,8 +325,7 @@ fn candidate_watches_its_predecessor() {
 /// Ruling 1: a candidate in the middle leaves, and the candidate behind it does not lead.
 #[test]
 fn departure_in_the_middle_elects_none() {
-    let mut s = Stage::new();
-    let (_, middle) = s.queue("db");
+    let (mut s, _, middle) = Stage::queued("db");
     s.answer("watch db/77", Reply::Watching);
     s.changed("db/77", vec![deleted(&middle.key, 12)]);
     assert!(!s.leads("db"));
@@ -495,8 +484,7 @@ fn names_that_see_each_others_keys_are_refused() {
 /// Ruling 10 (E9): the key is named by the lease, so that a process is one candidate.
 #[test]
 fn a_second_campaign_changes_nothing() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     s.campaign("db");
     assert!(s.leads("db") && s.has_told("ignored: command"), "{:#?}", s.told());
 }
@@ -504,8 +492,7 @@ fn a_second_campaign_changes_nothing() {
 /// Ruling 11 (E10): a keep-alive that is refused renews nothing, and E stands.
 #[test]
 fn refused_keep_alive_keeps_lease() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     let until = s.until("db");
     s.pass(ms(3_400));
     s.answer("keep", denied());

@@ -7,8 +7,7 @@ use crate::stage::*;
 /// Ruling 5 (E4): a candidate that resigns deletes its key again and again until it is gone.
 #[test]
 fn resignation_repeats_until_key_gone() {
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     s.elect("b");
     s.command("b", Command::Resign);
     assert!(!s.leads("b") && s.has_told("b: ended: the leader resigned"), "{:#?}", s.told());
@@ -26,8 +25,7 @@ fn resignation_repeats_until_key_gone() {
 #[test]
 fn late_key_is_deleted() {
     for watched in [true, false] {
-        let mut s = Stage::new();
-        let kept = s.elect("a");
+        let (mut s, kept) = Stage::led("a");
         s.leave_in_doubt("b");
         assert!(s.has_told("b: released"), "{:#?}", s.told());
         let late = s.own("b", 20);
@@ -54,8 +52,7 @@ fn late_key_is_deleted() {
 /// The lease goes with the last election, and the session has nothing left to do.
 #[test]
 fn last_departure_revokes_lease() {
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     s.command("a", Command::Resign);
     s.write("if create(a/");
     s.lose("revoke");
@@ -69,8 +66,7 @@ fn last_departure_revokes_lease() {
 /// lease of an earlier term back, a late key goes with it.
 #[test]
 fn departed_candidate_forgotten_with_lease() {
-    let mut s = Stage::new();
-    let kept = s.elect("other");
+    let (mut s, kept) = Stage::led("other");
     s.leave_in_doubt("db");
     s.answer("if create(db/", so(vec![None]));
     s.open_watches();
@@ -95,8 +91,7 @@ fn departed_candidate_forgotten_with_lease() {
 /// still carry out a create of ours.
 #[test]
 fn a_sweep_goes_on_past_a_foreign_key() {
-    let mut s = Stage::new();
-    let kept = s.elect("other");
+    let (mut s, kept) = Stage::led("other");
     s.leave_in_doubt("db");
     s.answer("watch db/", Reply::Watching);
     let foreign = KeyValue { lease: None, ..s.own("db", 12) };

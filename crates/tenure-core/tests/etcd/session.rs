@@ -8,8 +8,7 @@ use crate::stage::*;
 /// still be alive only after that, or the next leader would lead beside this one.
 #[test]
 fn claims_lowered_before_lost_lease_revoked() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     s.pass(ms(3_400));
     s.answer("keep", Reply::Alive { ttl: None });
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
@@ -93,8 +92,7 @@ fn lease_ended_during_question_is_unused() {
 /// confirms them. No claim rests on the lease, and the lease is not lost.
 #[test]
 fn keyless_lease_lasts_while_renewed() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     s.command("db", Command::Resign);
     s.campaign("db");
     s.write("if create(db/");
@@ -134,8 +132,7 @@ fn keyless_lease_lasts_while_renewed() {
 /// and is not renewed with the rest.
 #[test]
 fn confirmation_renews_no_lost_key() {
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     let kept = s.elect("b");
     s.keep_alive();
     let b = s.own("b", kept);
@@ -151,8 +148,7 @@ fn confirmation_renews_no_lost_key() {
 /// A renewal counts even if its candidate gives its key up before the confirmation.
 #[test]
 fn resigned_key_confirms_pending_renewal() {
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     let before = s.until("a");
     s.keep_alive();
     let own = s.own("a", 11);
@@ -181,8 +177,7 @@ fn later_key_confirms_renewal() {
 /// Ruling 3 (E2): E counts from the send of the keep-alive, with the margin of both clocks.
 #[test]
 fn a_lease_counts_from_the_question() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     s.pass(ms(3_334));
     let sent = s.now;
     s.sleep(ms(700));
@@ -197,8 +192,7 @@ fn a_lease_counts_from_the_question() {
 #[test]
 fn leader_settles_with_half_lease() {
     for late in [false, true] {
-        let mut s = Stage::new();
-        let (created, other) = s.queue("db");
+        let (mut s, created, other) = Stage::queued("db");
         s.sleep(if late { ms(6_000) } else { ms(1_000) });
         s.changed("db/77", vec![deleted(&other.key, created + 1)]);
         s.is_first("db", created);
@@ -216,8 +210,7 @@ fn leader_settles_with_half_lease() {
 /// Ruling 3 (E2): after E the session is dead, and late answers never revive it.
 #[test]
 fn late_answer_revives_no_lease() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let until = s.until("db");
     s.keep_alive();
     let own = s.own("db", created);
@@ -233,8 +226,7 @@ fn late_answer_revives_no_lease() {
 /// term.
 #[test]
 fn a_keep_alive_alone_is_no_proof() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let until = s.until("db");
     s.keep_alive();
     assert_eq!(s.until("db"), until, "nothing has confirmed it");
@@ -245,8 +237,7 @@ fn a_keep_alive_alone_is_no_proof() {
 /// The same, with a read in a later term than the keep-alive.
 #[test]
 fn keep_alive_of_other_term_ignored() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let until = s.until("db");
     s.keep_alive();
     s.header.term += 1;
@@ -259,8 +250,7 @@ fn keep_alive_of_other_term_ignored() {
 /// and the deletion of the key ends the leadership at once, long before E.
 #[test]
 fn a_stuck_leader_renews_and_revokes() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     let until = s.until("db");
     s.answer("watch db/", Reply::Watching);
     s.keep_alive();
@@ -277,8 +267,7 @@ fn a_stuck_leader_renews_and_revokes() {
 /// Ruling 7 (E6): a linearizable answer below a known revision ends all leaderships.
 #[test]
 fn a_store_that_went_back_ends_all() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     s.keep_alive();
     s.header.revision = created - 1;
     s.confirm("db", created);
@@ -311,8 +300,7 @@ fn restored_store_counts_in_earlier_term() {
 /// Ruling 8 (E7): a restored store that has counted as far again differs only by the key.
 #[test]
 fn caught_up_restored_store_lacks_key() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     s.keep_alive();
     s.answer("read db/", so(vec![None]));
     assert!(!s.leads("db"));
@@ -322,8 +310,7 @@ fn caught_up_restored_store_lacks_key() {
 /// Ruling 4 (E3): a key proves the lease that it is on, and no other.
 #[test]
 fn key_on_foreign_lease_confirms_nothing() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     s.keep_alive();
     let taken = KeyValue { lease: Some(LeaseId(0x77)), ..s.own("db", created) };
     s.answer("read db/", so(vec![Some(taken)]));
@@ -333,8 +320,7 @@ fn key_on_foreign_lease_confirms_nothing() {
 /// Ruling 10 (E9): losing one election leaves the lease and all others alone.
 #[test]
 fn losing_one_election_leaves_the_other() {
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     s.elect("b");
     let until = s.until("b");
     let lost = s.key("a");
@@ -440,8 +426,7 @@ fn a_late_grant_opens_nothing() {
 /// but not as fast as the cluster answers.
 #[test]
 fn another_cluster_is_not_heard() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     s.pass(ms(3_400));
     s.header.cluster = 2;
     s.answer("keep", Reply::Alive { ttl: Some(10) });

@@ -57,6 +57,21 @@ impl Stage {
         stage
     }
 
+    /// A stage whose core leads the election, and the revision of its key.
+    pub(crate) fn led(election: &str) -> (Self, Revision) {
+        let mut stage = Self::new();
+        let created = stage.elect(election);
+        (stage, created)
+    }
+
+    /// A stage whose core waits for another candidate of the election, its revision and that
+    /// candidate's key.
+    pub(crate) fn queued(election: &str) -> (Self, Revision, KeyValue) {
+        let mut stage = Self::new();
+        let (created, other) = stage.queue(election);
+        (stage, created, other)
+    }
+
     fn hand(&mut self, input: Input<tenure_core::etcd::Words>) {
         let mut effects = Vec::new();
         self.core.handle(self.now, input, &mut effects);

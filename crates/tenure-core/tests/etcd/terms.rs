@@ -43,8 +43,7 @@ fn on(lease: LeaseId, kv: KeyValue) -> Option<KeyValue> {
 /// the former leader has never heard; and leadership goes on.
 #[test]
 fn renewal_in_later_term_moves_nothing() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let until = s.until("db");
     enter_the_next_term(&mut s, "db", created);
     assert_eq!(s.until("db"), until, "a renewal in a later term");
@@ -70,8 +69,7 @@ fn renewal_in_later_term_moves_nothing() {
 /// session asks for a lease.
 #[test]
 fn a_header_that_is_behind_hides_no_term() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let until = s.until("db");
     let mut is_behind = true;
     for _ in 0..2 {
@@ -118,8 +116,7 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
 /// read. The next read of a member that had answered in a term before proves it.
 #[test]
 fn single_header_establishes_no_term() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     s.keep_alive();
     let own = s.own("db", created);
     s.header.term += 1;
@@ -142,8 +139,7 @@ fn single_header_establishes_no_term() {
 /// A lease of one term is not used in the next: the former leader may know it, and revoke it late.
 #[test]
 fn grant_of_earlier_term_is_dropped() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     enter_the_next_term(&mut s, "db", created);
     let earlier = s.asked("grant");
     let before = s.lease();
@@ -164,8 +160,7 @@ fn grant_of_earlier_term_is_dropped() {
 /// claim.
 #[test]
 fn keys_avoid_shorter_lease() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let before = s.lease();
     enter_the_next_term(&mut s, "db", created);
     s.answer("grant", Reply::Granted { ttl: 3 });
@@ -180,8 +175,7 @@ fn keys_avoid_shorter_lease() {
 /// one says; and it ends with that lease, alone, if its key does not move.
 #[test]
 fn leadership_counts_from_its_keys_lease() {
-    let mut s = Stage::new();
-    let created = s.elect("a");
+    let (mut s, created) = Stage::led("a");
     let until = s.until("a");
     enter_the_next_term(&mut s, "a", created);
     get_the_next_lease(&mut s);
@@ -201,8 +195,7 @@ fn leadership_counts_from_its_keys_lease() {
 /// together: a leadership whose key is gone ends.
 #[test]
 fn late_confirmation_reads_all_moved_keys() {
-    let mut s = Stage::new();
-    let a = s.elect("a");
+    let (mut s, a) = Stage::led("a");
     s.elect("b");
     enter_the_next_term_with_two(&mut s, a);
     get_the_next_lease(&mut s);
@@ -221,8 +214,7 @@ fn late_confirmation_reads_all_moved_keys() {
 /// lease lasts all the same after the former one has run out, when no leader can come from there.
 #[test]
 fn new_lease_lasts_beside_unmovable_key() {
-    let mut s = Stage::new();
-    let (created, _) = s.queue("a");
+    let (mut s, created, _) = Stage::queued("a");
     enter_the_next_term(&mut s, "a", created);
     get_the_next_lease(&mut s);
     let lease = s.lease();
@@ -242,8 +234,7 @@ fn new_lease_lasts_beside_unmovable_key() {
 /// moved only from where it was, so that no late move takes it back.
 #[test]
 fn a_move_without_an_answer_is_looked_for() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     enter_the_next_term(&mut s, "db", created);
     let old = get_the_next_lease(&mut s);
     let until = s.until("db");
@@ -261,8 +252,7 @@ fn a_move_without_an_answer_is_looked_for() {
 /// Several terms follow in a row: a key moves from any lease, and each lease goes when it is empty.
 #[test]
 fn several_terms_follow_each_other() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     let first_end = s.until("db");
     enter_the_next_term(&mut s, "db", created);
     let first = get_the_next_lease(&mut s);
@@ -295,8 +285,7 @@ fn several_terms_follow_each_other() {
 /// to the former lease.
 #[test]
 fn a_proclamation_leaves_the_key_on_its_lease() {
-    let mut s = Stage::new();
-    s.elect("db");
+    let (mut s, _) = Stage::led("db");
     s.proclaim("db", "w");
     let asked = s.asked("if create(db/").op.to_string();
     assert!(asked.contains(" then proclaim db/") && !asked.contains("lease"), "{asked}");
@@ -305,8 +294,7 @@ fn a_proclamation_leaves_the_key_on_its_lease() {
 /// A waiting candidate keeps its place in the queue.
 #[test]
 fn the_keys_of_those_who_wait_move_too() {
-    let mut s = Stage::new();
-    let (created, other) = s.queue("db");
+    let (mut s, created, other) = Stage::queued("db");
     enter_the_next_term(&mut s, "db", created);
     let old = get_the_next_lease(&mut s);
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
@@ -322,8 +310,7 @@ fn the_keys_of_those_who_wait_move_too() {
 #[test]
 fn failed_move_shows_lost_key() {
     for taken in [false, true] {
-        let mut s = Stage::new();
-        let a = s.elect("a");
+        let (mut s, a) = Stage::led("a");
         let b = s.elect("b");
         enter_the_next_term(&mut s, "a", a);
         // The confirmation reads both.
@@ -349,8 +336,7 @@ fn failed_move_shows_lost_key() {
 /// ended then, whatever the answer to the create, and no key is left.
 #[test]
 fn late_answer_revives_no_refused_campaign() {
-    let mut s = Stage::new();
-    let a = s.elect("a");
+    let (mut s, a) = Stage::led("a");
     enter_the_next_term(&mut s, "a", a);
     s.campaign("b");
     let create = s.asked("if create(b/").call;
@@ -383,8 +369,7 @@ fn a_move_that_fails_leaves_the_others_first() {
 /// A key that may not be written delays no other: a refused move is tried in parts.
 #[test]
 fn refused_move_is_split() {
-    let mut s = Stage::new();
-    let a = s.elect("a");
+    let (mut s, a) = Stage::led("a");
     let until = s.until("a");
     s.queue("b");
     enter_the_next_term_with_two(&mut s, a);
@@ -408,8 +393,7 @@ fn refused_move_is_split() {
 /// and keeps its place.
 #[test]
 fn waiting_candidate_finds_moved_key() {
-    let mut s = Stage::new();
-    let a = s.elect("a");
+    let (mut s, a) = Stage::led("a");
     let (b, other) = s.queue("b");
     s.answer("watch b/77", Reply::Watching);
     enter_the_next_term_with_two(&mut s, a);
@@ -515,8 +499,7 @@ fn enter_the_next_term_with_two(s: &mut Stage, a: Revision) {
 /// The former lease goes only when it is empty, as its keys would go with it.
 #[test]
 fn the_lease_before_goes_when_it_is_empty() {
-    let mut s = Stage::new();
-    let created = s.elect("db");
+    let (mut s, created) = Stage::led("db");
     enter_the_next_term(&mut s, "db", created);
     let old = get_the_next_lease(&mut s);
     assert!(!s.asks("revoke"), "{:#?}", s.requests());
@@ -616,8 +599,7 @@ fn ten_thousand_keys_move_in_parts() {
 #[test]
 fn key_on_foreign_lease_is_lost() {
     for taken in [false, true] {
-        let mut s = Stage::new();
-        let created = s.elect("db");
+        let (mut s, created) = Stage::led("db");
         enter_the_next_term(&mut s, "db", created);
         let old = get_the_next_lease(&mut s);
         s.write("if create(db/");

@@ -14,8 +14,7 @@ fn old_auth() -> Reply {
 /// the key goes with the lease, or when the right comes back.
 #[test]
 fn a_key_that_may_not_be_deleted() {
-    let mut s = Stage::new();
-    let kept = s.elect("a");
+    let (mut s, kept) = Stage::led("a");
     s.elect("b");
     s.command("b", Command::Resign);
     s.campaign("b");
@@ -45,8 +44,7 @@ fn a_key_that_may_not_be_deleted() {
 /// No other candidate needs the lease: the session gives it up, and with it the key.
 #[test]
 fn undeletable_key_goes_with_lease() {
-    let mut s = Stage::new();
-    s.elect("b");
+    let (mut s, _) = Stage::led("b");
     let lease = s.lease();
     s.command("b", Command::Resign);
     s.answer("if create(b/", denied());
@@ -87,8 +85,7 @@ fn refusal_for_space_leaves_doubt() {
         let said = "etcdserver: mvcc: database space exceeded".into();
         Reply::Refused(Refusal::NoSpace { said })
     };
-    let mut s = Stage::new();
-    s.elect("a");
+    let (mut s, _) = Stage::led("a");
     s.campaign("b");
     s.answer("if create(b/", full());
     s.command("b", Command::Resign);
@@ -105,8 +102,7 @@ fn refusal_for_space_leaves_doubt() {
 /// Ruling 5: the key of a candidate that left in doubt is watched until the lease ends.
 #[test]
 fn late_key_is_watched_again() {
-    let mut s = Stage::new();
-    let kept = s.elect("a");
+    let (mut s, kept) = Stage::led("a");
     s.leave_in_doubt("b");
     s.answer("watch b/", Reply::Watching);
     s.answer("if create(b/", so(vec![None]));
@@ -124,8 +120,7 @@ fn late_key_is_watched_again() {
 /// Ruling 2: a leader whose watch broke reads the changes that it has missed.
 #[test]
 fn leader_reads_key_after_broken_watch() {
-    let mut s = Stage::new();
-    s.elect("b");
+    let (mut s, _) = Stage::led("b");
     s.answer("watch b/", Reply::Watching);
     s.lose("watch b/");
     // The key is deleted at 12; the process learns of 13 by another answer.
@@ -140,8 +135,7 @@ fn leader_reads_key_after_broken_watch() {
 /// A watch that is refused while looks are answered is reported, and asked for less and less often.
 #[test]
 fn refused_watch_is_repeated_with_pauses() {
-    let mut s = Stage::new();
-    let (created, other) = s.queue("db");
+    let (mut s, created, other) = Stage::queued("db");
     let mut looks = 0;
     for _ in 0..400 {
         if s.asks("watch db/77") {

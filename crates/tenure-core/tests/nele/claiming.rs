@@ -199,8 +199,7 @@ fn claimant_waits_for_unremembered_process() {
     let mut alone = config(0, Mode::AtMostOne);
     alone.limits.processes = 1;
     let mut stage = Stage::with(vec![alone]);
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(100));
     for (life, takeover) in [(1, 6_000), (2, 20_000), (3, 8_000)] {
         let mut other = stage.stranger(Kind::Beat);
@@ -295,8 +294,7 @@ fn resumed_process_claims_after_own_record() {
 fn longer_led() -> Stage {
     let longer = Config { takeover: ms(16_000), ..config(0, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![longer, config(1, Mode::AtMostOne)]);
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
     stage
 }
@@ -309,8 +307,7 @@ fn late_record_extends_grace_period() {
     stage.nodes[0].own.holds_back = true;
     stage.pass(ms(600));
     stage.nodes[0].stopped = true;
-    stage.campaign(1, X);
-    stage.assign(1, &[0]);
+    stage.stand(1, X, &[0]);
     stage.pass(ms(300));
     stage.cut_off(1, true);
     stage.pass(ms(5_000));
@@ -331,8 +328,7 @@ fn earlier_record_extends_grace_period() {
     stage.pass(ms(2_000));
     stage.nodes[0].stopped = true;
     stage.pass(ms(100));
-    stage.campaign(1, X);
-    stage.assign(1, &[0]);
+    stage.stand(1, X, &[0]);
     stage.pass(ms(14_000));
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![0]));
     stage.pass(ms(8_000));
@@ -452,8 +448,7 @@ fn broken_reading_repeats_claim_soon() {
     for ends in ends {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         stage.own.lag = ms(200);
-        stage.campaign(0, X);
-        stage.assign(0, &[0]);
+        stage.stand(0, X, &[0]);
         stage.pass(ms(150));
         assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1);
         ends(&mut stage);
@@ -485,8 +480,7 @@ fn lost_partition_is_not_claimed() {
 fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.no_end = vec![0, 1];
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(20_000));
     let begin = tenure_core::Time::ZERO;
     assert_eq!(stage.claims(0, begin), 0);
@@ -503,8 +497,7 @@ fn claim_waits_for_found_end() {
 #[test]
 fn unread_claim_is_repeated() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     let claimed = |stage: &Stage| stage.claims(0, tenure_core::Time::ZERO) == 1;
     stage.until(ms(1_000), claimed);
     let (reading, _) = stage.reading(0, 0);
@@ -518,8 +511,7 @@ fn unread_claim_is_repeated() {
     // The same without an acknowledgement.
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.holds_back = true;
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(3_900));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
     // The next claim comes after T, and a pause as after each claim.
@@ -531,8 +523,7 @@ fn unread_claim_is_repeated() {
 fn failed_claim_is_repeated_after_pause() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.cannot_write = true;
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(20_000));
     // The claim fails after a second, and the next comes half a second to a second later.
     let claims = stage.claims(0, tenure_core::Time::ZERO);
@@ -620,8 +611,7 @@ fn a_campaign_says_what_it_waits_for() {
     assert_eq!(label(waits(&stage, 0)), "claim");
     stage.pass(ms(100));
     assert_eq!(label(waits(&stage, 0)), "listening");
-    stage.campaign(1, X);
-    stage.assign(1, &[1]);
+    stage.stand(1, X, &[1]);
     let behind = |leading, who: &str| Waiting::Behind { who: who.into(), leading };
     assert_eq!(waits(&stage, 1), behind(false, "another member"));
     stage.pass(ms(8_000));

@@ -53,8 +53,7 @@ fn revoked_and_led_on() {
 #[test]
 fn lost_and_given_back() {
     let mut stage = Stage::led(2, Mode::AtMostOne);
-    stage.campaign(0, "x/1");
-    stage.assign(0, &[1]);
+    stage.stand(0, "x/1", &[1]);
     stage.pass(ms(6_000));
     stage.tell();
     stage.revoke(0, &[1]);

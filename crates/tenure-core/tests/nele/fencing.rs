@@ -40,8 +40,7 @@ fn fences_grow_across_a_truncation() {
     for _ in 0..50 {
         stage.append(0, Said::Nothing);
     }
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(6_000));
     let before = stage.fence(0, X).unwrap();
     let records = stage.own.logs[0].records.len() - 1;
@@ -85,8 +84,7 @@ fn truncation_spends_earlier_claims() {
 fn role_after_truncation_needs_new_claim() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     (0..2).for_each(|node| stage.campaign(node, X));
-    stage.campaign(0, "x/2");
-    stage.assign(0, &[0]);
+    stage.stand(0, "x/2", &[0]);
     stage.pass(ms(1_000));
     stage.command(0, X, Command::Resign);
     stage.nodes[0].stopped = true;
@@ -143,8 +141,7 @@ fn later_epoch_waits_for_longest_takeover() {
     let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };
     let mut stage = Stage::with(vec![config(0, Mode::AtMostOne), longer]);
     (0..2).for_each(|node| stage.campaign(node, X));
-    stage.campaign(0, "x/2");
-    stage.assign(0, &[0]);
+    stage.stand(0, "x/2", &[0]);
     stage.assign(1, &[1]);
     stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
     stage.cut_off(0, true);
@@ -201,8 +198,7 @@ fn without_a_fence_nobody_leads() {
     for epoch in [None, Some(1 << 24), Some(u32::MAX)] {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         stage.own.logs[0].epoch = epoch;
-        stage.campaign(0, X);
-        stage.assign(0, &[0]);
+        stage.stand(0, X, &[0]);
         stage.pass(ms(20_000));
         assert_eq!(stage.leaders(X), [0_usize; 0]);
         let none = |event: &Event| matches!(event, Event::Own(OwnEvent::NoFence { .. }));

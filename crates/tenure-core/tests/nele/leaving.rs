@@ -101,8 +101,7 @@ fn resign_all_leaves_and_rejoins() {
 #[test]
 fn member_lingers_after_last_loss() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
-    stage.campaign(0, "x/1");
-    stage.assign(0, &[1]);
+    stage.stand(0, "x/1", &[1]);
     stage.pass(ms(6_000));
     stage.command(0, "x/1", Command::Resign);
     stage.pass(ms(100));
@@ -225,8 +224,7 @@ fn owner_reports_unfilled_roles() {
     stage.command(0, X, Command::Resign);
     assert_eq!(unfilled(&stage), Some((None, None, 0)), "it has left, and owns nothing");
     stage.pass(ms(1_000));
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(1_000));
     assert_eq!(unfilled(&stage), Some((Some(Role(2)), Some(Role(6)), 3)));
     stage.kill(1);

@@ -140,13 +140,11 @@ fn silent_ledger_shows_no_vacancy() {
 #[test]
 fn new_observer_knows_no_vacancy() {
     let mut stage = Stage::new(3, Mode::AtMostOne);
-    stage.campaign(1, "x/1");
-    stage.assign(1, &[1]);
+    stage.stand(1, "x/1", &[1]);
     stage.observe(2, X);
     stage.pass(ms(20_000));
     assert!(vacant(&stage, 2));
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(config(0, Mode::AtMostOne).grace_period());
     assert!(vacant(&stage, 2) && stage.leaders(X).is_empty());
     stage.command(2, X, Command::Unobserve);
@@ -202,8 +200,7 @@ fn forgotten_role_shows_no_vacancy() {
 fn role_without_candidates_is_vacant() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::new(3, mode);
-        stage.campaign(1, "x/1");
-        stage.assign(1, &[1]);
+        stage.stand(1, "x/1", &[1]);
         stage.observe(2, X);
         stage.pass(config(2, mode).heard_leads() + ms(1_000));
         assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
@@ -222,8 +219,7 @@ fn silent_leader_stays_beside_other_group() {
     };
     let mut stage = Stage::with((0..3).map(of).collect());
     for node in 0..2 {
-        stage.campaign(node, X);
-        stage.assign(node, &[0]);
+        stage.stand(node, X, &[0]);
     }
     stage.observe(2, X);
     stage.pass(ms(20_000));
@@ -238,8 +234,7 @@ fn silent_leader_stays_beside_other_group() {
 #[test]
 fn silent_reading_leaves_a_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.campaign(0, "x/1");
-    stage.assign(0, &[0, 1]);
+    stage.stand(0, "x/1", &[0, 1]);
     stage.observe(0, X);
     stage.pass(ms(20_000));
     assert!(vacant(&stage, 0));
@@ -257,8 +252,7 @@ fn silent_reading_leaves_a_gap() {
 #[test]
 fn readings_without_overlap_leave_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.campaign(0, "x/1");
-    stage.assign(0, &[0]);
+    stage.stand(0, "x/1", &[0]);
     stage.observe(0, X);
     stage.pass(ms(20_000));
     assert!(vacant(&stage, 0));
@@ -277,8 +271,7 @@ fn unreadable_record_is_a_gap() {
     for stands in [false, true] {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         if stands {
-            stage.campaign(0, "x/1");
-            stage.assign(0, &[0, 1]);
+            stage.stand(0, "x/1", &[0, 1]);
         }
         stage.observe(0, X);
         stage.pass(ms(10_000));
@@ -320,11 +313,9 @@ fn forgotten_leader_shows_no_vacancy() {
     configs[2].limits.processes = 1;
     let mut stage = Stage::with(configs);
     stage.observe(2, X);
-    stage.campaign(1, "x/1");
-    stage.assign(1, &[1]);
+    stage.stand(1, "x/1", &[1]);
     stage.pass(ms(1_000));
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(60_000));
     assert!(stage.leaders(X) == [0] && unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
@@ -337,8 +328,7 @@ fn silent_leaders_are_marked_in_time() {
     stage.pass(ms(1_000));
     stage.kill(0);
     stage.pass(ms(5_000));
-    stage.campaign(1, "x/1");
-    stage.assign(1, &[1]);
+    stage.stand(1, "x/1", &[1]);
     stage.pass(ms(3_000));
     stage.kill(1);
     stage.pass(config(2, Mode::AtLeastOne).silence() + ms(100));
@@ -467,8 +457,7 @@ fn new_observer_of_silence_reports_unknown() {
 #[test]
 fn members_see_leaders_of_all_partitions() {
     let mut stage = looked_at(Mode::AtMostOne);
-    stage.campaign(1, "x/1");
-    stage.assign(1, &[1]);
+    stage.stand(1, "x/1", &[1]);
     stage.observe(1, X);
     stage.pass(ms(1_000));
     assert_eq!(&*leader(&stage, 1).id, "n0");
@@ -587,8 +576,7 @@ fn two_groups_on_one_host_are_told() {
     };
     let mut stage = Stage::with(vec![of(0), of(1)]);
     for node in 0..2 {
-        stage.campaign(node, X);
-        stage.assign(node, &[0]);
+        stage.stand(node, X, &[0]);
     }
     stage.pass(ms(5_000));
     let (role, group, who) = (Role(0), "h".parse().unwrap(), stage.who(1));

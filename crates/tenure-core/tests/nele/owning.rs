@@ -95,8 +95,7 @@ fn records_before_end_refresh_nothing() {
         stage.append(0, Said::Nothing);
     }
     stage.nodes[0].own.holds_back = true;
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(100));
     let (reading, next) = stage.reading(0, 0);
     assert_eq!(next, 10);
@@ -143,8 +142,7 @@ fn a_reading_that_is_broken_begins_anew() {
 #[test]
 fn a_claimant_that_is_told_nothing_reads_anew() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
-    stage.campaign(0, X);
-    stage.assign(0, &[0]);
+    stage.stand(0, X, &[0]);
     stage.pass(ms(100));
     let waits = |stage: &Stage| {
         stage.told(0, |event| {
@@ -182,8 +180,7 @@ fn a_reader_that_is_told_nothing_begins_anew() {
 fn silent_partition_is_read_anew() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
         let mut stage = Stage::new(1, mode);
-        stage.campaign(0, X);
-        stage.assign(0, &[1]);
+        stage.stand(0, X, &[1]);
         stage.pass(ms(1_000));
         stage.stick(0);
         let (stuck, _) = stage.reading(0, 1);
@@ -248,8 +245,7 @@ fn rebalance_leaves_kept_partitions_alone() {
         let mut stage = Stage::led(1, mode);
         let (reading, _) = stage.reading(0, 0);
         let since = stage.now;
-        stage.campaign(0, "x/1");
-        stage.assign(0, &[1]);
+        stage.stand(0, "x/1", &[1]);
         stage.pass(ms(8_000));
         stage.revoke(0, &[1]);
         stage.assign(0, &[]);

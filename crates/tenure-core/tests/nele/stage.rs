@@ -349,6 +349,12 @@ impl Stage {
         self.command(node, X, Command::Extra(Extra::Leave { lead_on, again }));
     }
 
+    /// A process campaigns, and then owns these partitions.
+    pub(crate) fn stand(&mut self, node: usize, election: &str, partitions: &[u32]) {
+        self.campaign(node, election);
+        self.assign(node, partitions);
+    }
+
     /// Assigns more partitions to a process.
     pub(crate) fn assign(&mut self, node: usize, partitions: &[u32]) {
         self.rebalance(node, Change::Assigned, partitions);

@@ -95,8 +95,7 @@ fn next_fence_base_is_reported() {
     let led = || {
         let mut stage = Stage::new(1, Mode::AtMostOne);
         stage.own.logs[0].epoch = Some(6);
-        stage.campaign(0, X);
-        stage.assign(0, &[0]);
+        stage.stand(0, X, &[0]);
         stage.pass(ms(7_000));
         stage
     };

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use tenure_core::voter::{
     Admission, Answer, Ask, Ballot, Breach, Call, Caller, Change, Command, Config, Electorate,
-    ElectorateId, Event, Founding, Header, Identity, Memory, Message, OwnEvent, Peer, Refusal,
-    Role, StatusDto, Unchanged, VoteDto,
+    ElectorateId, Event, Header, Identity, Memory, Message, OwnEvent, Peer, Refusal, Role,
+    StatusDto, Unchanged, VoteDto,
 };
 use tenure_core::{Input, Standing, View};
 
-use crate::stage::{Stage, X, ballot, cast, config, dto, id, ms};
+use crate::stage::{LATER, Stage, X, ballot, cast, config, dto, id, ms};
 
 fn change(stage: &mut Stage, change: Change) -> Option<Answer> {
     stage.ask(0, Caller::Operator, Ask::Change(change))
@@ -29,8 +29,7 @@ fn promise_of_lost_directory_is_void() {
     let mut stage = Stage::with((0..5).map(settings).collect());
     (0..5).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(3_000));
     stage.pass(ms(2_020));
     stage.kill(4);
     stage.nodes[4].disk = Memory::begin(Identity(0xdead << 64));
@@ -100,8 +99,7 @@ fn restart_keeps_the_cast_number() {
     stage.until(ms(3_000), |stage| !stage.asked(0, is_cast).is_empty());
     stage.kill(0);
     stage.start(0);
-    stage.campaign(0, X);
-    stage.until(ms(30_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(30_000));
     let mut votes = BTreeMap::new();
     for (.., ask) in stage.asked(0, is_cast) {
         let Ask::Cast(VoteDto { ballot, vote, .. }) = ask else { unreachable!() };
@@ -116,8 +114,7 @@ fn failed_write_withholds_no_view() {
     let mut stage = Stage::founded(3);
     stage.delay = ms(20);
     observe(&mut stage, 2);
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(3_000));
     stage.nodes[2].full = true;
     stage.pass(ms(30));
     stage.nodes[2].full = false;
@@ -146,24 +143,12 @@ fn failed_write_withholds_no_end() {
 
 /// Three founded voters, led by the first, and two more that register.
 fn with_two_more(admission: Admission) -> Stage {
-    let settings = |node: usize| {
-        let founding = match node < 3 {
-            true => config(node, 3).founding,
-            false => Founding::Expected(64),
-        };
-        Config { admission, founding, ..config(node, 3) }
-    };
-    let mut stage = Stage::with((0..5).map(settings).collect());
-    (0..3).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(3, 5, |config| Config { admission, ..config });
     stage.pass(ms(100));
-    [3, 4].into_iter().for_each(|node| {
+    for node in [3, 4] {
         stage.start(node);
-        let caller = stage.voter(node);
-        stage.ask(0, caller, Ask::Register(dto(node, Role::None))).unwrap();
-    });
+        stage.register(node, 0);
+    }
     stage
 }
 
@@ -192,8 +177,7 @@ fn old_statements_make_no_vacancy() {
     stage.pass(ms(2_000));
     assert_eq!(stage.view(2, X), Some(&View::Vacant));
     stage.partition(&[2]);
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(3_000));
     let Config { heartbeat, request_timeout, .. } = config(0, 3);
     stage.pass(heartbeat + request_timeout);
     assert_eq!(stage.leaders(X), [0]);
@@ -249,8 +233,7 @@ fn a_stranger_uses_up_no_counters() {
     (0..3).for_each(|node| {
         stage.ask(node, caller.clone(), Ask::Cast(vote.clone())).unwrap();
     });
-    stage.campaign(0, X);
-    stage.until(config(0, 3).failover() * 4, |stage| stage.leaders(X) == [0]);
+    stage.elect(0, config(0, 3).failover() * 4);
 }
 
 /// n0 hears the numbers of all but n4, and the results of all but n4, before it has counted.
@@ -258,8 +241,7 @@ fn a_stranger_uses_up_no_counters() {
 fn a_winner_that_has_not_counted_counts_itself() {
     let mut stage = Stage::founded(5);
     stage.cut = vec![(4, 0)];
-    stage.campaign(0, X);
-    stage.until(ms(4_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(4_000));
     stage.pass(ms(2_000));
     stage.kill(3);
     stage.pass(ms(30_000));
@@ -271,8 +253,7 @@ fn a_winner_that_has_not_counted_counts_itself() {
 #[test]
 fn claim_needs_written_endorsement() {
     let mut stage = Stage::founded(5);
-    stage.campaign(0, X);
-    stage.until(ms(4_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(4_000));
     stage.pass(ms(3_000));
     stage.cut = vec![(0, 1)];
     stage.pass(ms(1_500));
@@ -295,28 +276,15 @@ fn claim_needs_written_endorsement() {
 /// A voter is added, and no other says so; then the leader dies.
 #[test]
 fn uninformed_new_member_takes_part() {
-    let settings = |node: usize| {
-        let founding = match node < 2 {
-            true => config(node, 2).founding,
-            false => Founding::Expected(64),
-        };
-        Config { founding, ..config(node, 2) }
-    };
-    let mut stage = Stage::with((0..3).map(settings).collect());
-    (0..2).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(2, 3, |config| config);
     stage.start(2);
-    let caller = stage.voter(2);
-    stage.ask(1, caller, Ask::Register(dto(2, Role::None))).unwrap();
+    stage.register(2, 1);
     stage.pass(ms(3_000));
     stage.cut = vec![(0, 2)];
     assert_eq!(change(&mut stage, Change::Add(id(2))), Some(Answer::Done));
     stage.pass(ms(10));
     stage.kill(0);
-    stage.campaign(1, X);
-    stage.until(ms(60_000), |stage| stage.leaders(X) == [1]);
+    stage.elect(1, ms(60_000));
 }
 
 /// An operator takes out a voter that is there, where the leader gives votes by itself.
@@ -360,11 +328,9 @@ fn lost_directory_is_added_on_answer() {
 #[test]
 fn dead_voters_leave_room() {
     let settings = |node: usize| {
-        let founding = match node < 3 {
-            true => config(node, 3).founding,
-            false => Founding::Expected(64),
-        };
-        Config { voters: 6, forget_after: ms(10_000), founding, ..config(node, 3) }
+        let own = config(node, 3);
+        let founding = if node < 3 { own.founding.clone() } else { LATER };
+        Config { voters: 6, forget_after: ms(10_000), founding, ..own }
     };
     let mut stage = Stage::with((0..12).map(settings).collect());
     (0..3).for_each(|node| stage.start(node));
@@ -406,8 +372,7 @@ fn number_counts_for_ballots_electorate() {
 #[test]
 fn withdrawal_releases_no_earlier_leadership() {
     let mut stage = Stage::founded(3);
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(3_000));
     stage.pass(ms(2_000));
     stage.partition(&[2]);
     stage.command(0, X, Command::Resign);
@@ -430,7 +395,7 @@ fn later_run_is_no_lost_directory() {
         stage.kill(node);
         stage.start(node);
     }
-    stage.ask(0, stage.voter(3), Ask::Register(dto(3, Role::None))).unwrap();
+    stage.register(3, 0);
     stage.ask(0, late.clone(), Ask::Status { suspect: None }).unwrap();
     // n3 hears that another run of it was heard later.
     stage.pass(ms(3_000));

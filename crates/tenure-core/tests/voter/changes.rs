@@ -1,31 +1,18 @@
 //! Changes of the electorate (V9).
 
 use tenure_core::voter::{
-    Admission, Answer, Ask, Caller, Change, Config, ElectorateId, Event, Refusal, Unchanged,
+    Admission, Answer, Ask, Caller, Change, ElectorateId, Event, Refusal, Unchanged,
 };
 use tenure_core::{Input, Ticket};
 
-use crate::stage::{Stage, X, ballot, config, id, leads, ms, refusal};
+use crate::stage::{Stage, X, ballot, id, leads, ms, refusal};
 
 /// Three founded voters, led by the first, and two more that have registered.
 fn with_two_more() -> Stage {
-    let founders = |node: usize| match node < 3 {
-        true => config(node, 3),
-        false => {
-            let founding = tenure_core::voter::Founding::Expected(64);
-            Config { founding, ..config(node, 3) }
-        }
-    };
-    let mut stage = Stage::with((0..5).map(founders).collect());
-    (0..3).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(3, 5, |config| config);
     for node in [3, 4] {
         stage.start(node);
-        let register = Ask::Register(crate::stage::dto(node, tenure_core::voter::Role::None));
-        let caller = stage.voter(node);
-        stage.ask(0, caller, register).unwrap();
+        stage.register(node, 0);
     }
     stage.pass(ms(3_000));
     assert_eq!(stage.status(0).known_voters.len(), 5);
@@ -198,9 +185,7 @@ fn admission_takes_no_quorum_away() {
     full(&mut stage, (leader + 1) % 3);
     stage.pass(ms(5_000));
     stage.start(3);
-    let register = Ask::Register(crate::stage::dto(3, tenure_core::voter::Role::None));
-    let caller = stage.voter(3);
-    stage.ask(leader, caller, register).unwrap();
+    stage.register(3, leader);
     stage.pass(ms(9_000));
     assert_eq!(stage.electorate(leader).members.len(), 3);
     stage.kill(3);

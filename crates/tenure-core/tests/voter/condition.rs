@@ -142,8 +142,7 @@ fn second_process_hears_of_first() {
     stage.kill(1);
     stage.pass(ms(10_000));
     assert!(waits(&stage, 3).contains("was lost, or another process has its id"));
-    stage.campaign(0, X);
-    stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(5_000));
 }
 
 /// Four voters: n3 has lost its directory, n2 is down, and a mistyped process has the id of the
@@ -179,8 +178,7 @@ fn duplicated_leader_id_still_leads() {
     let mut stage = Stage::with(vec![config(0, 2), config(1, 2), twin]);
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(1, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [1]);
+    stage.elect(1, ms(3_000));
     stage.campaign(0, X);
     stage.pass(ms(3_000));
     stage.nodes[2].disk = Memory::begin(Identity(0xbad << 64));
@@ -305,8 +303,7 @@ fn a_leader_of_other_times_is_told_once() {
     let mut stage = Stage::with((0..3).map(slow).collect());
     (0..3).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(5_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(5_000));
     stage.pass(ms(10_000));
     let differs =
         |event: &OwnEvent| matches!(event, OwnEvent::OtherTimes { leader, .. } if *leader == id(0));

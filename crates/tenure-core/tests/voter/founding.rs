@@ -42,8 +42,7 @@ fn seeds_that_overlap_are_enough() {
     for (node, at) in [(0, &[0, 1][..]), (1, &[2]), (2, &[3]), (3, &[3])] {
         seeds(&mut stage, node, at);
     }
-    stage.campaign(3, X);
-    stage.until(ms(10_000), |stage| stage.leaders(X) == [3]);
+    stage.elect(3, ms(10_000));
 }
 
 #[test]
@@ -167,8 +166,7 @@ fn network_elects_a_single_leader() {
     let campaign = Command::Campaign { value: "v".parse().unwrap(), priority: 0 };
     stage.hand(0, Input::Command { election, command: campaign });
     assert!(matches!(stage.ended(0, "y"), Some(tenure_core::End::Refused { .. })));
-    stage.campaign(0, X);
-    stage.until(ms(1_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(1_000));
 }
 
 #[test]
@@ -203,8 +201,7 @@ fn two_identities_block_acceptance() {
         stage.ask(0, caller, Ask::Register(crate::stage::dto(1, tenure_core::voter::Role::None)));
         stage.pass(ms(100));
     }
-    stage.campaign(0, X);
-    stage.until(ms(15_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(15_000));
     assert!(stage.electorate(0).has(&stage.who(1)));
 }
 

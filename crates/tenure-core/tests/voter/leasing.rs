@@ -11,8 +11,7 @@ use crate::stage::{Stage, X, acknowledged, ballot, cast, config, leads, ms, refu
 fn far() -> Stage {
     let mut stage = Stage::founded(3);
     stage.delay = ms(100);
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(3_000));
     stage
 }
 

@@ -20,6 +20,8 @@ tenure_testkit::stage!(Voters);
 
 /// Election of the stories.
 pub(crate) const X: &str = "x";
+/// Founding of a voter that waits for a vote.
+pub(crate) const LATER: Founding = Founding::Expected(64);
 /// Caller of exchanges that a story makes itself.
 const STORY: usize = 999;
 
@@ -269,12 +271,41 @@ impl Stage {
     /// A stage with voters that all campaign; voter 0 leads.
     pub(crate) fn led(nodes: usize) -> Self {
         let mut stage = Self::founded(nodes);
-        stage.campaign(0, X);
-        stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+        stage.elect(0, ms(3_000));
         (1..nodes).for_each(|node| stage.campaign(node, X));
         stage.pass(ms(2_500));
         assert_eq!(stage.leaders(X), [0]);
         stage
+    }
+
+    /// A voter campaigns, and leads alone within this span.
+    pub(crate) fn elect(&mut self, node: usize, within: Duration) {
+        self.campaign(node, X);
+        self.until(within, |stage| stage.leaders(X) == [node]);
+    }
+
+    /// A stage whose first `founders` voters are founded, with voter 0 as the leader. The others
+    /// have not started, and wait for a vote.
+    pub(crate) fn led_by_founders(
+        founders: usize,
+        nodes: usize,
+        change: impl Fn(Config) -> Config,
+    ) -> Self {
+        let settings = |node: usize| {
+            let own = config(node, founders);
+            change(if node < founders { own } else { Config { founding: LATER, ..own } })
+        };
+        let mut stage = Self::with((0..nodes).map(settings).collect());
+        (0..founders).for_each(|node| stage.start(node));
+        stage.pass(ms(5_000));
+        stage.elect(0, ms(3_000));
+        stage
+    }
+
+    /// Registers a voter at another one.
+    pub(crate) fn register(&mut self, node: usize, at: usize) {
+        let caller = self.voter(node);
+        self.ask(at, caller, Ask::Register(dto(node, Role::None))).unwrap();
     }
 
     /// Starts a voter on its directory.

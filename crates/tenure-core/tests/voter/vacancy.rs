@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use tenure_core::View;
-use tenure_core::voter::{Answer, Ask, Caller, Change, Command, Config, Founding, Mode, Role};
+use tenure_core::voter::{Answer, Ask, Caller, Change, Command, Config, Mode};
 
-use crate::stage::{Stage, X, config, dto, id, ms};
+use crate::stage::{Stage, X, config, id, ms};
 
 fn observe(stage: &mut Stage, node: usize) {
     stage.command(node, X, Command::Observe { every: Duration::ZERO });
@@ -21,16 +21,9 @@ fn change(stage: &mut Stage, change: Change) {
 /// out, would be enough.
 #[test]
 fn an_earlier_electorate_makes_no_vacancy() {
-    let newcomer = Config { founding: Founding::Expected(64), ..config(3, 3) };
-    let configs = (0..3).map(|node| config(node, 3)).chain([newcomer]);
-    let mut stage = Stage::with(configs.collect());
-    (0..3).for_each(|node| stage.start(node));
-    stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+    let mut stage = Stage::led_by_founders(3, 4, |config| config);
     stage.start(3);
-    let caller = stage.voter(3);
-    stage.ask(0, caller, Ask::Register(dto(3, Role::None))).unwrap();
+    stage.register(3, 0);
     stage.pass(ms(3_000));
     let apart = |one: usize| [0, 3].into_iter().flat_map(move |other| [(one, other), (other, one)]);
     stage.cut = apart(1).collect();
@@ -55,8 +48,7 @@ fn free_one_after_the_other_makes_no_vacancy() {
         stage.pass(ms(100 * phase));
         (0..2).for_each(|node| stage.start(node));
         stage.pass(ms(5_000));
-        stage.campaign(0, X);
-        stage.until(ms(3_000), |stage| stage.leaders(X) == [0]);
+        stage.elect(0, ms(3_000));
         stage.cut = vec![(0, 1)];
         stage.pass(ms(10_000));
         observe(&mut stage, 2);
@@ -80,8 +72,7 @@ fn newcomer_asks_before_reporting_vacancy() {
     stage.own.may_overlap = true;
     (0..2).for_each(|node| stage.start(node));
     stage.pass(ms(5_000));
-    stage.campaign(0, X);
-    stage.until(ms(9_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(9_000));
     stage.pass(ms(3_000));
     stage.start(2);
     observe(&mut stage, 2);
@@ -107,8 +98,7 @@ fn outdated_voter_sees_vacancy() {
     let mut stage = Stage::led(4);
     (0..4).for_each(|node| stage.command(node, X, Command::Resign));
     stage.pass(ms(8_000));
-    stage.campaign(0, X);
-    stage.until(ms(8_000), |stage| stage.leaders(X) == [0]);
+    stage.elect(0, ms(8_000));
     stage.pass(ms(2_000));
     stage.partition(&[2]);
     change(&mut stage, Change::Remove(id(3)));

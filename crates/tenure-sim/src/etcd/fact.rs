@@ -1,6 +1,5 @@
 //! Facts of etcd's worlds alone.
 
-use tenure_core::Time;
 use tenure_core::etcd::{Answer, Bytes, LeaseId, Lost, Request};
 
 use super::store::note::Note;
@@ -12,20 +11,10 @@ pub enum Own<'a> {
     Released { node: usize, election: usize, key: &'a Bytes },
     /// A core reports that its lease is over.
     Closed { node: usize, lease: LeaseId, lost: Option<Lost> },
-    Sent {
-        node: usize,
-        life: u64,
-        request: &'a Request,
-        /// Instant on the clock of the node.
-        local: Time,
-    },
+    /// A core sends a request.
+    Sent { node: usize, life: u64, request: &'a Request },
     /// An answer arrives.
-    Heard {
-        node: usize,
-        answer: &'a Answer,
-        /// Instant on the clock of the node.
-        local: Time,
-    },
+    Heard { node: usize, answer: &'a Answer },
     /// A core ignored the latest answer: it waited for no such answer.
     Unasked { node: usize },
     /// A change of the store.

@@ -149,10 +149,10 @@ impl Records {
                     of_node.for_each(|led| led.until = led.until.min(now));
                 }
             }
-            Fact::Own(Own::Sent { node, life, request, .. }) => {
+            Fact::Own(Own::Sent { node, life, request }) => {
                 self.sent(now, node, life, request);
             }
-            Fact::Own(Own::Heard { node, answer, .. }) => {
+            Fact::Own(Own::Heard { node, answer }) => {
                 if let Some(asked) = self.asking[node].remove(&answer.call) {
                     self.confirmed[node] = asked;
                 }

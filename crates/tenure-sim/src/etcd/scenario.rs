@@ -211,8 +211,7 @@ impl Scenario for Elections {
                 if run.history.lives[node].is_some_and(|runs| runs as u64 == *life)
                     && run.plan.ours(node).is_some() =>
             {
-                let local = context.local();
-                run.tell_own(context, Own::Heard { node, answer, local })
+                run.tell_own(context, Own::Heard { node, answer })
             }
             Input::Command { command: Order::Trouble(_), .. } => {
                 run.counts.own.troubles += 1;
@@ -254,8 +253,7 @@ impl Scenario for Elections {
                 if run.plan.ours(node).is_some() {
                     run.counts.common.messages += 1;
                     let life = *life;
-                    let local = context.local();
-                    run.tell_own(context, Own::Sent { node, life, request, local })?;
+                    run.tell_own(context, Own::Sent { node, life, request })?;
                 } else if let Op::Grant { lease, .. } = request.op {
                     run.own.records.owners.insert(lease, (node, *life));
                 }

@@ -6,8 +6,8 @@ pub mod client;
 pub mod coordinator;
 pub mod frame;
 pub mod plan;
-pub mod proofs;
 pub mod properties;
+mod readings;
 mod scenario;
 
 pub use scenario::{Counts, Emergence, Own};

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tenure_core::nele::{
-    Command, Event, Extra, Ignored, Mode, Nele, OwnEvent, Process, Report, Request, Start, Target,
-    TopicId, Void,
+    Command, Event, Extra, Ignored, Mode, Nele, OwnEvent, Report, Request, Start, Target, TopicId,
 };
 use tenure_core::{Effect, Fence, Input, Loss, Time};
 
@@ -13,8 +12,8 @@ use super::broker::{Broker, Fault, Topic};
 use super::client::Client;
 use super::frame::{Frame, Notice, Place, Words};
 use super::plan::{NodePlan, Plan, Settings, topic};
-use super::proofs::Proofs;
 use super::properties::{Properties, SENTENCES};
+use super::readings::Readings;
 use crate::rng::Rng;
 use crate::scenario::{
     Check, Claim, Fact, History, Leadership, Memory, Run, Scenario, Sentences, Verdict,
@@ -61,8 +60,6 @@ pub enum Own<'a> {
         /// Time on its clock.
         at: Time,
     },
-    /// A core reports its claim to a partition as void, because of another claim.
-    Voided { node: usize, partition: u32 },
     /// An application leaves the group.
     Leaves { node: usize },
 }
@@ -80,17 +77,11 @@ pub struct Emergence {
     topics: Vec<u64>,
     /// Lives with other terms that each leader had heard when it took office.
     offices: BTreeMap<(usize, Office), BTreeSet<u128>>,
-    /// Processes as others know them, and the proofs of their claims.
-    proofs: BTreeMap<usize, (Process, Proofs)>,
+    /// The logs as far as each running process has read them.
+    readings: BTreeMap<usize, Readings>,
 }
 
 impl Emergence {
-    /// Proofs of a process's claims, in its present life.
-    #[must_use]
-    pub fn proofs(&self, node: usize) -> Option<&Proofs> {
-        self.proofs.get(&node).map(|(_, proofs)| proofs)
-    }
-
     /// The present topic.
     #[must_use]
     pub fn topic(&self) -> TopicId {
@@ -115,10 +106,7 @@ impl Emergence {
             Some(longer) if longer == claim.node && later(ours, theirs) => true,
             Some(longer) if longer == other.node => {
                 let known = self.had_heard(of, ours, other.life);
-                known.unwrap_or_else(|| {
-                    let proofs = self.proofs(claim.node);
-                    proofs.is_some_and(|proofs| proofs.unlike().contains(&other.life))
-                })
+                known.unwrap_or_else(|| self.heard_by(claim.node).contains(&other.life))
             }
             Some(longer) if longer == claim.node => {
                 self.had_heard(of, theirs, claim.life).unwrap_or_default()
@@ -127,11 +115,9 @@ impl Emergence {
         }
     }
 
-    fn begins(&mut self, plan: &Plan, node: usize, life: u128) {
-        if let Some(process) = plan.process(node) {
-            let who = Process { id: process.config.id.clone(), incarnation: life };
-            self.proofs.insert(node, (who, Proofs::default()));
-        }
+    /// The lives with other terms that a process has heard, and that may lead.
+    fn heard_by(&self, node: usize) -> BTreeSet<u128> {
+        self.readings.get(&node).map(Readings::unlike).unwrap_or_default()
     }
 }
 
@@ -158,7 +144,7 @@ impl Scenario for Emergence {
             lost: None,
             topics: Vec::new(),
             offices: BTreeMap::new(),
-            proofs: BTreeMap::new(),
+            readings: BTreeMap::new(),
         }
     }
 
@@ -277,10 +263,6 @@ impl Scenario for Emergence {
                 let election = election.as_ref().and_then(|name| run.election(name));
                 run.count(node, election, event);
                 let (partition, at) = match event {
-                    Event::Own(OwnEvent::ClaimVoid { partition, why: Void::Claimed { .. } }) => {
-                        let partition = partition.0;
-                        return run.tell_own(context, Own::Voided { node, partition });
-                    }
                     Event::Own(OwnEvent::Assigned { partition }) => (partition.0, None),
                     Event::Own(OwnEvent::Unassigned { partition, .. }) => {
                         (partition.0, Some(context.sample()))
@@ -308,23 +290,24 @@ impl Scenario for Emergence {
 
     fn note(&mut self, plan: &Plan, _: &mut History<()>, _: u64, fact: Fact<'_, Self>) {
         match fact {
-            Fact::Started { node, life } => self.begins(plan, node, life),
-            Fact::Crashed { node } => drop(self.proofs.remove(&node)),
+            Fact::Started { node, .. } if plan.process(node).is_some() => {
+                self.readings.insert(node, Readings::default());
+            }
+            Fact::Crashed { node } => drop(self.readings.remove(&node)),
             Fact::Claimed(claim) if plan.own.unlike.is_some() => {
-                let heard = self.proofs(claim.node).map(Proofs::unlike).unwrap_or_default();
+                let heard = self.heard_by(claim.node);
                 let office = (claim.election, (claim.life, claim.fence));
                 self.offices.entry(office).or_insert(heard);
             }
             Fact::Own(Own::Asked { node, request, at }) => {
-                if let Some((_, proofs)) = self.proofs.get_mut(&node) {
-                    proofs.asks(request, at);
+                if let Some(readings) = self.readings.get_mut(&node) {
+                    readings.asks(request, at);
                 }
             }
             Fact::Own(Own::Heard { node, report, at }) => {
                 let process = plan.process(node);
-                if let (Some((who, proofs)), Some(process)) = (self.proofs.get_mut(&node), process)
-                {
-                    proofs.hears(report, at, who, &process.config);
+                if let (Some(readings), Some(process)) = (self.readings.get_mut(&node), process) {
+                    readings.hears(report, at, &process.config);
                 }
             }
             _ => {}
@@ -363,10 +346,8 @@ impl Scenario for Emergence {
         let config = check.plan.process(node).map(|one| &one.config);
         let role = config.and_then(|config| config.role(&check.plan.elections[election]));
         let partition = config.zip(role).map(|(config, role)| config.partition_of(role));
-        let proofs = check.own.proofs(node).zip(partition);
-        let fresh = proofs.is_some_and(|(proofs, partition)| {
-            proofs.partitions.get(&partition).is_some_and(|read| read.fresh)
-        });
+        let readings = check.own.readings.get(&node).zip(partition);
+        let fresh = readings.is_some_and(|(readings, partition)| readings.is_fresh(partition));
         let moved = loss == Loss::Reassigned || loss == Loss::Expired && !fresh;
         check.now < check.plan.settled && moved
     }

@@ -3,9 +3,33 @@
 use std::collections::BTreeSet;
 
 use tenure_sim::explain;
+use tenure_sim::scenario::PlanOf;
 use tenure_sim::shrink::{SmallFailure, shrink};
 use tenure_sim::sweep::{CountsOf, Outcome, Source, Sweep};
 use tenure_sim::world::fault::Kind;
+
+/// The worlds of a source, each with a change of its plan.
+pub(crate) struct Altered<S: Source>(pub(crate) S, pub(crate) fn(&mut PlanOf<S::Scenario>));
+
+impl<S: Source> Clone for Altered<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Source> Copy for Altered<S> {}
+
+impl<S: Source> Source for Altered<S> {
+    type Scenario = S::Scenario;
+
+    const NAME: &'static str = S::NAME;
+
+    fn plan(&self, seed: u64) -> PlanOf<S::Scenario> {
+        let mut plan = self.0.plan(seed);
+        (self.1)(&mut plan);
+        plan
+    }
+}
 
 /// Worlds from the first seed on, on two threads.
 pub(crate) fn worlds<S: Source>(source: S, first: u64, worlds: u64) -> Sweep<S> {

@@ -2,7 +2,6 @@
 //! no process knows. [`promises`](crate::scenario::promises) has the common ones.
 
 mod a_claim_ends_before_its_key;
-mod claims_are_proven;
 mod claims_stand_on_their_lease;
 mod fences_have_room;
 mod first_candidates_lead;
@@ -58,7 +57,6 @@ crate::checks! {
     pub Properties of Elections {
         AtMostOne,
         claims_stand_on_their_lease::ClaimsStandOnTheirLease,
-        claims_are_proven::ClaimsAreProven,
         wins_are_confirmed::WinsAreConfirmed,
         a_claim_ends_before_its_key::AClaimEndsBeforeItsKey,
         NoReturn,

@@ -48,7 +48,7 @@ impl Property<Elections> for NoClaimOnOlderState {
                     known.floors.insert(request.call, known.seen);
                 }
             }
-            Fact::Own(Own::Heard { node, answer, .. }) => {
+            Fact::Own(Own::Heard { node, answer }) => {
                 let known = &mut self.nodes[node];
                 known.answers = true;
                 known.back = None;

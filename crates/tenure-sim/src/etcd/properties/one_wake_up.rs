@@ -30,7 +30,7 @@ impl Property<Elections> for OneWakeUp {
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
-            Fact::Own(Own::Heard { node, answer, .. }) => {
+            Fact::Own(Own::Heard { node, answer }) => {
                 let hearing = &mut self.hearing[node];
                 hearing.clear();
                 self.answers[node] = true;

@@ -1,12 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenure_core::etcd::{Act, Bytes, CallId, Keys, LeaseId, Op, Reply};
+use tenure_core::etcd::{Act, Bytes, CallId, LeaseId, Op, Reply};
 
 use super::lives::Lives;
 use super::{Check, Elections, Fact, Own, Property};
 
-/// A released key is gone, or its lease ends with it. A key of an unanswered create may come late,
-/// and its process looks for it.
+/// A released key is gone, or its lease ends with it. A key of an unanswered create may come late.
 #[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
     nodes: Lives<Releases>,
@@ -24,11 +23,6 @@ struct Releases {
     /// Complaint about a released key that exists; dropped when the key's lease ends.
     told: Option<String>,
     over: BTreeSet<LeaseId>,
-    /// Creates without an answer or with an uncertain outcome: their keys may come late.
-    creates: BTreeMap<CallId, (Bytes, LeaseId)>,
-    unsure: BTreeSet<(Bytes, LeaseId)>,
-    /// A key that may come late and for which no process looks, with the complaint about it.
-    unseen: Option<(Bytes, String)>,
 }
 
 impl Property<Elections> for WhatIsReleasedIsGone {
@@ -42,32 +36,25 @@ impl Property<Elections> for WhatIsReleasedIsGone {
             Fact::Own(Own::Closed { node, lease, .. }) => {
                 let this = &mut self.nodes[node];
                 this.told = None;
-                this.unseen = None;
                 this.over.insert(lease);
             }
             Fact::Handled { node, .. } => {
-                let this = &mut self.nodes[node];
-                let unseen = this.unseen.take().map(|(_, why)| why);
-                return this.told.take().or(unseen).map_or(Ok(()), Err);
+                return self.nodes[node].told.take().map_or(Ok(()), Err);
             }
             Fact::Own(Own::Sent { node, request, .. }) => {
                 let this = &mut self.nodes[node];
                 if let Op::Revoke { lease } = request.op {
                     this.over.insert(lease);
                 }
-                this.unseen = this.unseen.take().filter(|(key, _)| !looks_for(&request.op, key));
                 let Op::Txn(txn) = &request.op else { return Ok(()) };
-                if let Some(Act::Put { key, lease, .. }) = txn.then.first() {
+                if let Some(Act::Put { key, .. }) = txn.then.first() {
                     this.asked.insert(request.call, key.clone());
-                    this.creates.insert(request.call, (key.clone(), *lease));
                 }
             }
-            Fact::Own(Own::Heard { node, answer, .. }) => {
+            Fact::Own(Own::Heard { node, answer }) => {
                 let this = &mut self.nodes[node];
                 this.answered = this.asked.remove(&answer.call);
-                let create = this.creates.remove(&answer.call);
                 if matches!(answer.reply, Reply::Unknown { .. }) {
-                    this.unsure.extend(create);
                     this.doubtful.extend(this.answered.take());
                 }
             }
@@ -87,14 +74,6 @@ impl Property<Elections> for WhatIsReleasedIsGone {
 
 impl WhatIsReleasedIsGone {
     fn released(&mut self, check: &Check<'_>, node: usize, election: usize, key: &Bytes) {
-        let this = &mut self.nodes[node];
-        let mut unsure = this.unsure.iter();
-        if unsure.any(|(may, lease)| may == key && !this.over.contains(lease)) {
-            let name = check.name(node);
-            let of = check.election(election);
-            let why = format!("{name} has left {of}, and {key} may come late: nobody looks");
-            this.unseen = Some((key.clone(), why));
-        }
         let Some(kv) = check.records().keys.get(key) else { return };
         let this = &mut self.nodes[node];
         let may_come = this.doubtful.contains(key) || this.asked.values().any(|asked| asked == key);
@@ -112,14 +91,5 @@ impl WhatIsReleasedIsGone {
                 kv.created,
             ));
         }
-    }
-}
-
-/// Whether this request reads a late key, or deletes it.
-fn looks_for(op: &Op, key: &Bytes) -> bool {
-    match op {
-        Op::Watch { keys: Keys::One(watched), .. } => watched == key,
-        Op::Txn(txn) => txn.then.first().is_some_and(|act| act.key() == key),
-        _ => false,
     }
 }

@@ -1,6 +1,5 @@
 //! Properties that only NELE has, one file each; [`promises`] checks the common properties.
 
-mod claims_are_proven;
 mod no_gap;
 mod shown_vacancies;
 mod vacancies;
@@ -26,7 +25,6 @@ pub(super) const SENTENCES: Sentences = Sentences {
 crate::checks! {
     /// All properties, in the order in which they see a fact.
     pub Properties of Emergence {
-        claims_are_proven::ClaimsAreProven,
         shown_vacancies::ShownVacancies,
         within_t::WithinT,
         no_gap::NoGap,
