@@ -117,7 +117,7 @@ impl<C: SafetyClass> Leader<C> {
         let known = known.unwrap_or(Time::MAX);
         loop {
             // Listen before the read of the claim, so that no renewal between the two is missed.
-            let mut raised = pin!(self.about.won.raised.notified());
+            let mut raised = pin!(self.about.won.signals.raised.notified());
             raised.as_mut().enable();
             let until = self.until();
             if until.unwrap_or(Time::MAX) > known {
@@ -245,9 +245,9 @@ impl<C: SafetyClass> Leader<C> {
 
     /// Waits until others know of the end, for `longest` at most.
     pub(crate) async fn released(&self, longest: Duration) {
-        let mut progress = self.about.won.progress.clone();
-        let released = progress.wait_for(|progress| progress.released);
-        // An error means that the driver has ended, and has given everything up.
+        // The end comes at once, and must not wake the caller: candidates that wait for the release
+        // need the processor then. The driver closes the semaphore, also when it ends.
+        let released = self.about.won.signals.released.acquire();
         let _ = tokio::time::timeout(longest, released).await;
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tenure_core::{ElectionName, Loss, NodeName, Time, View, Waiting};
-use tokio::sync::{Notify, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
 use crate::cell::ClaimCell;
 use crate::clock;
@@ -192,8 +192,23 @@ pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
     pub(crate) progress: watch::Receiver<Progress>,
+    pub(crate) signals: Arc<Signals>,
+}
+
+/// Changes of a leadership that wake only the callers that wait for them; each change of
+/// [`Progress`] wakes all of its listeners.
+#[derive(Debug)]
+pub(crate) struct Signals {
     /// Wakes callers of `Leader::renewed` at each renewal.
-    pub(crate) raised: Arc<Notify>,
+    pub(crate) raised: Notify,
+    /// Has no permits; closed once others know of the end, or the driver has ended.
+    pub(crate) released: Semaphore,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self { raised: Notify::new(), released: Semaphore::new(0) }
+    }
 }
 
 /// The progress of a leadership, in one channel: each channel takes about 400 bytes.

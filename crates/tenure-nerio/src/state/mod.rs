@@ -188,7 +188,7 @@ impl StateDir {
     }
 
     /// Writes `record` so that it survives the process, or the machine if it must. A grant takes
-    /// two system calls and no flush; other records block until they are durable.
+    /// two or three system calls and no flush; other records block until they are durable.
     ///
     /// After an error the entry before still counts, and a later write may succeed. Nothing that
     /// depends on a record may leave before this call has returned `Ok`. A table that was cut off

@@ -5,7 +5,8 @@
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. A grant is
 //! one `pwrite` of one slot, without a flush: the page cache outlives the process. Before the write
-//! the table's length is checked, and its name, for all grants of a millisecond together.
+//! the table's length is checked, and that no name in the directory has changed since the table's
+//! name was checked, for all grants of a millisecond together.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tenure::clock;
 use tenure::state::{self, BootKey, Damage, Directory, Format, Refusal, StateError};
 use tenure_core::nerio::{GrantRecord, Instance};
-use tenure_core::{ElectionName, Time};
+use tenure_core::{ElectionName, Time, WallTime};
 
 use super::Grants;
 use super::error::{Tear, WriteError};
@@ -37,6 +38,30 @@ const PAIRS_MAX: u32 = 1 << 20;
 /// several grants in that time. A grant written to a table that was just moved away is lost, as is
 /// a grant whose table is moved between check and write. The next check notices.
 const LOOKED: Duration = Duration::from_millis(1);
+
+/// A check whether the table's name leads to the table.
+#[derive(Clone, Copy, Debug)]
+struct NameCheck {
+    /// Time at which the name surely led to the table.
+    at: Time,
+    /// Last change of a name before the check, if a later change has another time.
+    names: Option<WallTime>,
+}
+
+impl NameCheck {
+    /// Whether the check still holds: a moment later, and as long as no name in the directory
+    /// changes. To look the name up again takes longer, as the kernel walks a path.
+    fn holds(&mut self, now: Time, directory: &Directory) -> bool {
+        if now.since(self.at) < LOOKED {
+            return true;
+        }
+        let is_unchanged = self.names.is_some() && self.names == directory.names_changed();
+        if is_unchanged {
+            self.at = now;
+        }
+        is_unchanged
+    }
+}
 
 #[derive(PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Key<'a> {
@@ -75,8 +100,8 @@ pub(super) struct Table {
     /// Table of this boot; `None` until its first grant. Until then the earlier table stays, so
     /// that another start finds the same reason to wait.
     file: Option<File>,
-    /// Time at which its name last led to this file.
-    found: Option<Time>,
+    /// Last check that its name leads to this file.
+    checked: Option<NameCheck>,
     held: HashMap<ElectionName, Pair>,
     free: Vec<Pair>,
     buffer: [u8; SLOT],
@@ -106,7 +131,7 @@ impl Table {
         Self {
             head,
             file: None,
-            found: None,
+            checked: None,
             held: HashMap::new(),
             free: Vec::new(),
             buffer: [0; SLOT],
@@ -214,7 +239,7 @@ impl Table {
             }
         };
         let file = self.file.insert(file);
-        look(file, &mut self.found, directory)?;
+        look(file, &mut self.checked, directory)?;
         if let Some(pair) = self.held.get_mut(&grant.election) {
             return write(file, &mut self.buffer, pair, Some(grant)).map_err(failed);
         }
@@ -246,7 +271,7 @@ impl Table {
         let (Some(file), Some(pair)) = (&self.file, self.held.get_mut(election)) else {
             return Ok(());
         };
-        look(file, &mut self.found, directory)?;
+        look(file, &mut self.checked, directory)?;
         write(file, &mut self.buffer, pair, None).map_err(|source| io_error(directory, source))?;
         self.free.push(*pair);
         self.held.remove(election);
@@ -255,17 +280,23 @@ impl Table {
 }
 
 /// Checks that the next start would find the whole table. The length is checked each time: a write
-/// behind a cut would make the table look whole again, with other grants gone. The name may have
-/// been checked a moment ago.
-fn look(file: &File, found: &mut Option<Time>, directory: &Directory) -> Result<(), WriteError> {
+/// behind a cut would make the table look whole again, with other grants gone. An earlier check of
+/// the name may still hold.
+fn look(
+    file: &File,
+    checked: &mut Option<NameCheck>,
+    directory: &Directory,
+) -> Result<(), WriteError> {
     let now = clock::now();
-    let is_fresh = found.is_some_and(|found| now.since(found) < LOOKED);
-    if is_fresh && directory.is_whole(GRANTS, file) {
+    let holds = checked.as_mut().is_some_and(|checked| checked.holds(now, directory));
+    if holds && directory.is_whole(GRANTS, file) {
         return Ok(());
     }
-    *found = None;
+    *checked = None;
+    // Read the names before the check, so that a change between the two shows later.
+    let names = directory.names_changed();
     directory.check_file(GRANTS)?;
-    *found = Some(now);
+    *checked = Some(NameCheck { at: now, names });
     Ok(())
 }
 

@@ -572,6 +572,21 @@ fn lost_directory_is_not_written() {
     }
 }
 
+/// An unchanged directory stands for a check of the table's name, and a changed one does not.
+#[test]
+fn moved_table_is_not_written() {
+    let world = World::new();
+    let mut state = world.first();
+    for number in 1..=3 {
+        state.write(&grant_record("billing", number)).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    fs::rename(world.grants(), world.path().join("kept")).unwrap();
+    fs::copy(world.path().join("kept"), world.grants()).unwrap();
+    let text = state.write(&grant_record("billing", 4)).unwrap_err().to_string();
+    assert!(text.contains("/grants now"), "{text}");
+}
+
 fn cut(world: &World, bytes: u64) {
     File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
 }

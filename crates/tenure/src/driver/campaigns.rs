@@ -5,13 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use tenure_core::{Claim, ElectionName, Loss, Time, Waiting};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::cell::ClaimCell;
 use crate::clock;
 use crate::error::{CampaignError, TransferError};
 use crate::overdue::{Overdue, Pause};
-use crate::request::{CampaignId, CampaignReply, Elected, Progress, TransferReply, Victory, keep};
+use crate::request::{
+    CampaignId, CampaignReply, Elected, Progress, Signals, TransferReply, Victory, keep,
+};
 use crate::safety::SafetyClass;
 
 /// The target of drivers' log lines: leaders, reasons for waiting, and troubles for an operator.
@@ -31,8 +33,7 @@ struct Entry<C: SafetyClass> {
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
     progress: watch::Sender<Progress>,
-    /// Wakes callers of `Leader::renewed` at each renewal.
-    raised: Arc<Notify>,
+    signals: Arc<Signals>,
     /// The last renewal.
     renewed: Time,
     /// Whether `progress` has a reason why the lease is not renewed. The flag spares every other
@@ -69,7 +70,7 @@ impl<C: SafetyClass> Campaigns<C> {
             reply: Some(reply),
             cell: None,
             progress,
-            raised: Arc::default(),
+            signals: Arc::default(),
             renewed: Time::ZERO,
             is_overdue: false,
             name: None,
@@ -133,7 +134,7 @@ impl<C: SafetyClass> Campaigns<C> {
         if raised {
             campaign.renewed = now;
             campaign.clear_overdue(election);
-            campaign.raised.notify_waiters();
+            campaign.signals.raised.notify_waiters();
         }
         (!raised).then_some(Resign)
     }
@@ -164,8 +165,8 @@ impl<C: SafetyClass> Campaigns<C> {
         tracing::info!(target: LOG, %election, id = %elected.id, fence = ?elected.fence, "leading");
         campaign.name = Some(elected.id.clone());
         let progress = campaign.progress.subscribe();
-        let raised = campaign.raised.clone();
-        let won = Victory { elected, cell, progress, raised };
+        let signals = campaign.signals.clone();
+        let won = Victory { elected, cell, progress, signals };
         (!reply.won(won)).then_some(Resign)
     }
 
@@ -345,6 +346,13 @@ impl<C: SafetyClass> Entry<C> {
                 _ => Err(TransferError::NotLeading),
             });
         }
+    }
+}
+
+impl<C: SafetyClass> Drop for Entry<C> {
+    /// Others know of the end, or this driver never learns that they do.
+    fn drop(&mut self) {
+        self.signals.released.close();
     }
 }
 

@@ -1,6 +1,46 @@
 //! The leader that the work holds.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Wake, Waker};
+
 use super::*;
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Woken(AtomicU32);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Candidates that wait for the release need the processor at the end.
+#[tokio::test]
+async fn only_release_wakes_resignation() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(9)).await;
+    let woken = Arc::<Woken>::default();
+    let count = || woken.0.load(Ordering::Relaxed);
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut resigned = Box::pin(leadership.resign());
+    assert!(resigned.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    driver.campaigns.ended(&driver.name, Loss::Resigned);
+    assert_eq!(count(), 0);
+    driver.campaigns.released(&driver.name);
+    assert_eq!(count(), 1);
+    soon(resigned).await;
+}
+
+#[tokio::test]
+async fn driver_end_wakes_resignation() {
+    let (election, mut driver) = start::<AtMostOne>();
+    let leadership = lead(&election, &mut driver, Fence::new(9)).await;
+    let mut resigned = Box::pin(leadership.resign());
+    assert!(is_pending(resigned.as_mut()).await);
+    drop(driver);
+    soon(resigned).await;
+}
 
 #[tokio::test]
 async fn resignation_ends_every_clone() {
