@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure::driver::Repeats;
-use tenure_core::nerio::{Checked, MemberSet};
+use tenure_core::nerio::{MemberSet, Membership};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 
 use crate::log;
@@ -36,12 +36,12 @@ impl Agreement {
     pub(crate) fn agrees(
         &mut self,
         member: usize,
-        config: &Checked,
+        membership: &Membership,
         repeats: &mut Repeats,
     ) -> Option<Notice> {
         self.differing.remove(&member)?;
-        log::mismatch_is_over(repeats, &config.members[member].name);
-        let possible = config.quorums.is_possible(self.lasting());
+        log::mismatch_is_over(repeats, membership.name(member));
+        let possible = membership.quorums().is_possible(self.lasting());
         (self.hopeless && possible).then(|| {
             self.hopeless = false;
             Notice::QuorumMayAgree
@@ -57,32 +57,32 @@ impl Agreement {
         address: SocketAddr,
         member: Option<usize>,
         theirs: u64,
-        config: &Checked,
+        membership: &Membership,
     ) -> Vec<Notice> {
         let is_member = member.is_some();
-        let ours = config.digest();
+        let ours = membership.digest();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         let Some(member) = member else { return notices };
         self.differing.entry(member).or_insert(Difference { since: now, last: now }).last = now;
-        if !self.hopeless && !config.quorums.is_possible(self.lasting()) {
+        if !self.hopeless && !membership.quorums().is_possible(self.lasting()) {
             self.hopeless = true;
-            notices.extend(self.disagreement(config));
+            notices.extend(self.disagreement(membership));
         }
         notices
     }
 
-    pub(crate) fn disagreement(&self, config: &Checked) -> Option<Notice> {
-        let names = self.lasting().iter().map(|member| config.members[member].name.clone());
+    pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
+        let names = self.lasting().iter().map(|member| membership.name(member).clone());
         let differing = names.collect();
-        let members = config.members.len();
+        let members = membership.names().len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 
     /// Names the silent members that run with another configuration: an operator must mend these
     /// first.
-    pub(crate) fn explain(&self, waiting: Waiting, config: &Checked) -> Waiting {
+    pub(crate) fn explain(&self, waiting: Waiting, membership: &Membership) -> Waiting {
         blame(waiting, |silent| {
-            let differs = |member: &usize| config.members[*member].name.as_str() == silent;
+            let differs = |member: &usize| membership.name(*member).as_str() == silent;
             self.differing.keys().find(|member| differs(member))?;
             let why = "it runs with another configuration".into();
             Some(Obstacle { by: silent.into(), label: "other-configuration", why })
@@ -118,13 +118,16 @@ pub(crate) fn blame(waiting: Waiting, why: impl Fn(&str) -> Option<Obstacle>) ->
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tenure_core::nerio::{Config, members};
 
     use super::*;
 
-    fn config() -> Checked {
+    fn membership() -> Arc<Membership> {
         let members = members("a=127.0.0.1:7101,b=127.0.0.1:7102,c=127.0.0.1:7103").unwrap();
-        Config::new("x".parse().unwrap(), members).check().unwrap()
+        let config = Config::new("x".parse().unwrap(), members).check().unwrap();
+        Arc::clone(config.membership())
     }
 
     fn at(millis: u64) -> Time {
@@ -135,7 +138,7 @@ mod tests {
         let member = port.checked_sub(7_101).map(usize::from);
         let peer = NodeName::new("b").unwrap();
         let address = ([127, 0, 0, 1], port).into();
-        agreement.differs(at(millis), peer, address, member, 1, &config())
+        agreement.differs(at(millis), peer, address, member, 1, &membership())
     }
 
     fn hopeless(notices: &[Notice]) -> bool {
@@ -171,23 +174,23 @@ mod tests {
         differs(&mut agreement, 10_000, 7_103);
         assert!(hopeless(&differs(&mut agreement, 11_000, 7_103)));
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
-        assert!(hopeless(agreement.disagreement(&config()).as_slice()), "and again when asked");
+        assert!(hopeless(agreement.disagreement(&membership()).as_slice()), "and again when asked");
         let mut repeats = Repeats::default();
-        assert_eq!(agreement.agrees(2, &config(), &mut repeats), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(2, &config(), &mut repeats), None);
+        assert_eq!(agreement.agrees(2, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(2, &membership(), &mut repeats), None);
     }
 
     #[test]
     fn differing_member_is_an_obstacle() {
         let mut agreement = Agreement::default();
         let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
-        assert_eq!(agreement.explain(silent(), &config()), silent());
+        assert_eq!(agreement.explain(silent(), &membership()), silent());
         differs(&mut agreement, 1, 7_103);
         assert_eq!(
-            agreement.explain(silent(), &config()).to_string(),
+            agreement.explain(silent(), &membership()).to_string(),
             "refused by c: it runs with another configuration; nothing heard of b"
         );
         let behind = Waiting::Behind { who: "p".into(), leading: true };
-        assert_eq!(agreement.explain(behind.clone(), &config()), behind);
+        assert_eq!(agreement.explain(behind.clone(), &membership()), behind);
     }
 }

@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
 use tenure::driver::random;
 use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open};
-use tenure_core::nerio::{Checked, Inc, List, Member, Message, Query, State, ToAsker, Who};
+use tenure_core::nerio::{
+    Checked, Inc, List, Member, Membership, Message, Query, State, ToAsker, Who,
+};
 use tenure_core::{ElectionName, NodeName};
 use tokio::net::UdpSocket;
 
@@ -36,7 +39,7 @@ pub(crate) struct Asker {
     socket: UdpSocket,
     families: Families,
     packer: Packer,
-    config: Checked,
+    membership: Arc<Membership>,
     inc: Inc,
     patience: Duration,
     differing: BTreeSet<NodeName>,
@@ -62,16 +65,17 @@ impl Asker {
         };
         let name = NodeName::new(NAME).map_err(io::Error::other)?;
         let who = Who { name, inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let membership = Arc::clone(config.membership());
+        let envelope = Envelope { epoch: membership.epoch(), who };
+        let packer = Packer::new(membership.digest(), &envelope);
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let (socket, families) = transport::open(from)?;
         let socket = UdpSocket::from_std(socket)?;
-        let config = config.clone();
         Ok(Self {
             socket,
             families,
             packer,
-            config,
+            membership,
             inc,
             patience,
             differing: BTreeSet::new(),
@@ -132,7 +136,8 @@ impl Asker {
     /// A datagram that `to` alone answers: a name may lead to another member.
     fn begin(&self, to: &Member) -> Vec<u8> {
         let mut datagram = self.packer.start();
-        let number = self.config.position(&to.name).map_or(0, |nth| self.config.number(nth));
+        let position = self.membership.position(&to.name);
+        let number = position.map_or(0, |position| self.membership.number(position));
         Packer::address(&mut datagram, number);
         datagram
     }
@@ -242,7 +247,8 @@ impl Asker {
             if sealed_by.is_none() && !addresses.contains(&from) {
                 continue;
             }
-            let (who, messages) = match open(self.config.digest(), 0, datagram) {
+            let (digest, epoch) = (self.membership.digest(), self.membership.epoch());
+            let (who, messages) = match open(digest, epoch, datagram) {
                 Ok((envelope, messages)) => (envelope.who, messages),
                 Err(dropped) => {
                     if let Dropped::Digest(Foreign { who: Some(who), .. }) = dropped

@@ -12,8 +12,8 @@ use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
 use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open, recipient};
 use tenure_core::nerio::{
-    Checked, Command, Extra, Inc, List, Message, Nerio, Order, Ordered, OwnEvent, Passed, Question,
-    QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
+    Checked, Command, Extra, Inc, List, Membership, Message, Nerio, Order, Ordered, OwnEvent,
+    Passed, Question, QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -42,6 +42,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Transport and storage of a node, and notices about both.
 pub(crate) struct Wire<T> {
     config: Checked,
+    membership: Arc<Membership>,
     transport: Line<T>,
     records: Records,
     flushed: FlushAnswers,
@@ -87,15 +88,18 @@ impl<T: Transport> Wire<T> {
         notices: broadcast::Sender<Notice>,
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
-        let own = config.position(name);
-        let outbox = Outbox::new(packer, &config);
+        let membership = Arc::clone(config.membership());
+        let envelope = Envelope { epoch: membership.epoch(), who };
+        let packer = Packer::new(membership.digest(), &envelope);
+        let own = membership.position(name);
+        let outbox = Outbox::new(packer, &membership);
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
-            number: own.map_or(0, |own| config.number(own)),
+            number: own.map_or(0, |own| membership.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
             config,
+            membership,
             transport,
             records,
             flushed,
@@ -114,7 +118,8 @@ impl<T: Transport> Wire<T> {
             this.notice(Notice::GrantsDamaged { error });
         }
         let here = this.transport.local_address();
-        let member = own.map(|own| this.config.members[own].address.clone());
+        let listed = this.config.members.iter().find(|member| member.name == *name);
+        let member = listed.map(|member| member.address.clone());
         if let Some(member) = member.filter(|member| !receives(here, member)) {
             this.elsewhere = Some(Notice::ListensElsewhere { here, member });
             this.notice_if(this.elsewhere.clone());
@@ -154,8 +159,8 @@ impl<T: Transport> Wire<T> {
         if self.number == 0 {
             return;
         }
-        for member in 0..self.config.members.len() {
-            if self.config.number(member) != self.number {
+        for member in self.membership.everyone().iter() {
+            if self.membership.number(member) != self.number {
                 self.send(To::Member(member), Message::from(List { start: now, after: None }));
             }
         }
@@ -174,7 +179,8 @@ impl<T: Transport> Wire<T> {
             Ok(None) => return,
             Err(dropped) => return self.on_unopened(now, address, datagram, dropped),
         };
-        let (envelope, messages) = match open(self.config.digest(), 0, datagram) {
+        let (digest, epoch) = (self.membership.digest(), self.membership.epoch());
+        let (envelope, messages) = match open(digest, epoch, datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
@@ -205,7 +211,7 @@ impl<T: Transport> Wire<T> {
         let member = self.places.member(&envelope.who, address, authority.as_ref());
         if let Some(member) = member {
             let who = &envelope.who;
-            let notice = self.agreement.agrees(member, &self.config, &mut self.repeats);
+            let notice = self.agreement.agrees(member, &self.membership, &mut self.repeats);
             let twice = self.places.heard(now, member, who, address);
             self.notice_if(notice);
             self.notice_if(twice);
@@ -270,7 +276,7 @@ impl<T: Transport> Wire<T> {
             }
             return Ok(None);
         };
-        if !authority.may_be(inc, &envelope.who, &self.config) {
+        if !authority.may_be(inc, &envelope.who, &self.membership) {
             return Err("identity");
         }
         if let Some(seal) = &mut self.transport.seal {
@@ -291,7 +297,7 @@ impl<T: Transport> Wire<T> {
         self.counters.drop_for("other-recipient");
         let meant = self.numbered(recipient);
         let Some(own) = self.numbered(self.number) else { return };
-        let own = self.config.members[own].name.clone();
+        let own = self.membership.name(own).clone();
         let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, &own));
         self.notice_if(notice);
         if messages.next().is_some() {
@@ -301,7 +307,7 @@ impl<T: Transport> Wire<T> {
     }
 
     fn numbered(&self, number: u8) -> Option<usize> {
-        (0..self.config.members.len()).find(|nth| self.config.number(*nth) == number)
+        self.membership.everyone().iter().find(|nth| self.membership.number(*nth) == number)
     }
 
     /// Notes a sender without a key, whose datagram is not read, for `Node::keyring`.
@@ -313,8 +319,8 @@ impl<T: Transport> Wire<T> {
         dropped: seal::DropReason,
     ) {
         self.counters.drop_for(dropped.label());
-        let digest = self.config.digest();
-        let name = || open(digest, 0, sent).ok().map(|(envelope, _)| envelope.who.name);
+        let (digest, epoch) = (self.membership.digest(), self.membership.epoch());
+        let name = || open(digest, epoch, sent).ok().map(|(envelope, _)| envelope.who.name);
         let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
         if let (Some(seal), seal::DropReason::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
@@ -347,7 +353,8 @@ impl<T: Transport> Wire<T> {
             let Self { outbox, transport, places, counters, .. } = self;
             outbox.introduce(address, transport, places, counters);
         }
-        for notice in self.agreement.differs(now, peer, address, member, theirs, &self.config) {
+        let membership = &self.membership;
+        for notice in self.agreement.differs(now, peer, address, member, theirs, membership) {
             self.notice(notice);
         }
     }
@@ -472,7 +479,7 @@ impl<T: Transport> Backend for Wire<T> {
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {
-                let _ = reply.send(self.agreement.disagreement(&self.config));
+                let _ = reply.send(self.agreement.disagreement(&self.membership));
             }
             Ask::Keyring(reply) => {
                 self.ask_members(now);
@@ -548,7 +555,7 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
-        self.places.explain(self.agreement.explain(waiting, &self.config))
+        self.places.explain(self.agreement.explain(waiting, &self.membership))
     }
 
     fn before_more(&mut self) {

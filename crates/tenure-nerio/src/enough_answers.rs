@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, MemberSet};
+use tenure_core::nerio::{MemberSet, Membership};
 use tokio::sync::watch;
 
 /// Time for look-ups after a quorum has answered: a silent name server takes several seconds.
 const MORE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Answers<'a> {
-    config: &'a Checked,
+    membership: &'a Membership,
     from: MemberSet,
     enough: watch::Sender<bool>,
 }
@@ -19,8 +19,8 @@ pub(crate) struct Answers<'a> {
 pub(crate) struct Enough(watch::Receiver<bool>);
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(config: &'a Checked) -> Self {
-        Self { config, from: MemberSet::EMPTY, enough: watch::channel(false).0 }
+    pub(crate) fn new(membership: &'a Membership) -> Self {
+        Self { membership, from: MemberSet::EMPTY, enough: watch::channel(false).0 }
     }
 
     pub(crate) fn enough(&self) -> Enough {
@@ -29,7 +29,7 @@ impl<'a> Answers<'a> {
 
     pub(crate) fn from(&mut self, nth: usize) {
         self.from = self.from.with(nth);
-        self.enough.send_replace(self.config.quorums.is_quorum(self.from));
+        self.enough.send_replace(self.membership.quorums().is_quorum(self.from));
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
         };
         let members = [("a", 1), ("b", 2), ("c", 3)].map(member).to_vec();
         let config = Config::new("x".parse().unwrap(), members).check().unwrap();
-        let mut answers = Answers::new(&config);
+        let mut answers = Answers::new(config.membership());
         let enough = answers.enough();
         assert_eq!(enough.or(ready(1)).await, Some(1));
         answers.from(0);

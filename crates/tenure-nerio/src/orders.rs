@@ -133,7 +133,7 @@ pub async fn give(
 ) -> Result<Vec<(Member, Answered)>, GiveError> {
     check(config, keys, &order.election)?;
     let mut asked = JoinSet::new();
-    let mut answers = Answers::new(config);
+    let mut answers = Answers::new(config.membership());
     for (nth, member) in config.members.iter().cloned().enumerate() {
         let mut asker = Asker::new(config, keys, from).await?;
         asker.beside(answers.enough());

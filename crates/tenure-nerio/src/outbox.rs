@@ -8,7 +8,7 @@ use std::thread;
 use tenure::clock;
 use tenure::driver::Repeats;
 use tenure_core::nerio::wire::Packer;
-use tenure_core::nerio::{Checked, Message, To, ToCandidate};
+use tenure_core::nerio::{Membership, Message, To, ToCandidate};
 
 use crate::counters::Counters;
 use crate::places::Places;
@@ -41,11 +41,11 @@ struct Datagram {
 }
 
 impl Outbox {
-    pub(crate) fn new(packer: Packer, config: &Checked) -> Self {
-        let numbers = (0..config.members.len()).map(|member| config.number(member)).collect();
+    pub(crate) fn new(packer: Packer, membership: &Membership) -> Self {
+        let members = membership.everyone().iter();
         Self {
             packer,
-            numbers,
+            numbers: members.map(|member| membership.number(member)).collect(),
             filling: Vec::new(),
             places: BTreeMap::new(),
             spare: Vec::new(),

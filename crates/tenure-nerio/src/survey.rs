@@ -252,9 +252,9 @@ impl Survey {
     /// The obstacle of a silent `member`.
     #[must_use]
     pub fn silent(&self, member: &NodeName) -> Unsafe {
-        let place = self.config.position(member).map(|nth| &self.config.members[nth].address);
+        let listed = self.config.members.iter().find(|listed| listed.name == *member);
         let member = member.clone();
-        match (place, self.unresolved.get(&member)) {
+        match (listed.map(|listed| &listed.address), self.unresolved.get(&member)) {
             (Some(host), Some(error)) => {
                 Unsafe::Unresolved { member, host: host.to_string(), error: error.clone() }
             }
@@ -300,10 +300,10 @@ impl Survey {
             !matches!(service, Service::Recovering { known: false } | Service::Starting)
         };
         let known = self.members.values().flatten().any(remembers);
-        let lost: Vec<_> =
-            self.config.members.iter().map(|member| &member.name).filter(is_lost).collect();
-        let positions = lost.iter().filter_map(|name| self.config.position(name)).collect();
-        let never = self.config.quorums.is_quorum(positions);
+        let membership = self.config.membership();
+        let lost: Vec<_> = membership.names().iter().filter(is_lost).collect();
+        let positions = lost.iter().filter_map(|name| membership.position(name)).collect();
+        let never = membership.quorums().is_quorum(positions);
         (never && known).then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
     }
 
@@ -463,7 +463,7 @@ where
     A: Future<Output = (Voice, Reply<T>)> + Send + 'static,
 {
     let mut asked = JoinSet::new();
-    let mut answers = Answers::new(config);
+    let mut answers = Answers::new(config.membership());
     for (nth, member) in config.members.iter().cloned().enumerate() {
         let mut asker = Asker::new(config, keys, from).await?;
         if name_servers == NameServers::Briefly {

@@ -50,7 +50,7 @@ pub struct Granted {
     pub start: Time,
     /// The memory that granted the request.
     pub instance: Instance,
-    /// Memory of each member by [place](super::Checked::place), as written down at this grantor.
+    /// Memory of each member by [place](super::Membership::place), as written down at this grantor.
     /// Empty if the grantor knows of none.
     pub memories: Vec<Mark>,
     /// `T_q`: the sample at which the request was granted.

@@ -206,7 +206,7 @@
 //! |---|---|
 //! | 4, bounded skew | step 6.1 and `E`: both go through [`Drift`], the one place of `1 ± ρ` |
 //! | 9, the ring; 10.3, weak leaders | kinds 14 and 15 of [`wire`]; a third machine in the node |
-//! | 10.6, epochs | [`wire::Envelope::epoch`], [`EdictTimestamp::epoch`]; a check on admission |
+//! | 10.6, epochs | another [`Membership`] in [`Nerio`]; [`EdictTimestamp::epoch`] |
 //! | clock breach | every ok carries `T_q`: compared by the candidate, a reason to refuse |
 //! | supervised release | kind 13 of [`wire`]; a grant ended by another than its holder |
 //!
@@ -286,6 +286,7 @@ mod by_member;
 mod candidate;
 mod command;
 pub mod config;
+mod epoch;
 mod event;
 mod grantor;
 mod identity;
@@ -312,6 +313,7 @@ pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
+pub use epoch::Membership;
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{

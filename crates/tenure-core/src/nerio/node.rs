@@ -1,12 +1,14 @@
 //! A node: at most one grantor, and any number of candidates and observers.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use super::body::{Remainder, Service, State, Verify};
 use super::candidate::{Candidate, Context};
 use super::command::{Command, Extra};
 use super::config::Checked;
+use super::epoch::Membership;
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
@@ -31,6 +33,8 @@ const ASKED_MAX: usize = 64;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nerio {
     config: Checked,
+    /// The members that candidates and observers of this node ask.
+    membership: Arc<Membership>,
     who: Who,
     draw: Draw,
     trips: RoundTrips,
@@ -50,6 +54,7 @@ impl Nerio {
     #[must_use]
     pub fn new(config: Checked, name: NodeName) -> Self {
         Self {
+            membership: Arc::clone(config.membership()),
             config,
             who: Who { name, inc: Inc(0) },
             draw: Draw::new(0),
@@ -86,7 +91,8 @@ impl Nerio {
         self.who.inc = start.inc;
         self.draw = Draw::new(start.seed);
         if let Some(memory) = start.memory {
-            let mut grantor = Grantor::new(self.config.clone(), self.who.name.clone());
+            let membership = Arc::clone(&self.membership);
+            let mut grantor = Grantor::new(self.config.clone(), membership, self.who.name.clone());
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
         }
@@ -164,7 +170,7 @@ impl Nerio {
     /// The member that sent a message, by its name and by the driver's proof: a sender that only
     /// has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
-        let named = self.config.position(&from.who.name)?;
+        let named = self.membership.position(&from.who.name)?;
         (from.member == Some(named)).then_some(named)
     }
 
@@ -199,11 +205,10 @@ impl Nerio {
         if let Some(candidate) = self.candidates.get_mut(&state.election) {
             candidate.hear_fence(state.seen);
         }
-        let Some(observer) = self.observers.get_mut(&state.election) else {
-            return ignore(out, Some(state.election), Ignored::Unasked);
-        };
-        observer.on_state(now, member, state, &self.config, out);
-        observer.book(&mut self.observers_due);
+        let election = state.election.clone();
+        self.with_observer(&election, out, |observer, context, out| {
+            observer.on_state(now, member, state, context, out);
+        });
     }
 
     fn with_candidate(
@@ -215,10 +220,35 @@ impl Nerio {
         let Some(candidate) = self.candidates.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
-        let (config, who, draw) = (&self.config, &self.who, self.draw);
-        let mut context = Context { config, who, draw, trips: &mut self.trips };
+        let mut context = Context {
+            config: &self.config,
+            membership: &self.membership,
+            who: &self.who,
+            draw: self.draw,
+            trips: &mut self.trips,
+        };
         act(candidate, &mut context, out);
         candidate.book(&mut self.candidates_due);
+    }
+
+    fn with_observer(
+        &mut self,
+        election: &ElectionName,
+        out: &mut Out,
+        act: impl FnOnce(&mut Observer, &Context<'_>, &mut Out),
+    ) {
+        let Some(observer) = self.observers.get_mut(election) else {
+            return ignore(out, Some(election.clone()), Ignored::Unasked);
+        };
+        let context = Context {
+            config: &self.config,
+            membership: &self.membership,
+            who: &self.who,
+            draw: self.draw,
+            trips: &mut self.trips,
+        };
+        act(observer, &context, out);
+        observer.book(&mut self.observers_due);
     }
 
     fn on_command(&mut self, now: Time, election: ElectionName, command: Command, out: &mut Out) {
@@ -249,10 +279,11 @@ impl Nerio {
             }
             Command::Observe { every } => {
                 self.unobserve(&election);
-                let mut observer = Observer::new(election.clone(), every, now);
-                observer.run_due(now, &self.config, out);
-                observer.book(&mut self.observers_due);
-                self.observers.insert(election, observer);
+                let observer = Observer::new(election.clone(), every, now);
+                self.observers.insert(election.clone(), observer);
+                self.with_observer(&election, out, |observer, context, out| {
+                    observer.run_due(now, context, out);
+                });
             }
             Command::Unobserve => self.unobserve(&election),
             Command::Extra(Extra::Verify { leader }) => self.verify(now, election, leader, out),
@@ -324,9 +355,9 @@ impl Nerio {
             });
         }
         for election in self.observers_due.take_due(now) {
-            let Some(observer) = self.observers.get_mut(&election) else { continue };
-            observer.run_due(now, &self.config, out);
-            observer.book(&mut self.observers_due);
+            self.with_observer(&election, out, |observer, context, out| {
+                observer.run_due(now, context, out);
+            });
         }
         // Start the grantor last: a failed write of the grantor drops every effect after it.
         if let Some(grantor) = &mut self.grantor {

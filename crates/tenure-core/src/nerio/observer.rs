@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::body::{Holder, Query, Service, State};
 use super::by_member::ByMember;
-use super::config::Checked;
+use super::candidate::Context;
 use super::event::Event;
 use super::identity::{Instance, Mark};
 use super::named_leader::{LiveGrant, leadership};
@@ -77,16 +77,16 @@ impl Observer {
     }
 
     /// Asks the grantors when due, and reports a view that has changed with time alone.
-    pub(super) fn run_due(&mut self, now: Time, config: &Checked, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
-            for member in 0..config.members.len() {
+            for member in context.membership.everyone().iter() {
                 let query = Query { election: self.election.clone(), start: now };
                 send(out, To::Member(member), query);
             }
             self.next_at = now.after(self.every);
         }
-        self.tell(now, config, out);
+        self.tell(now, context, out);
     }
 
     pub(super) fn on_state(
@@ -94,7 +94,7 @@ impl Observer {
         now: Time,
         member: usize,
         state: State,
-        config: &Checked,
+        context: &Context<'_>,
         out: &mut Out,
     ) {
         let newer = |known: &GrantorReport| known.start < state.start;
@@ -102,7 +102,8 @@ impl Observer {
             // The rest of a lease counts from the question (readings).
             let start = state.start;
             let free = state.service == Service::Serving && state.holder.is_none();
-            let here = |span| config.drift.shrink(config.drift.real_at_least(span));
+            let drift = context.config.drift;
+            let here = |span| drift.shrink(drift.real_at_least(span));
             let free_since = free.then(|| now.before(here(state.free_for)));
             let until = |holder: &Holder| start.after(here(holder.remaining));
             let holder = state.holder.map(|holder| (until(&holder), holder));
@@ -112,7 +113,7 @@ impl Observer {
             let heard = GrantorReport { start, free_since, holder, leaving, instance, memories };
             self.answers.insert(member, heard);
         }
-        self.run_due(now, config, out);
+        self.run_due(now, context, out);
     }
 
     pub(super) fn book(&mut self, deadlines: &mut Deadlines) {
@@ -132,11 +133,11 @@ impl Observer {
         }
     }
 
-    fn tell(&mut self, now: Time, config: &Checked, out: &mut Out) {
-        let live: Vec<BelievedGrant<'_>> = self.live(now, config).collect();
-        let seen = self.look(now, &live, config);
-        let holds = seen.is_none() && holds_quorum(&live, &config.quorums);
-        let is_won = holds && self.is_won(now, config);
+    fn tell(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
+        let live: Vec<BelievedGrant<'_>> = self.live(now, context).collect();
+        let seen = self.look(now, &live, context);
+        let holds = seen.is_none() && holds_quorum(&live, context.membership.quorums());
+        let is_won = holds && self.is_won(now, context);
         if !holds {
             self.won_since = None;
         }
@@ -146,13 +147,13 @@ impl Observer {
             // The leader has given up, or its grants have moved: wait for the answers to the next
             // question.
             (None, Some(View::Leader(LeaderView { until: Some(until), .. })))
-                if now < *until && (is_won || self.are_free(now, config)) =>
+                if now < *until && (is_won || self.are_free(now, context)) =>
             {
                 return;
             }
             (None, Some(View::Vacant)) if is_won => return,
             // Report nothing before the first answers could have come.
-            (None, None) if is_won || now < self.began.after(self.patience(config)) => return,
+            (None, None) if is_won || now < self.began.after(self.patience(context)) => return,
             (None, _) => View::Unknown { since: now },
         };
         if self.view.as_ref() != Some(&view) {
@@ -163,8 +164,9 @@ impl Observer {
     }
 
     /// The age up to which a grantor's answer counts.
-    fn patience(&self, config: &Checked) -> Duration {
-        self.every.saturating_mul(3).saturating_add(config.round_trip.saturating_mul(4))
+    fn patience(&self, context: &Context<'_>) -> Duration {
+        let round_trip = context.config.round_trip;
+        self.every.saturating_mul(3).saturating_add(round_trip.saturating_mul(4))
     }
 
     /// The answers that still count, without answers of a memory of which another member knows a
@@ -172,28 +174,29 @@ impl Observer {
     fn fresh(
         &self,
         now: Time,
-        config: &Checked,
+        context: &Context<'_>,
     ) -> impl Iterator<Item = &(usize, GrantorReport)> + Clone {
-        let patience = self.patience(config);
+        let patience = self.patience(context);
         let fresh = self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience);
         let words = fresh.clone().map(|(member, heard)| {
             let known: &[Mark] = &heard.memories;
             (*member, heard.instance, known)
         });
-        let replaced = replaced(words, config).map_or(MemberSet::EMPTY, |(members, _)| members);
+        let replaced = replaced(words, context.membership);
+        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         fresh.filter(move |(member, _)| !replaced.contains(*member))
     }
 
     /// Whether each grantor of a quorum was free at some time not long ago.
-    fn are_free(&self, now: Time, config: &Checked) -> bool {
-        let free = self.fresh(now, config).filter(|(_, heard)| heard.free_since.is_some());
-        config.quorums.is_quorum(free.map(|(member, _)| *member).collect())
+    fn are_free(&self, now: Time, context: &Context<'_>) -> bool {
+        let free = self.fresh(now, context).filter(|(_, heard)| heard.free_since.is_some());
+        context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
     /// Whether a quorum of grantors was free at one instant, not long ago. Instants of their own
     /// are not enough: a leader may have moved from one grantor to the other.
-    fn is_vacant(&self, now: Time, config: &Checked) -> bool {
-        let fresh = self.fresh(now, config);
+    fn is_vacant(&self, now: Time, context: &Context<'_>) -> bool {
+        let fresh = self.fresh(now, context);
         let free = fresh.clone().filter_map(|(member, heard)| {
             let since = heard.free_since?;
             Some((*member, since, heard.start))
@@ -203,17 +206,17 @@ impl Observer {
             && fresh.clone().any(|(_, GrantorReport { start: at, .. })| {
                 let was_free = |(_, since, start): &(usize, Time, Time)| since <= at && at <= start;
                 let free = free.clone().filter(was_free).map(|(member, ..)| member);
-                config.quorums.is_quorum(free.collect())
+                context.membership.quorums().is_quorum(free.collect())
             })
     }
 
     /// The view on which a quorum of grantors agrees, if any.
-    fn look(&self, now: Time, live: &[BelievedGrant<'_>], config: &Checked) -> Option<View> {
-        if self.is_vacant(now, config) {
+    fn look(&self, now: Time, live: &[BelievedGrant<'_>], context: &Context<'_>) -> Option<View> {
+        if self.is_vacant(now, context) {
             return Some(View::Vacant);
         }
-        let (who, fence, until) =
-            leadership(live.iter().map(BelievedGrant::grant), &config.quorums)?;
+        let quorums = context.membership.quorums();
+        let (who, fence, until) = leadership(live.iter().map(BelievedGrant::grant), quorums)?;
         let alike = live.iter().filter(|named| named.grant().is_of(who, fence));
         let latest = alike.clone().map(|grant| grant.holder).max_by_key(|holder| holder.start)?;
         Some(View::Leader(LeaderView {
@@ -229,8 +232,8 @@ impl Observer {
         }))
     }
 
-    fn live(&self, now: Time, config: &Checked) -> impl Iterator<Item = BelievedGrant<'_>> {
-        self.fresh(now, config).filter_map(move |(member, heard)| {
+    fn live(&self, now: Time, context: &Context<'_>) -> impl Iterator<Item = BelievedGrant<'_>> {
+        self.fresh(now, context).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
             let (until, leaving) = (*until, heard.leaving);
             (now < until).then_some(BelievedGrant { member: *member, until, holder, leaving })
@@ -241,13 +244,13 @@ impl Observer {
     /// them: such a holder is about to lead, or leads and announces the fence with its next
     /// request. The observer asks again one round trip later, and believes in a holder that never
     /// leads for no longer than `patience`.
-    fn is_won(&mut self, now: Time, config: &Checked) -> bool {
+    fn is_won(&mut self, now: Time, context: &Context<'_>) -> bool {
         let since = *self.won_since.get_or_insert_with(|| {
-            let soon = config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
+            let soon = context.config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
             self.next_at = self.next_at.min(now.after(soon));
             now
         });
-        now < since.after(self.patience(config))
+        now < since.after(self.patience(context))
     }
 }
 

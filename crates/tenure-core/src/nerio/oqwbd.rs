@@ -87,8 +87,8 @@ impl Candidate {
             next: transfer.or_else(|| campaign.successor(now, context.config).cloned()),
             value: campaign.value.clone(),
         };
-        let too_long = campaign.too_long_for(now, context.config);
-        for member in 0..context.config.members.len() {
+        let too_long = campaign.too_long_for(now, context);
+        for member in context.membership.everyone().iter() {
             if too_long.is_some_and(|asked| !asked.contains(member)) {
                 continue;
             }
@@ -325,8 +325,8 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        if let Some((_, (member, by))) = campaign.replaced(now, context.config) {
-            let name = |at: usize| context.config.members[at].name.clone();
+        if let Some((_, (member, by))) = campaign.replaced(now, context.membership) {
+            let name = |at: usize| context.membership.name(at).clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
         self.try_complete(now, context, out);
@@ -351,7 +351,7 @@ impl Candidate {
             Some((ok.instance, ok.stamp))
         });
         let timestamp = QuorumTimestamp::new(stamps);
-        debug_assert!(context.config.quorums.is_quorum(members), "I6: a quorum completes");
+        debug_assert!(context.membership.quorums().is_quorum(members), "I6: a quorum completes");
         debug_assert!(now < until, "I6: in time");
         campaign.abort(self.last_start);
         let renewed = campaign.lease.is_some();
@@ -422,10 +422,10 @@ impl Campaign {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let replaced = self.replaced(now, context.config);
+        let replaced = self.replaced(now, context.membership);
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
-        context.config.quorums.longest(oks.map(|(member, ok)| (ok.good_until, *member)))
+        context.membership.quorums().longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
 
@@ -470,7 +470,6 @@ impl Candidate {
 
     /// Sends the release, if due, to members that have not confirmed it.
     pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
-        let everybody = MemberSet::first(context.config.members.len());
         let Some(pending) = &mut self.pending else { return };
         if now >= pending.until {
             let told = pending.told;
@@ -486,8 +485,9 @@ impl Candidate {
         debug_assert!(now >= pending.hold, "I9: a release waits for what was promised");
         pending.again = now.after(pending.pause);
         pending.pause = pending.pause.saturating_mul(2);
-        let (missing, start) = (everybody.minus(pending.arrived), pending.start);
-        if let Some(waiting) = pending.hinders(now, context.config) {
+        let missing = context.membership.everyone().minus(pending.arrived);
+        let start = pending.start;
+        if let Some(waiting) = pending.hinders(now, context) {
             self.say(now, waiting, context, out);
         }
         self.release_to(missing, start, out);

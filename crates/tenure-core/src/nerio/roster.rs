@@ -16,7 +16,7 @@ use core::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Checked;
+use super::epoch::Membership;
 use super::identity::{Instance, Mark};
 use super::quorum::MemberSet;
 use crate::name::NodeName;
@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// The known memories of all members, each at its [place](Checked::place), which is the same
+/// The known memories of all members, each at its [place](Membership::place), which is the same
 /// everywhere.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Roster(Vec<Option<Entry>>);
@@ -61,21 +61,22 @@ impl Roster {
     }
 
     /// The written entries of these members.
-    pub(super) fn of(config: &Checked, kept: &[(NodeName, Entry)]) -> Self {
-        let mut this = Self(alloc::vec![None; config.members.len()]);
+    pub(super) fn of(members: &Membership, kept: &[(NodeName, Entry)]) -> Self {
+        let mut this = Self(alloc::vec![None; members.names().len()]);
         for (name, entry) in kept {
-            if let Some(member) = config.position(name) {
-                this.add(config.place(member), *entry);
+            if let Some(member) = members.position(name) {
+                this.add(members.place(member), *entry);
             }
         }
         this
     }
 
     /// The entries to be written down.
-    pub(super) fn named(&self, config: &Checked) -> Vec<(NodeName, Entry)> {
-        let entry =
-            |(member, name): (usize, NodeName)| Some((name, self.at(config.place(member))?));
-        config.names().into_iter().enumerate().filter_map(entry).collect()
+    pub(super) fn named(&self, members: &Membership) -> Vec<(NodeName, Entry)> {
+        let entry = |(member, name): (usize, &NodeName)| {
+            Some((name.clone(), self.at(members.place(member))?))
+        };
+        members.names().iter().enumerate().filter_map(entry).collect()
     }
 
     /// The entry of the member at this place.
@@ -141,13 +142,13 @@ impl Entry {
 /// and the memories that this memory has written down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
-    config: &Checked,
+    members: &Membership,
 ) -> Option<(MemberSet, (usize, usize))> {
     if words.clone().all(|(_, _, names)| names.is_empty()) {
         return None;
     }
     let denied = |(member, instance, _): (usize, Instance, _)| {
-        let (place, own) = (config.place(member), instance.mark());
+        let (place, own) = (members.place(member), instance.mark());
         let differs = |mark: &Mark| *mark != Mark::NONE && *mark != own;
         let denies = |(other, _, names): (usize, _, &[Mark])| {
             (other != member && names.get(place).is_some_and(differs)).then_some(other)

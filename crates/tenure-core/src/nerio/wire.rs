@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The digest covers the settings that all participants must share; the messages of another
-//! configuration are not read. Datagrams for a member have its [number](super::Config::number) in
-//! `to`, and no other node handles them: a name may lead to the address of another member, which
+//! configuration are not read. Datagrams for a member have its [number](super::Membership::number)
+//! in `to`, and no other node handles them: a name may lead to the address of another member, which
 //! would end a grant of its own by a release that is not meant for it. Other datagrams have 0 in
 //! `to`. The epoch is the membership's (section 10.6), zero until it changes. A reader skips and
 //! counts messages of an unknown kind, so that kinds can be added: 13 (gone), 14 (ping) and 15
@@ -146,8 +146,8 @@ impl Packer {
         datagram.extend_from_slice(&self.head);
     }
 
-    /// Addresses `datagram` to the member with this [number](super::Config::number) alone; 0 is any
-    /// node.
+    /// Addresses `datagram` to the member with this [number](super::Membership::number) alone; 0 is
+    /// any node.
     pub fn address(datagram: &mut [u8], number: u8) {
         if let Some(to) = datagram.get_mut(TO) {
             *to = number;
@@ -177,7 +177,7 @@ impl Packer {
     }
 }
 
-/// The [number](super::Config::number) of the member that a datagram is for; 0 is any node.
+/// The [number](super::Membership::number) of the member that a datagram is for; 0 is any node.
 #[must_use]
 pub fn recipient(datagram: &[u8]) -> u8 {
     datagram.get(TO).copied().unwrap_or(0)

@@ -24,8 +24,8 @@ pub struct Start {
 /// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum To {
-    /// The member at this position of the list, wherever the driver reaches it now. No other member
-    /// may handle the message.
+    /// The member at this position of the membership, wherever the driver reaches it now. No other
+    /// member may handle the message.
     Member(usize),
     /// The source of a message, or an address from a report.
     Address(SocketAddr),

@@ -125,7 +125,7 @@ impl Merge<'_> {
     /// needed here, because these statements need not answer one question.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
-        let (who, fence, until) = leadership(live, &self.config.quorums)?;
+        let (who, fence, until) = leadership(live, self.config.membership().quorums())?;
         // A later leader has led since.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
@@ -145,7 +145,7 @@ impl Merge<'_> {
     }
 
     fn name(&self, nth: usize) -> Option<NodeName> {
-        self.config.members.get(nth).map(|member| member.name.clone())
+        self.config.membership().names().get(nth).cloned()
     }
 
     /// The least length of another clock's span on this clock.

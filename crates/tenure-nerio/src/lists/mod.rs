@@ -175,7 +175,7 @@ pub async fn candidates(
 
 fn is_quorum(config: &Checked, members: &[(Member, Heard)]) -> bool {
     let counts = members.iter().enumerate().filter(|(_, (_, heard))| heard.counts());
-    config.quorums.is_quorum(counts.map(|(nth, _)| nth).collect())
+    config.membership().quorums().is_quorum(counts.map(|(nth, _)| nth).collect())
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tenure::clock;
-use tenure_core::nerio::{Checked, Inc, Member, Service};
+use tenure_core::nerio::{Checked, Inc, Member, Membership, Service};
 use tokio::task::JoinSet;
 
 use super::Heard;
@@ -30,7 +31,7 @@ pub(super) struct MemberPages<L: List> {
 }
 
 pub(super) struct Panel {
-    config: Checked,
+    membership: Arc<Membership>,
     voices: Vec<Voice>,
 }
 
@@ -60,7 +61,7 @@ impl Panel {
             let asker = Asker::new(config, keys, from).await?;
             voices.push(Voice { nth, member, asker, end: None, service: None });
         }
-        Ok(Self { config: config.clone(), voices })
+        Ok(Self { membership: Arc::clone(config.membership()), voices })
     }
 
     /// The answer of each member, in the order of the list.
@@ -75,7 +76,7 @@ impl Panel {
             let (ask, mut ended): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.voices).into_iter().partition(|voice| voice.end.is_none());
             let count = ask.len();
-            let mut answers = Answers::new(&self.config);
+            let mut answers = Answers::new(&self.membership);
             for mut voice in ask {
                 voice.asker.beside(answers.enough());
                 let lists = lists.to_vec();

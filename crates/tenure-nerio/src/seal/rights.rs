@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tenure_core::nerio::{Checked, Inc, Message, ToAsker, ToCandidate, ToGrantor, Who};
+use tenure_core::nerio::{Inc, Membership, Message, ToAsker, ToCandidate, ToGrantor, Who};
 
 use crate::keys::{Grant, Right};
 
@@ -18,8 +18,8 @@ pub enum Authority {
 impl Authority {
     /// Whether the incarnation `inc` with this key may speak as `who`. No process speaks as another
     /// incarnation, and no application as a member.
-    pub(crate) fn may_be(&self, inc: Inc, who: &Who, config: &Checked) -> bool {
-        let as_member = config.position(&who.name).is_some();
+    pub(crate) fn may_be(&self, inc: Inc, who: &Who, membership: &Membership) -> bool {
+        let as_member = membership.position(&who.name).is_some();
         who.inc == inc && (*self == Self::Cluster || !as_member)
     }
 
@@ -128,13 +128,14 @@ mod tests {
     fn senders_keep_their_names() {
         let member = Member { name: "a".parse().unwrap(), address: "10.0.0.1:1".parse().unwrap() };
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
+        let membership = config.membership();
         let who = |name: &str| Who { name: name.parse().unwrap(), inc: Inc(1) };
         let billing = application("*");
-        assert!(billing.may_be(Inc(1), &who("web"), &config));
-        assert!(!billing.may_be(Inc(2), &who("web"), &config));
-        assert!(!billing.may_be(Inc(1), &who("a"), &config));
-        assert!(Authority::Cluster.may_be(Inc(1), &who("a"), &config));
-        assert!(!Authority::Cluster.may_be(Inc(2), &who("a"), &config));
+        assert!(billing.may_be(Inc(1), &who("web"), membership));
+        assert!(!billing.may_be(Inc(2), &who("web"), membership));
+        assert!(!billing.may_be(Inc(1), &who("a"), membership));
+        assert!(Authority::Cluster.may_be(Inc(1), &who("a"), membership));
+        assert!(!Authority::Cluster.may_be(Inc(2), &who("a"), membership));
     }
 
     #[test]

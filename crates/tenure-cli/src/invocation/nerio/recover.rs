@@ -61,7 +61,7 @@ fn positions(
 ) -> Result<MemberSet, Failure> {
     let config = &cluster.config;
     let position = |name: &NodeName| {
-        config.position(name).ok_or_else(|| {
+        config.membership().position(name).ok_or_else(|| {
             let members: Vec<_> = config.names().iter().map(ToString::to_string).collect();
             let what =
                 format!("{name} is not in the members list, which has {}", members.join(", "));

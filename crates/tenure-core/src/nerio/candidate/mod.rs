@@ -36,6 +36,7 @@ use self::waits::Hindrances;
 use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
 use super::config::Checked;
+use super::epoch::Membership;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::Sender;
@@ -195,7 +196,7 @@ impl Candidate {
             too_far: None,
             fence_rounds: 0,
             sent: Vec::new(),
-            floors: alloc::vec![self.last_start; context.config.members.len()],
+            floors: alloc::vec![self.last_start; context.membership.names().len()],
             oks: ByMember::default(),
             refusals: ByMember::default(),
             held_off: ByMember::default(),
@@ -318,7 +319,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else { return };
         let config = context.config;
         let silent = campaign.reach.silent(now, config.parked_for());
-        let limits = (config.refresh, config);
+        let limits = (config.refresh, context.membership);
         if let Some(waiting) = campaign.hindrances.news(now, silent, limits) {
             self.emit(Event::Waiting(waiting), out);
         }
@@ -365,10 +366,10 @@ impl Campaign {
     /// The members that keep every quorum from a lease as long as this candidate's: members that
     /// give no such lease, and lost members. As long as there are any, the candidate asks only
     /// these, and leaves the others to other candidates.
-    pub(super) fn too_long_for(&self, now: Time, config: &Checked) -> Option<MemberSet> {
-        let unable = self.too_long.or(self.reach.lost(now, config.parked_for()));
+    pub(super) fn too_long_for(&self, now: Time, context: &Context<'_>) -> Option<MemberSet> {
+        let unable = self.too_long.or(self.reach.lost(now, context.config.parked_for()));
         let asks = self.lease.is_none() && !self.too_long.is_empty();
-        let hopeless = asks && !config.quorums.is_possible(unable);
+        let hopeless = asks && !context.membership.quorums().is_possible(unable);
         hopeless.then_some(unable)
     }
 
@@ -384,10 +385,10 @@ impl Campaign {
     pub(super) fn replaced(
         &self,
         now: Time,
-        config: &Checked,
+        membership: &Membership,
     ) -> Option<(MemberSet, (usize, usize))> {
         let live = self.oks.iter().filter(move |(_, ok)| now < ok.good_until);
-        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), config)
+        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), membership)
     }
 
     /// The first of the waiting candidates, if a grantor has named it lately: it may have died

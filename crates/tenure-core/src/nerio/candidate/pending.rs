@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use super::super::config::Checked;
 use super::super::quorum::MemberSet;
 use super::context::Context;
 use crate::name::NodeName;
@@ -70,12 +69,13 @@ impl PendingRelease {
 
     /// The reason for waiting if the missing confirmations delay the next attempt, once they have
     /// been missing for so long that the members are probably silent.
-    pub(in crate::nerio) fn hinders(&self, now: Time, config: &Checked) -> Option<Waiting> {
-        let is_late = now >= self.begins.after(config.parked_for());
+    pub(in crate::nerio) fn hinders(&self, now: Time, context: &Context<'_>) -> Option<Waiting> {
+        let is_late = now >= self.begins.after(context.config.parked_for());
         if now >= self.not_before() || !is_late {
             return None;
         }
-        let missing = MemberSet::first(config.members.len()).minus(self.arrived);
-        Some(Waiting::GivingUp { missing: config.named(missing), until: self.until })
+        let missing = context.membership.everyone().minus(self.arrived);
+        let missing = context.membership.named(missing);
+        Some(Waiting::GivingUp { missing, until: self.until })
     }
 }

@@ -45,7 +45,7 @@ impl Candidate {
             campaign.reach.answered(member, refused.start, able);
             campaign.hindrances.refused(now, member, refused, context.config);
         }
-        let grantor = &context.config.members[member].name;
+        let grantor = context.membership.name(member);
         if !is_too_long {
             campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
         }
@@ -99,10 +99,10 @@ impl Candidate {
     /// gives back its grants, and its places in the queues: another candidate may win with them.
     fn on_too_long(&mut self, now: Time, member: usize, context: &Context<'_>, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        let before = campaign.too_long_for(now, context.config);
+        let before = campaign.too_long_for(now, context);
         campaign.too_long = campaign.too_long.with(member);
-        let Some(unable) = campaign.too_long_for(now, context.config) else { return };
-        let members = context.config.quorums.everyone().minus(unable);
+        let Some(unable) = campaign.too_long_for(now, context) else { return };
+        let members = context.membership.everyone().minus(unable);
         // A member becomes silent without a message, so oks may be left to give back although no
         // quorum was possible before.
         if before.is_some() && !campaign.oks.members().any(|granted| members.contains(granted)) {
@@ -143,7 +143,7 @@ impl Candidate {
             campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.members().filter(|m| !blocked.contains(*m)).collect();
         let lost = campaign.reach.lost(now, context.config.parked_for());
-        if held.is_empty() || context.config.quorums.is_possible(blocked.or(lost)) {
+        if held.is_empty() || context.membership.quorums().is_possible(blocked.or(lost)) {
             return;
         }
         let own = Rank::of(&self.election, context.who, campaign.priority, false, false);

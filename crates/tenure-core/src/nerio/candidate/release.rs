@@ -19,7 +19,7 @@ impl Candidate {
     ) {
         let Some(pending) = &self.pending else { return };
         let held = context.config.drift.real_at_most(pending.hold.since(now));
-        for member in 0..context.config.members.len() {
+        for member in context.membership.everyone().iter() {
             let leaving = Leaving { election: self.election.clone(), start: pending.start, held };
             send(out, To::Member(member), leaving);
         }
@@ -49,10 +49,10 @@ impl Candidate {
         };
         pending.arrived = pending.arrived.with(member);
         let (arrived, told) = (pending.arrived, pending.told);
-        pending.told |= context.config.quorums.is_quorum(arrived);
+        pending.told |= context.membership.quorums().is_quorum(arrived);
         let tell = pending.told && !told;
         let begin = pending.not_before().max(now);
-        if arrived.len() == context.config.members.len() {
+        if arrived == context.membership.everyone() {
             self.pending = None;
         }
         if tell {

@@ -60,7 +60,7 @@ impl Candidate {
             return None;
         }
         transfer.waits = transfer.waits.with(member);
-        if !context.config.quorums.is_quorum(transfer.waits) {
+        if !context.membership.quorums().is_quorum(transfer.waits) {
             return None;
         }
         let (to, probe) = (transfer.to.clone(), transfer.probe);

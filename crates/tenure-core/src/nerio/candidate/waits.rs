@@ -10,6 +10,7 @@ use core::time::Duration;
 use super::super::body::{Refusal, Refused};
 use super::super::by_member::ByMember;
 use super::super::config::Checked;
+use super::super::epoch::Membership;
 use super::super::quorum::MemberSet;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -90,9 +91,9 @@ impl Hindrances {
         &mut self,
         now: Time,
         silent: MemberSet,
-        (pause, config): (Duration, &Checked),
+        (pause, membership): (Duration, &Membership),
     ) -> Option<Waiting> {
-        let waiting = self.waiting(silent, config)?;
+        let waiting = self.waiting(silent, membership)?;
         self.say(now, waiting, pause)
     }
 
@@ -115,11 +116,11 @@ impl Hindrances {
 
     /// The first reason without which a quorum could be won. The order: a shared name, silent
     /// members, lost memories, refusals that an operator must mend, rivals.
-    fn waiting(&self, silent: MemberSet, config: &Checked) -> Option<Waiting> {
-        let possible = |excluded: MemberSet| config.quorums.is_possible(excluded);
-        let missing = config.named(silent);
+    fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
+        let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);
+        let missing = membership.named(silent);
         if let Some(other) = self.other.filter(|_| !self.context.is_empty()) {
-            return Some(Waiting::NameInUse { by: config.named(self.context), other });
+            return Some(Waiting::NameInUse { by: membership.named(self.context), other });
         }
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });
@@ -134,16 +135,18 @@ impl Hindrances {
         let known = heard.clone().any(|(_, word)| is_known(word));
         let unable = silent.or(quarantined).or(recovering);
         if !possible(unable) {
-            return Some(match self.enough_again(unable, quarantined, config) {
-                Some(until) => Waiting::OldLeases { at: config.named(quarantined), until, missing },
-                None => Waiting::Fences { at: config.named(recovering), known, missing },
+            return Some(match self.enough_again(unable, quarantined, membership) {
+                Some(until) => {
+                    Waiting::OldLeases { at: membership.named(quarantined), until, missing }
+                }
+                None => Waiting::Fences { at: membership.named(recovering), known, missing },
             });
         }
         let objecting = with(|word| matches!(word, Word::Objection { .. }));
         if !possible(unable.or(objecting)) {
             let obstacles = heard.filter_map(|(member, word)| match word {
                 Word::Objection { label, why } => {
-                    let by = config.members[*member].name.clone().into();
+                    let by = membership.name(*member).clone().into();
                     Some(Obstacle { by, label, why: why.clone() })
                 }
                 _ => None,
@@ -159,7 +162,7 @@ impl Hindrances {
         &self,
         mut unable: MemberSet,
         quarantined: MemberSet,
-        config: &Checked,
+        membership: &Membership,
     ) -> Option<Time> {
         let ends = quarantined.iter().filter_map(|member| match self.words.get(member) {
             Some(Word::Quarantine { until }) => Some((*until, member)),
@@ -169,7 +172,7 @@ impl Hindrances {
         ends.sort_unstable();
         ends.into_iter().find_map(|(until, member)| {
             unable = unable.minus(MemberSet::EMPTY.with(member));
-            config.quorums.is_possible(unable).then_some(until)
+            membership.quorums().is_possible(unable).then_some(until)
         })
     }
 

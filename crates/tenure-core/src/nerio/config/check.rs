@@ -1,12 +1,12 @@
 //! The rules by which settings must fit together.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::{Config, ConfigError, HostPort, Limits, Member};
+use super::super::epoch::Membership;
+use super::{Config, ConfigError, HostPort, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
 
@@ -18,8 +18,7 @@ pub struct Checked(Arc<Inner>);
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct Inner {
     config: Config,
-    digest: u64,
-    places: Vec<usize>,
+    membership: Arc<Membership>,
 }
 
 impl Checked {
@@ -30,14 +29,14 @@ impl Checked {
     /// The module document says why each part is included and the others are not.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.0.digest
+        self.0.membership.digest()
     }
 
-    /// The place of the member at this position among all names in ascending order: the same on
-    /// every node, whatever the order of its list.
+    /// The membership of epoch 0: `members` and `quorums` of these settings, in the order of the
+    /// list.
     #[must_use]
-    pub fn place(&self, member: usize) -> usize {
-        self.0.places[member]
+    pub fn membership(&self) -> &Arc<Membership> {
+        &self.0.membership
     }
 }
 
@@ -57,11 +56,8 @@ impl Config {
         self.check_leases()?;
         self.check_timers()?;
         self.check_limits()?;
-        let digest = self.digest();
-        let is_before = |one: &Member, other: &Member| other.name < one.name;
-        let before = |one| self.members.iter().filter(|other| is_before(one, other)).count();
-        let places = self.members.iter().map(before).collect();
-        Ok(Checked(Arc::new(Inner { config: self, digest, places })))
+        let membership = Membership::new(0, self.digest(), self.names(), self.quorums.clone());
+        Ok(Checked(Arc::new(Inner { config: self, membership: Arc::new(membership) })))
     }
 
     fn check_members(&self) -> Result<(), ConfigError> {

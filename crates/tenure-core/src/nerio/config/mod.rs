@@ -58,7 +58,7 @@ pub struct Config {
     /// The grantors, each name and each host with its port once, 1 to 31 of them. Three survive the
     /// loss of one, five of two; more than seven only cost time. The order means nothing, except
     /// for the places of a grid. A list that differs from node to node is a digest mismatch, not
-    /// two leaders.
+    /// two leaders. A node counts members by the [`membership`](Checked::membership).
     pub members: Vec<Member>,
     /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two
     /// of them meet; the constructor proves that. Use a majority unless grantors differ in
@@ -261,27 +261,7 @@ impl Config {
         self.refresh.saturating_mul(2)
     }
 
-    /// The position of the member with this name, as in a [`MemberSet`].
-    #[must_use]
-    pub fn position(&self, name: &NodeName) -> Option<usize> {
-        self.members.iter().position(|member| member.name == *name)
-    }
-
-    /// The number by which datagrams name the member at this position: 1 and up in the order of
-    /// names, which is the same on all nodes, whatever the order of their lists; see
-    /// [`wire`](super::wire). 0 without such a member.
-    #[must_use]
-    pub fn number(&self, position: usize) -> u8 {
-        let Some(member) = self.members.get(position) else { return 0 };
-        let before = self.members.iter().filter(|other| other.name < member.name).count();
-        u8::try_from(before + 1).unwrap_or(0)
-    }
-
-    pub(super) fn named<T: From<NodeName>>(&self, set: MemberSet) -> Vec<T> {
-        set.iter().map(|member| self.members[member].name.clone().into()).collect()
-    }
-
-    /// The members' names in the order of the list, for printing a [`MemberSet`] or a
+    /// The members' names in the order of the list, for reading or printing a [`MemberSet`] or a
     /// [`Quorums`].
     #[must_use]
     pub fn names(&self) -> Vec<NodeName> {

@@ -61,7 +61,7 @@ impl Grantor {
             return;
         }
         let founders = self.founders();
-        if founders.len() < self.config.members.len() {
+        if founders.len() < self.membership.names().len() {
             return;
         }
         if news {
@@ -84,7 +84,7 @@ impl Grantor {
     fn founders(&self) -> Vec<(usize, Instance)> {
         let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
         let known = |member: usize| {
-            let place = self.config.place(member);
+            let place = self.membership.place(member);
             let latest = self.memories.heard(place)?;
             (answers.get(&member)?.instance == Some(latest)).then_some((place, latest))
         };

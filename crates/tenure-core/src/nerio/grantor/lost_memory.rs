@@ -69,7 +69,7 @@ impl Grantor {
         let missing = Missing { whole, silent, empty, strange };
         if told != Some(missing) {
             let [whole, silent, empty, strange] =
-                [whole, silent, empty, strange].map(|set| self.config.named(set));
+                [whole, silent, empty, strange].map(|set| self.membership.named(set));
             emit(out, None, OwnEvent::RecoveryWaits { whole, silent, empty, strange });
         }
         missing
@@ -116,7 +116,7 @@ impl Grantor {
         self.hear_roster(now, member, seen, out);
         let own = seen.roster.at(self.own_place());
         let recorded = own.is_some_and(|entry| entry.instance == self.instance);
-        let theirs = seen.roster.at(self.config.place(member));
+        let theirs = seen.roster.at(self.membership.place(member));
         let instance = theirs.map(|entry| entry.instance);
         let answers = match &mut self.phase {
             Phase::Reading { since, answers, .. } if *since == seen.start => answers,
@@ -151,7 +151,7 @@ impl Grantor {
         // An answer counts if its member has written down this grantor's memory, as long as no
         // later memory of that member was heard of (names: instances).
         let is_latest = |member: &usize, known: &ReadAnswer| {
-            let latest = self.memories.heard(self.config.place(*member));
+            let latest = self.memories.heard(self.membership.place(*member));
             known.instance >= latest
         };
         let counts =
@@ -257,13 +257,13 @@ impl Grantor {
     /// Whether the members in `whole` remember everything that this grantor may have forgotten:
     /// every leader while it granted had a quorum with one of them.
     fn is_whole_quorum(&self, whole: MemberSet) -> bool {
-        !self.config.quorums.is_possible(whole)
+        !self.membership.quorums().is_possible(whole)
     }
 
     /// Whether no quorum with this grantor goes without a member of `answered`. If this grantor is
     /// a quorum by itself, all others will do.
     fn is_enough(&self, answered: MemberSet) -> bool {
         let all = self.others().minus(answered).is_empty();
-        all || !self.config.quorums.is_possible(answered)
+        all || !self.membership.quorums().is_possible(answered)
     }
 }

@@ -24,22 +24,23 @@ const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
     pub(super) fn own_place(&self) -> usize {
-        self.config.position(&self.name).map_or(usize::MAX, |member| self.config.place(member))
+        let own = self.membership.position(&self.name);
+        own.map_or(usize::MAX, |member| self.membership.place(member))
     }
 
     /// This grantor's position; empty if it is no member.
     fn own(&self) -> MemberSet {
-        self.config.position(&self.name).into_iter().collect()
+        self.membership.position(&self.name).into_iter().collect()
     }
 
     pub(super) fn others(&self) -> MemberSet {
-        self.config.quorums.everyone().minus(self.own())
+        self.membership.everyone().minus(self.own())
     }
 
     /// The other member that sent a message: a sender that only has the name of this member does
     /// not count.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
-        let named = self.config.position(&from.who.name)?;
+        let named = self.membership.position(&from.who.name)?;
         (from.member == Some(named) && from.who.name != self.name).then_some(named)
     }
 
@@ -66,7 +67,7 @@ impl Grantor {
         let Some(member) = self.other_member(from).filter(|_| read.record) else {
             return self.answer_read(now, from, read.start, out);
         };
-        let place = self.config.place(member);
+        let place = self.membership.place(member);
         let is_news = self.memories.add(place, Entry::new(read.instance));
         self.note_news(is_news);
         if self.memories.has_written(place) {
@@ -83,7 +84,7 @@ impl Grantor {
             return;
         }
         let flush = self.begin_flush(now);
-        let record = Record::Roster(self.memories.heard.named(&self.config));
+        let record = Record::Roster(self.memories.heard.named(&self.membership));
         self.memories.pending = Some((flush, self.memories.heard.clone()));
         out.push(Effect::Flush(flush.ticket, record));
     }
@@ -109,7 +110,7 @@ impl Grantor {
         self.begin_to_say_memory(now);
         for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
             // The member may have asked while another write was under way.
-            if self.memories.has_written(self.config.place(*member)) {
+            if self.memories.has_written(self.membership.place(*member)) {
                 self.answer_read(now, from, *start, out);
             } else {
                 self.memories.asked.insert(*member, (from.clone(), *start));
@@ -173,7 +174,7 @@ impl Grantor {
         if !seen.whole {
             // Its directory may only be missing: the member itself asks others when to write its
             // memory down.
-            roster.clear(self.config.place(member));
+            roster.clear(self.membership.place(member));
         }
         let is_news = self.memories.hear(&roster);
         self.note_news(is_news);

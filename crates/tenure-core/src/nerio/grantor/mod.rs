@@ -36,6 +36,7 @@ mod writes;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -51,6 +52,7 @@ pub(super) use self::writes::Entry;
 use self::writes::Writes;
 use super::body::{Holder, Refusal, Refused, Request, Service};
 use super::config::Checked;
+use super::epoch::Membership;
 use super::event::{Ignored, OwnEvent};
 use super::identity::{Boot, Instance, Stamp};
 use super::message::{Sender, ToGrantor};
@@ -66,6 +68,8 @@ use crate::time::{Deadline, Time};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Grantor {
     pub(super) config: Checked,
+    /// The members of the epoch in which this grantor grants.
+    membership: Arc<Membership>,
     name: NodeName,
     pub(super) instance: Instance,
     pub(super) boot: Boot,
@@ -111,7 +115,7 @@ struct Listing {
 }
 
 impl Grantor {
-    pub(super) fn new(config: Checked, name: NodeName) -> Self {
+    pub(super) fn new(config: Checked, membership: Arc<Membership>, name: NodeName) -> Self {
         Self {
             delta_max: config.delta_max,
             raise: None,
@@ -124,6 +128,7 @@ impl Grantor {
             recorded: None,
             memories: Memories::default(),
             config,
+            membership,
             name,
             instance: Instance(0),
             boot: Boot(0),

@@ -29,7 +29,7 @@ impl Grantor {
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
-        self.memories = Memories::new(Roster::of(&self.config, &memory.roster));
+        self.memories = Memories::new(Roster::of(&self.membership, &memory.roster));
         self.joins = memory.kept == Kept::Nothing;
         // Before a very first start no member has seen another memory.
         self.says_memory = memory.kept != Kept::New;

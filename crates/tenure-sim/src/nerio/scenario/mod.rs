@@ -365,7 +365,7 @@ impl Scenario for QuorumLeases {
             "{} members ({:?}), {} nodes, {campaigning} that campaign, {} elections; lease {:?}, \
              delta_max {:?}, rho {}e-9, refresh {:?}, d {:?}",
             plan.members(),
-            config.quorums,
+            plan.membership().quorums(),
             plan.nodes.len(),
             plan.elections.len(),
             config.lease,
@@ -409,7 +409,7 @@ impl Scenario for QuorumLeases {
 fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
     let remembers = |other: &usize| {
         let present = plan.copy_of(*other).unwrap_or(*other);
-        let name = &plan.config().members[*other].name;
+        let name = plan.membership().name(*other);
         let disk = disks[present].present();
         let is_founder = disks.iter().any(|by| by.present().names_founder(name, disk));
         (disk.knows_fences() || is_founder) && plan.nodes[*other].directory
@@ -422,7 +422,7 @@ fn remember(plan: &Plan, disks: &[&mut Disk], node: usize) -> MemberSet {
 fn miss(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bool {
     let plan = &run.plan;
     let counts = &mut run.counts.own;
-    let quorums = &plan.config().quorums;
+    let quorums = plan.membership().quorums();
     let whole = remember(plan, disks, node);
     let safe = quorums.is_quorum(whole) || (quorums.is_possible(whole) && !whole.is_empty());
     if disks[node].is_aside() || !safe {
@@ -443,7 +443,7 @@ fn lose(run: &mut Run<QuorumLeases>, disks: &mut [&mut Disk], node: usize) -> bo
     let seed = plan.conditions.seed;
     let focus = plan.own.focus;
     // A quorum of the others must remember, or be about to.
-    let enough = plan.config().quorums.is_quorum(remember(plan, disks, node));
+    let enough = plan.membership().quorums().is_quorum(remember(plan, disks, node));
     // Before the founding of the cluster, a new directory can be lost.
     let few = run.counts.own.lost_disks < (plan.members() as u64 - 1) / 2;
     let new = (0..plan.members()).all(|other| !disks[other].is_whole());
