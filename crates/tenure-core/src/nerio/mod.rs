@@ -286,6 +286,7 @@ mod by_member;
 mod candidate;
 mod command;
 pub mod config;
+mod context;
 mod epoch;
 mod event;
 mod grantor;

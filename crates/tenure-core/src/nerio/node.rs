@@ -5,17 +5,16 @@ use alloc::sync::Arc;
 use core::net::SocketAddr;
 
 use super::body::{Remainder, Service, State, Verify};
-use super::candidate::{Candidate, Context};
+use super::candidate::Candidate;
 use super::command::{Command, Extra};
 use super::config::Checked;
-use super::epoch::Membership;
+use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent, Question};
 use super::grantor::Grantor;
 use super::identity::{Inc, Who};
 use super::message::{Message, Sender, ToAsker, ToCandidate};
 use super::observer::Observer;
 use super::order::StepDown;
-use super::round_trips::RoundTrips;
 use super::timer::Timer;
 use super::words::{Out, Start, Words, emit, send};
 use crate::by_election::ByElection;
@@ -32,12 +31,7 @@ const ASKED_MAX: usize = 64;
 /// A node of a Nerio cluster: the machine that the module document describes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Nerio {
-    config: Checked,
-    /// The members that candidates and observers of this node ask.
-    membership: Arc<Membership>,
-    who: Who,
-    draw: Draw,
-    trips: RoundTrips,
+    context: Context,
     grantor: Option<Grantor>,
     candidates: ByElection<Candidate>,
     observers: BTreeMap<ElectionName, Observer>,
@@ -54,11 +48,7 @@ impl Nerio {
     #[must_use]
     pub fn new(config: Checked, name: NodeName) -> Self {
         Self {
-            membership: Arc::clone(config.membership()),
-            config,
-            who: Who { name, inc: Inc(0) },
-            draw: Draw::new(0),
-            trips: RoundTrips::default(),
+            context: Context::new(config, name),
             grantor: None,
             candidates: ByElection::new(),
             observers: BTreeMap::new(),
@@ -72,13 +62,13 @@ impl Nerio {
     /// This incarnation of this node.
     #[must_use]
     pub fn who(&self) -> &Who {
-        &self.who
+        &self.context.who
     }
 
     /// The settings of the cluster and of this node.
     #[must_use]
     pub const fn config(&self) -> &Checked {
-        &self.config
+        &self.context.config
     }
 
     /// The state of its grantor; `None` without a grantor.
@@ -88,11 +78,12 @@ impl Nerio {
     }
 
     fn start(&mut self, now: Time, start: Start, out: &mut Out) {
-        self.who.inc = start.inc;
-        self.draw = Draw::new(start.seed);
+        self.context.who.inc = start.inc;
+        self.context.draw = Draw::new(start.seed);
         if let Some(memory) = start.memory {
-            let membership = Arc::clone(&self.membership);
-            let mut grantor = Grantor::new(self.config.clone(), membership, self.who.name.clone());
+            let Context { config, membership, who, .. } = &self.context;
+            let (config, membership) = (config.clone(), Arc::clone(membership));
+            let mut grantor = Grantor::new(config, membership, who.name.clone());
             grantor.on_start(now, memory, out);
             self.grantor = Some(grantor);
         }
@@ -151,7 +142,7 @@ impl Nerio {
                 }
             }
             ToAsker::Remainder(remainder) => self.on_remainder(now, from, &remainder, out),
-            ToAsker::FenceSeen(seen) if seen.asker != self.who.inc => {
+            ToAsker::FenceSeen(seen) if seen.asker != self.context.who.inc => {
                 ignore(out, None, Ignored::OtherIncarnation);
             }
             ToAsker::FenceSeen(seen) => match self.member(from) {
@@ -170,7 +161,7 @@ impl Nerio {
     /// The member that sent a message, by its name and by the driver's proof: a sender that only
     /// has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
-        let named = self.membership.position(&from.who.name)?;
+        let named = self.context.membership.position(&from.who.name)?;
         (from.member == Some(named)).then_some(named)
     }
 
@@ -187,7 +178,7 @@ impl Nerio {
             ignore(out, None, Ignored::NotAMember);
             return None;
         };
-        if asker != self.who.inc {
+        if asker != self.context.who.inc {
             ignore(out, Some(election.clone()), Ignored::OtherIncarnation);
             return None;
         }
@@ -215,19 +206,12 @@ impl Nerio {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Candidate, &mut Context<'_>, &mut Out),
+        act: impl FnOnce(&mut Candidate, &mut Context, &mut Out),
     ) {
         let Some(candidate) = self.candidates.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
-        let mut context = Context {
-            config: &self.config,
-            membership: &self.membership,
-            who: &self.who,
-            draw: self.draw,
-            trips: &mut self.trips,
-        };
-        act(candidate, &mut context, out);
+        act(candidate, &mut self.context, out);
         candidate.book(&mut self.candidates_due);
     }
 
@@ -235,19 +219,12 @@ impl Nerio {
         &mut self,
         election: &ElectionName,
         out: &mut Out,
-        act: impl FnOnce(&mut Observer, &Context<'_>, &mut Out),
+        act: impl FnOnce(&mut Observer, &Context, &mut Out),
     ) {
         let Some(observer) = self.observers.get_mut(election) else {
             return ignore(out, Some(election.clone()), Ignored::Unasked);
         };
-        let context = Context {
-            config: &self.config,
-            membership: &self.membership,
-            who: &self.who,
-            draw: self.draw,
-            trips: &mut self.trips,
-        };
-        act(observer, &context, out);
+        act(observer, &self.context, out);
         observer.book(&mut self.observers_due);
     }
 
@@ -255,7 +232,7 @@ impl Nerio {
         let known = self.candidates.contains(&election);
         match command {
             Command::Campaign { value, priority } => {
-                if self.candidates.len() >= self.config.limits.elections {
+                if self.candidates.len() >= self.context.config.limits.elections {
                     self.candidates.retain(|candidate| !candidate.is_over(now));
                 }
                 let begin = || Candidate::new(election.clone());
@@ -332,14 +309,14 @@ impl Nerio {
     /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.
     fn on_remainder(&mut self, now: Time, from: &Sender, answer: &Remainder, out: &mut Out) {
         let election = answer.election.clone();
-        if answer.asker != self.who.inc {
+        if answer.asker != self.context.who.inc {
             return ignore(out, Some(election), Ignored::OtherIncarnation);
         }
         let question = Question { leader: from.address, start: answer.start };
         if !self.asked.remove(&(election.clone(), question)) {
             return ignore(out, Some(election), Ignored::Unasked);
         }
-        let until = answer.start.after(self.config.drift.shrink(answer.remaining));
+        let until = answer.start.after(self.context.config.drift.shrink(answer.remaining));
         let event = if now < until {
             OwnEvent::Verified { question, leader: from.who.clone(), until, fence: answer.fence }
         } else {

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::body::{Holder, Query, Service, State};
 use super::by_member::ByMember;
-use super::candidate::Context;
+use super::context::Context;
 use super::event::Event;
 use super::identity::{Instance, Mark};
 use super::named_leader::{LiveGrant, leadership};
@@ -77,7 +77,7 @@ impl Observer {
     }
 
     /// Asks the grantors when due, and reports a view that has changed with time alone.
-    pub(super) fn run_due(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &Context, out: &mut Out) {
         if now >= self.next_at && now > self.last_start {
             self.last_start = now;
             for member in context.membership.everyone().iter() {
@@ -94,7 +94,7 @@ impl Observer {
         now: Time,
         member: usize,
         state: State,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) {
         let newer = |known: &GrantorReport| known.start < state.start;
@@ -133,7 +133,7 @@ impl Observer {
         }
     }
 
-    fn tell(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
+    fn tell(&mut self, now: Time, context: &Context, out: &mut Out) {
         let live: Vec<BelievedGrant<'_>> = self.live(now, context).collect();
         let seen = self.look(now, &live, context);
         let holds = seen.is_none() && holds_quorum(&live, context.membership.quorums());
@@ -164,7 +164,7 @@ impl Observer {
     }
 
     /// The age up to which a grantor's answer counts.
-    fn patience(&self, context: &Context<'_>) -> Duration {
+    fn patience(&self, context: &Context) -> Duration {
         let round_trip = context.config.round_trip;
         self.every.saturating_mul(3).saturating_add(round_trip.saturating_mul(4))
     }
@@ -174,7 +174,7 @@ impl Observer {
     fn fresh(
         &self,
         now: Time,
-        context: &Context<'_>,
+        context: &Context,
     ) -> impl Iterator<Item = &(usize, GrantorReport)> + Clone {
         let patience = self.patience(context);
         let fresh = self.answers.iter().filter(move |(_, heard)| now.since(heard.start) < patience);
@@ -182,20 +182,20 @@ impl Observer {
             let known: &[Mark] = &heard.memories;
             (*member, heard.instance, known)
         });
-        let replaced = replaced(words, context.membership);
+        let replaced = replaced(words, &context.membership);
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         fresh.filter(move |(member, _)| !replaced.contains(*member))
     }
 
     /// Whether each grantor of a quorum was free at some time not long ago.
-    fn are_free(&self, now: Time, context: &Context<'_>) -> bool {
+    fn are_free(&self, now: Time, context: &Context) -> bool {
         let free = self.fresh(now, context).filter(|(_, heard)| heard.free_since.is_some());
         context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
     /// Whether a quorum of grantors was free at one instant, not long ago. Instants of their own
     /// are not enough: a leader may have moved from one grantor to the other.
-    fn is_vacant(&self, now: Time, context: &Context<'_>) -> bool {
+    fn is_vacant(&self, now: Time, context: &Context) -> bool {
         let fresh = self.fresh(now, context);
         let free = fresh.clone().filter_map(|(member, heard)| {
             let since = heard.free_since?;
@@ -211,7 +211,7 @@ impl Observer {
     }
 
     /// The view on which a quorum of grantors agrees, if any.
-    fn look(&self, now: Time, live: &[BelievedGrant<'_>], context: &Context<'_>) -> Option<View> {
+    fn look(&self, now: Time, live: &[BelievedGrant<'_>], context: &Context) -> Option<View> {
         if self.is_vacant(now, context) {
             return Some(View::Vacant);
         }
@@ -232,7 +232,7 @@ impl Observer {
         }))
     }
 
-    fn live(&self, now: Time, context: &Context<'_>) -> impl Iterator<Item = BelievedGrant<'_>> {
+    fn live(&self, now: Time, context: &Context) -> impl Iterator<Item = BelievedGrant<'_>> {
         self.fresh(now, context).filter_map(move |(member, heard)| {
             let (until, holder) = heard.holder.as_ref()?;
             let (until, leaving) = (*until, heard.leaving);
@@ -244,7 +244,7 @@ impl Observer {
     /// them: such a holder is about to lead, or leads and announces the fence with its next
     /// request. The observer asks again one round trip later, and believes in a holder that never
     /// leads for no longer than `patience`.
-    fn is_won(&mut self, now: Time, context: &Context<'_>) -> bool {
+    fn is_won(&mut self, now: Time, context: &Context) -> bool {
         let since = *self.won_since.get_or_insert_with(|| {
             let soon = context.config.round_trip.saturating_mul(2).max(Duration::from_millis(1));
             self.next_at = self.next_at.min(now.after(soon));

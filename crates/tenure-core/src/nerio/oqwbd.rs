@@ -27,9 +27,8 @@
 use alloc::boxed::Box;
 
 use super::body::{Granted, Refusal, Release, Released, Request};
-use super::candidate::{
-    Answer, Campaign, Candidate, Context, Lease, PendingRelease, SentRequest, Transfer,
-};
+use super::candidate::{Answer, Campaign, Candidate, Lease, PendingRelease, SentRequest, Transfer};
+use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
 use super::identity::Stamp;
@@ -47,7 +46,7 @@ const SENT_MAX: usize = 64;
 // Steps 1 to 3: a candidate asks.
 impl Candidate {
     /// Steps 1 to 3: samples Start, chooses δ, asks every grantor.
-    pub(super) fn request(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn request(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         if now <= self.last_start {
             campaign.next_at = self.last_start.next();
@@ -84,7 +83,7 @@ impl Candidate {
             announced: campaign.announced(),
             priority: campaign.priority,
             leading,
-            next: transfer.or_else(|| campaign.successor(now, context.config).cloned()),
+            next: transfer.or_else(|| campaign.successor(now, &context.config).cloned()),
             value: campaign.value.clone(),
         };
         let too_long = campaign.too_long_for(now, context);
@@ -291,7 +290,7 @@ impl Candidate {
         now: Time,
         member: usize,
         granted: &Granted,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         self.hear_fence(granted.seen);
@@ -325,7 +324,7 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        if let Some((_, (member, by))) = campaign.replaced(now, context.membership) {
+        if let Some((_, (member, by))) = campaign.replaced(now, &context.membership) {
             let name = |at: usize| context.membership.name(at).clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
@@ -335,7 +334,7 @@ impl Candidate {
     }
 
     /// Step 8: completes if oks of a quorum are at hand and still good.
-    fn try_complete(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    fn try_complete(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let announced = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let with_fence = if announced { None } else { campaign.best_quorum(now, true, context) };
@@ -373,7 +372,7 @@ impl Candidate {
         &mut self,
         announced: bool,
         timestamp: QuorumTimestamp,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) {
         let Some(campaign) = &mut self.campaign else { return };
@@ -395,7 +394,7 @@ impl Candidate {
 
     /// Step 9: a lease that ran out is over for ever. A renewal that completes later belongs to
     /// another leadership with another fence, even if no other process led in between.
-    pub(super) fn end_lapsed(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn end_lapsed(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &campaign.lease else { return };
         if now < lease.until {
@@ -417,12 +416,12 @@ impl Campaign {
         &self,
         now: Time,
         accepted: bool,
-        context: &Context<'_>,
+        context: &Context,
     ) -> Option<(MemberSet, Time)> {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let replaced = self.replaced(now, context.membership);
+        let replaced = self.replaced(now, &context.membership);
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
         let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
         context.membership.quorums().longest(oks.map(|(member, ok)| (ok.good_until, *member)))
@@ -437,7 +436,7 @@ impl Candidate {
         now: Time,
         end: End,
         next: Option<NodeName>,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let Some(campaign) = self.campaign.take() else { return };
@@ -469,7 +468,7 @@ impl Candidate {
     }
 
     /// Sends the release, if due, to members that have not confirmed it.
-    pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn give_up_due(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(pending) = &mut self.pending else { return };
         if now >= pending.until {
             let told = pending.told;

@@ -61,22 +61,22 @@ impl Roster {
     }
 
     /// The written entries of these members.
-    pub(super) fn of(members: &Membership, kept: &[(NodeName, Entry)]) -> Self {
-        let mut this = Self(alloc::vec![None; members.names().len()]);
+    pub(super) fn of(membership: &Membership, kept: &[(NodeName, Entry)]) -> Self {
+        let mut this = Self(alloc::vec![None; membership.names().len()]);
         for (name, entry) in kept {
-            if let Some(member) = members.position(name) {
-                this.add(members.place(member), *entry);
+            if let Some(member) = membership.position(name) {
+                this.add(membership.place(member), *entry);
             }
         }
         this
     }
 
     /// The entries to be written down.
-    pub(super) fn named(&self, members: &Membership) -> Vec<(NodeName, Entry)> {
+    pub(super) fn named(&self, membership: &Membership) -> Vec<(NodeName, Entry)> {
         let entry = |(member, name): (usize, &NodeName)| {
-            Some((name.clone(), self.at(members.place(member))?))
+            Some((name.clone(), self.at(membership.place(member))?))
         };
-        members.names().iter().enumerate().filter_map(entry).collect()
+        membership.names().iter().enumerate().filter_map(entry).collect()
     }
 
     /// The entry of the member at this place.
@@ -142,13 +142,13 @@ impl Entry {
 /// and the memories that this memory has written down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
-    members: &Membership,
+    membership: &Membership,
 ) -> Option<(MemberSet, (usize, usize))> {
     if words.clone().all(|(_, _, names)| names.is_empty()) {
         return None;
     }
     let denied = |(member, instance, _): (usize, Instance, _)| {
-        let (place, own) = (members.place(member), instance.mark());
+        let (place, own) = (membership.place(member), instance.mark());
         let differs = |mark: &Mark| *mark != Mark::NONE && *mark != own;
         let denies = |(other, _, names): (usize, _, &[Mark])| {
             (other != member && names.get(place).is_some_and(differs)).then_some(other)

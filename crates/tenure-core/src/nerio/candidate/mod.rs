@@ -13,7 +13,6 @@
 //! | orders to end a leadership | `orders.rs` |
 //! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
 
-mod context;
 mod instance;
 mod orders;
 mod pending;
@@ -27,7 +26,6 @@ mod waits;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub(super) use self::context::Context;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
@@ -36,6 +34,7 @@ use self::waits::Hindrances;
 use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
 use super::config::Checked;
+use super::context::Context;
 use super::epoch::Membership;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
@@ -181,7 +180,7 @@ impl Candidate {
         &mut self,
         now: Time,
         (value, priority): (Value, u8),
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         if self.campaign.is_some() {
@@ -215,7 +214,7 @@ impl Candidate {
 
     /// Does everything due at `now`. Every input calls this method, so that a late event is never
     /// mistaken for a timely one.
-    pub(super) fn run_due(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn run_due(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         self.end_lapsed(now, context, out);
         self.end_transfer(now, out);
         self.give_up_due(now, context, out);
@@ -245,13 +244,13 @@ impl Candidate {
         self.due().map(|(_, timer)| timer)
     }
 
-    pub(super) fn resign(&mut self, now: Time, context: &mut Context<'_>, out: &mut Out) {
+    pub(super) fn resign(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Command), out);
         };
         let led = campaign.lease.as_ref().is_some_and(|lease| lease.office.is_some());
         let end = if led { End::Lost(Loss::Resigned) } else { End::Withdrawn };
-        let next = campaign.successor(now, context.config).cloned();
+        let next = campaign.successor(now, &context.config).cloned();
         self.end(now, end, next, context, out);
     }
 
@@ -262,7 +261,7 @@ impl Candidate {
         now: Time,
         from: &Sender,
         verify: &Verify,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) {
         let (left, fence) = match self.standing(now) {
@@ -290,7 +289,7 @@ impl Candidate {
         now: Time,
         by: &NodeName,
         order: &StepDown,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) {
         let Standing::Leading { fence, .. } = self.standing(now) else {
@@ -310,23 +309,16 @@ impl Candidate {
 
     /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
     /// that grantors that answer at once have answered.
-    pub(super) fn say_what_it_waits_for(
-        &mut self,
-        now: Time,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    pub(super) fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
-        let config = context.config;
-        let silent = campaign.reach.silent(now, config.parked_for());
-        let limits = (config.refresh, context.membership);
-        if let Some(waiting) = campaign.hindrances.news(now, silent, limits) {
+        let silent = campaign.reach.silent(now, context.config.parked_for());
+        if let Some(waiting) = campaign.hindrances.news(now, silent, context) {
             self.emit(Event::Waiting(waiting), out);
         }
     }
 
     /// Reports a promise that delays the release, and so the next campaign.
-    fn say_what_was_promised(&mut self, now: Time, context: &Context<'_>, out: &mut Out) {
+    fn say_what_was_promised(&mut self, now: Time, context: &Context, out: &mut Out) {
         let hold = self.pending.as_ref().map(|pending| pending.hold).filter(|hold| now < *hold);
         if let Some(until) = hold {
             let who = context.who.name.clone().into();
@@ -336,13 +328,7 @@ impl Candidate {
 
     /// Reports, if changed, the reason why a campaign waits, or why a leadership that is over still
     /// delays the next one.
-    pub(super) fn say(
-        &mut self,
-        now: Time,
-        waiting: Waiting,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    pub(super) fn say(&mut self, now: Time, waiting: Waiting, context: &Context, out: &mut Out) {
         let said = match &mut self.campaign {
             Some(campaign) => campaign.hindrances.say(now, waiting, context.config.refresh),
             None => Some(waiting),
@@ -352,7 +338,7 @@ impl Candidate {
         }
     }
 
-    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context<'_>) -> Duration {
+    fn draw(&mut self, bound: Duration, purpose: &'static str, context: &Context) -> Duration {
         self.draws += 1;
         context.draw.span(bound, self.election.as_str(), purpose, self.draws)
     }
@@ -366,7 +352,7 @@ impl Campaign {
     /// The members that keep every quorum from a lease as long as this candidate's: members that
     /// give no such lease, and lost members. As long as there are any, the candidate asks only
     /// these, and leaves the others to other candidates.
-    pub(super) fn too_long_for(&self, now: Time, context: &Context<'_>) -> Option<MemberSet> {
+    pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
         let unable = self.too_long.or(self.reach.lost(now, context.config.parked_for()));
         let asks = self.lease.is_none() && !self.too_long.is_empty();
         let hopeless = asks && !context.membership.quorums().is_possible(unable);

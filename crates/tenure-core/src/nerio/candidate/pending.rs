@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
+use super::super::context::Context;
 use super::super::quorum::MemberSet;
-use super::context::Context;
 use crate::name::NodeName;
 use crate::time::Time;
 use crate::waiting::Waiting;
@@ -34,7 +34,7 @@ impl PendingRelease {
         hold: Time,
         start: Time,
         (next, on_purpose): (Option<NodeName>, bool),
-        context: &Context<'_>,
+        context: &Context,
     ) -> Self {
         let longest = context.config.lease.max(context.config.lease_first());
         Self {
@@ -69,13 +69,12 @@ impl PendingRelease {
 
     /// The reason for waiting if the missing confirmations delay the next attempt, once they have
     /// been missing for so long that the members are probably silent.
-    pub(in crate::nerio) fn hinders(&self, now: Time, context: &Context<'_>) -> Option<Waiting> {
+    pub(in crate::nerio) fn hinders(&self, now: Time, context: &Context) -> Option<Waiting> {
         let is_late = now >= self.begins.after(context.config.parked_for());
         if now >= self.not_before() || !is_late {
             return None;
         }
         let missing = context.membership.everyone().minus(self.arrived);
-        let missing = context.membership.named(missing);
-        Some(Waiting::GivingUp { missing, until: self.until })
+        Some(Waiting::GivingUp { missing: context.membership.named(missing), until: self.until })
     }
 }

@@ -1,13 +1,13 @@
 //! Refusals: a candidate learns of its rivals, and yields when no quorum is possible.
 
 use super::super::body::{Holder, Refusal, Refused, Release};
+use super::super::context::Context;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::grantor::{REACH, holder_rank};
 use super::super::identity::Who;
 use super::super::quorum::MemberSet;
 use super::super::rank::Rank;
 use super::super::words::{Out, To, send};
-use super::context::Context;
 use super::{Campaign, Candidate, Rival};
 use crate::fence::Fence;
 use crate::name::ElectionName;
@@ -20,7 +20,7 @@ impl Candidate {
         now: Time,
         member: usize,
         refused: &Refused,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         self.hear_fence(refused.seen);
@@ -43,7 +43,7 @@ impl Candidate {
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
             campaign.reach.answered(member, refused.start, able);
-            campaign.hindrances.refused(now, member, refused, context.config);
+            campaign.hindrances.refused(now, member, refused, &context.config);
         }
         let grantor = context.membership.name(member);
         if !is_too_long {
@@ -97,7 +97,7 @@ impl Candidate {
 
     /// `member` gives no lease as long as this candidate's. Once no quorum does, the candidate
     /// gives back its grants, and its places in the queues: another candidate may win with them.
-    fn on_too_long(&mut self, now: Time, member: usize, context: &Context<'_>, out: &mut Out) {
+    fn on_too_long(&mut self, now: Time, member: usize, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let before = campaign.too_long_for(now, context);
         campaign.too_long = campaign.too_long.with(member);
@@ -126,7 +126,7 @@ impl Candidate {
     pub(in crate::nerio) fn yield_if_hopeless(
         &mut self,
         now: Time,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let Some(campaign) = &mut self.campaign else { return };
@@ -146,7 +146,7 @@ impl Candidate {
         if held.is_empty() || context.membership.quorums().is_possible(blocked.or(lost)) {
             return;
         }
-        let own = Rank::of(&self.election, context.who, campaign.priority, false, false);
+        let own = Rank::of(&self.election, &context.who, campaign.priority, false, false);
         let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(*member));
         let rivals = rivals.map(|(_, rival)| rival);
         let renews =

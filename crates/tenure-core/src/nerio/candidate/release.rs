@@ -1,22 +1,17 @@
 //! Giving up: a candidate sends releases until a quorum confirms.
 
 use super::super::body::{Leaving, Release, Released};
+use super::super::context::Context;
 use super::super::event::{Event, Ignored, OwnEvent};
 use super::super::quorum::MemberSet;
 use super::super::words::{Out, To, send};
 use super::Candidate;
-use super::context::Context;
 use super::pending::PendingRelease;
 use crate::time::Time;
 
 impl Candidate {
     /// Reports to the grantors that the claim is over, before the release is sent.
-    pub(in crate::nerio) fn say_that_it_leaves(
-        &self,
-        now: Time,
-        context: &Context<'_>,
-        out: &mut Out,
-    ) {
+    pub(in crate::nerio) fn say_that_it_leaves(&self, now: Time, context: &Context, out: &mut Out) {
         let Some(pending) = &self.pending else { return };
         let held = context.config.drift.real_at_most(pending.hold.since(now));
         for member in context.membership.everyone().iter() {
@@ -38,7 +33,7 @@ impl Candidate {
         now: Time,
         member: usize,
         released: &Released,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         self.run_due(now, context, out);

@@ -3,8 +3,8 @@
 
 use core::time::Duration;
 
+use super::super::context::Context;
 use super::super::words::Out;
-use super::context::Context;
 use super::{Campaign, Candidate};
 use crate::time::Time;
 
@@ -18,7 +18,7 @@ impl Candidate {
         now: Time,
         has_fence: bool,
         announced: bool,
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let period = self.renewal_period(context);
@@ -42,7 +42,7 @@ impl Candidate {
 
     /// Between three quarters of a third of the lease and all of it, constant for one election:
     /// elections that began together drift apart instead of renewing in one burst.
-    fn renewal_period(&self, context: &Context<'_>) -> Duration {
+    fn renewal_period(&self, context: &Context) -> Duration {
         let longest = context.config.renew_after();
         longest - context.draw.span(longest / 4, self.election.as_str(), "renewal", 0)
     }
@@ -51,7 +51,7 @@ impl Candidate {
 impl Campaign {
     /// The pause before the next proposal of the fence: none after the first round, and then ever
     /// longer, because a grantor that cannot write accepts none.
-    fn fence_pause(&self, context: &Context<'_>) -> Duration {
+    fn fence_pause(&self, context: &Context) -> Duration {
         match self.fence_rounds {
             0 => Duration::ZERO,
             rounds => {

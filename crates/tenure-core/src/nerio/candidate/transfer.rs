@@ -1,10 +1,10 @@
 //! Handing over: a leadership ends once its successor waits at a quorum of grantors.
 
 use super::super::body::Granted;
+use super::super::context::Context;
 use super::super::event::Event;
 use super::super::quorum::MemberSet;
 use super::super::words::Out;
-use super::context::Context;
 use super::{Candidate, Transfer};
 use crate::event::TransferFailure;
 use crate::name::NodeName;
@@ -16,7 +16,7 @@ impl Candidate {
         &mut self,
         now: Time,
         (to, probe): (NodeName, bool),
-        context: &mut Context<'_>,
+        context: &mut Context,
         out: &mut Out,
     ) {
         let leads = self.standing(now).is_leading();
@@ -51,7 +51,7 @@ impl Candidate {
         &mut self,
         member: usize,
         granted: &Granted,
-        context: &Context<'_>,
+        context: &Context,
         out: &mut Out,
     ) -> Option<NodeName> {
         let campaign = self.campaign.as_mut()?;

@@ -10,6 +10,7 @@ use core::time::Duration;
 use super::super::body::{Refusal, Refused};
 use super::super::by_member::ByMember;
 use super::super::config::Checked;
+use super::super::context::Context;
 use super::super::epoch::Membership;
 use super::super::quorum::MemberSet;
 use crate::name::NodeName;
@@ -32,7 +33,8 @@ enum Word {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Hindrances {
     words: ByMember<Word>,
-    context: MemberSet,
+    /// Members that reported another incarnation with the name of this candidate.
+    sharing: MemberSet,
     other: Option<SocketAddr>,
     told: Option<(Waiting, Time)>,
 }
@@ -46,7 +48,7 @@ impl Hash for Hindrances {
 impl Hindrances {
     pub(in crate::nerio) fn granted(&mut self, member: usize) {
         self.words.remove(member);
-        self.context = self.context.minus(MemberSet::EMPTY.with(member));
+        self.sharing = self.sharing.minus(MemberSet::EMPTY.with(member));
     }
 
     /// `member` refused, and said so at `now`.
@@ -59,7 +61,7 @@ impl Hindrances {
     ) {
         let this = MemberSet::EMPTY.with(member);
         let shares = refused.name_shared.is_some();
-        self.context = if shares { self.context.or(this) } else { self.context.minus(this) };
+        self.sharing = if shares { self.sharing.or(this) } else { self.sharing.minus(this) };
         self.other = refused.name_shared.or(self.other);
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
@@ -86,15 +88,15 @@ impl Hindrances {
     }
 
     /// The new reason why the campaign waits, if the reason has changed. At most one report in
-    /// `pause`, so that a reason that changes to and fro causes no storm.
+    /// `refresh`, so that a reason that changes to and fro causes no storm.
     pub(in crate::nerio) fn news(
         &mut self,
         now: Time,
         silent: MemberSet,
-        (pause, membership): (Duration, &Membership),
+        context: &Context,
     ) -> Option<Waiting> {
-        let waiting = self.waiting(silent, membership)?;
-        self.say(now, waiting, pause)
+        let waiting = self.waiting(silent, &context.membership)?;
+        self.say(now, waiting, context.config.refresh)
     }
 
     /// Reports `waiting` under the same rule; no grantor knows this reason.
@@ -119,8 +121,8 @@ impl Hindrances {
     fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
         let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);
         let missing = membership.named(silent);
-        if let Some(other) = self.other.filter(|_| !self.context.is_empty()) {
-            return Some(Waiting::NameInUse { by: membership.named(self.context), other });
+        if let Some(other) = self.other.filter(|_| !self.sharing.is_empty()) {
+            return Some(Waiting::NameInUse { by: membership.named(self.sharing), other });
         }
         if !possible(silent) {
             return Some(Waiting::NoQuorum { missing });

@@ -1,0 +1,38 @@
+//! State that all candidates and observers of a node share.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use super::config::Checked;
+use super::epoch::Membership;
+use super::identity::{Inc, Who};
+use super::round_trips::RoundTrips;
+use crate::draw::Draw;
+use crate::name::NodeName;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Context {
+    pub(super) config: Checked,
+    /// The members that candidates and observers ask.
+    pub(super) membership: Arc<Membership>,
+    pub(super) who: Who,
+    pub(super) draw: Draw,
+    pub(super) trips: RoundTrips,
+}
+
+impl Context {
+    /// The state before the start of a node.
+    pub(super) fn new(config: Checked, name: NodeName) -> Self {
+        let membership = Arc::clone(config.membership());
+        let who = Who { name, inc: Inc(0) };
+        Self { config, membership, who, draw: Draw::new(0), trips: RoundTrips::default() }
+    }
+
+    pub(super) fn round_trip(&self) -> Duration {
+        self.trips.high(self.config.round_trip)
+    }
+
+    pub(super) fn retry(&self) -> Duration {
+        self.config.retry_after(self.round_trip())
+    }
+}
