@@ -60,7 +60,7 @@ impl Agreement {
         membership: &Membership,
     ) -> Vec<Notice> {
         let is_member = member.is_some();
-        let ours = membership.digest();
+        let ours = membership.id().digest;
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         let Some(member) = member else { return notices };
         self.differing.entry(member).or_insert(Difference { since: now, last: now }).last = now;

@@ -66,8 +66,7 @@ impl Asker {
         let name = NodeName::new(NAME).map_err(io::Error::other)?;
         let who = Who { name, inc };
         let membership = Arc::clone(config.membership());
-        let envelope = Envelope { epoch: membership.epoch(), who };
-        let packer = Packer::new(membership.digest(), &envelope);
+        let packer = Packer::new(&Envelope { epoch: membership.id(), who });
         let patience = (config.round_trip * 4).max(Duration::from_millis(50));
         let (socket, families) = transport::open(from)?;
         let socket = UdpSocket::from_std(socket)?;
@@ -247,8 +246,7 @@ impl Asker {
             if sealed_by.is_none() && !addresses.contains(&from) {
                 continue;
             }
-            let (digest, epoch) = (self.membership.digest(), self.membership.epoch());
-            let (who, messages) = match open(digest, epoch, datagram) {
+            let (who, messages) = match open(self.membership.id(), datagram) {
                 Ok((envelope, messages)) => (envelope.who, messages),
                 Err(dropped) => {
                     if let Dropped::Digest(Foreign { who: Some(who), .. }) = dropped

@@ -89,8 +89,7 @@ impl<T: Transport> Wire<T> {
     ) -> Self {
         let who = Who { name: name.clone(), inc: start.inc };
         let membership = Arc::clone(config.membership());
-        let envelope = Envelope { epoch: membership.epoch(), who };
-        let packer = Packer::new(membership.digest(), &envelope);
+        let packer = Packer::new(&Envelope { epoch: membership.id(), who });
         let own = membership.position(name);
         let outbox = Outbox::new(packer, &membership);
         let mut this = Self {
@@ -179,8 +178,7 @@ impl<T: Transport> Wire<T> {
             Ok(None) => return,
             Err(dropped) => return self.on_unopened(now, address, datagram, dropped),
         };
-        let (digest, epoch) = (self.membership.digest(), self.membership.epoch());
-        let (envelope, messages) = match open(digest, epoch, datagram) {
+        let (envelope, messages) = match open(self.membership.id(), datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
@@ -319,8 +317,8 @@ impl<T: Transport> Wire<T> {
         dropped: seal::DropReason,
     ) {
         self.counters.drop_for(dropped.label());
-        let (digest, epoch) = (self.membership.digest(), self.membership.epoch());
-        let name = || open(digest, epoch, sent).ok().map(|(envelope, _)| envelope.who.name);
+        let epoch = self.membership.id();
+        let name = || open(epoch, sent).ok().map(|(envelope, _)| envelope.who.name);
         let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
         if let (Some(seal), seal::DropReason::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };

@@ -728,14 +728,14 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let member = Member::at(name("a"), socket.local_addr().unwrap());
         let config = Config::new("x".parse().unwrap(), vec![member]).check().unwrap();
-        let digest = config.digest();
+        let epoch = config.membership().id();
         let mut questions = 0;
         let member = async {
             let mut buffer = [0; DATAGRAM_MAX];
-            let packer = Packer::new(digest, &Envelope { epoch: 0, who: holder("a", 0).who });
+            let packer = Packer::new(&Envelope { epoch, who: holder("a", 0).who });
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let question = open(digest, 0, &buffer[..length]).unwrap().1.next();
+                let question = open(epoch, &buffer[..length]).unwrap().1.next();
                 questions += 1;
                 let Some(answer) = answers(questions, question.unwrap().unwrap()) else { continue };
                 let mut datagram = packer.start();

@@ -314,7 +314,7 @@ pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
-pub use epoch::Membership;
+pub use epoch::{EpochId, Membership};
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{

@@ -23,6 +23,7 @@ use alloc::vec::Vec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::epoch::EpochId;
 use super::identity::{Inc, Who};
 use super::message::{Message, ToAsker, ToCandidate, ToGrantor};
 use crate::name::NodeName;
@@ -50,9 +51,9 @@ pub const REQUEST_BYTES: usize = 144;
 const FILLER: u8 = u8::MAX;
 
 /// The part of an envelope that names the sender and the membership.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Envelope {
-    pub epoch: u64,
+    pub epoch: EpochId,
     pub who: Who,
 }
 
@@ -118,17 +119,17 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Builds datagrams from `envelope.who` under the configuration with this digest.
+    /// Builds datagrams with this envelope.
     #[must_use]
-    pub fn new(digest: u64, envelope: &Envelope) -> Self {
+    pub fn new(envelope: &Envelope) -> Self {
+        let Envelope { epoch, who } = envelope;
         let mut head = Vec::with_capacity(128);
         head.extend_from_slice(&MAGIC);
         head.push(VERSION);
-        head.extend_from_slice(&digest.to_le_bytes());
+        head.extend_from_slice(&epoch.digest.to_le_bytes());
         head.push(0);
-        let Envelope { epoch, who } = envelope;
-        let part = Head { epoch: *epoch, inc: who.inc.0.to_le_bytes(), name: who.name.clone() };
-        push(&mut head, &part);
+        let (inc, name) = (who.inc.0.to_le_bytes(), who.name.clone());
+        push(&mut head, &Head { epoch: epoch.number, inc, name });
         Self { head }
     }
 
@@ -183,8 +184,8 @@ pub fn recipient(datagram: &[u8]) -> u8 {
     datagram.get(TO).copied().unwrap_or(0)
 }
 
-/// Reads the envelope of a datagram, and returns its messages.
-pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
+/// Reads the envelope of a datagram of this epoch, and returns its messages.
+pub fn open(epoch: EpochId, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
     if datagram.len() < FIXED || datagram.len() > DATAGRAM_MAX {
         return Err(Dropped::Size);
     }
@@ -199,26 +200,26 @@ pub fn open(digest: u64, epoch: u64, datagram: &[u8]) -> Result<(Envelope, Messa
     let mut theirs = [0; 8];
     theirs.copy_from_slice(&fixed[1..=8]);
     let theirs = u64::from_le_bytes(theirs);
-    let envelope = open_envelope(epoch, rest);
-    if theirs != digest {
-        let (who, is_empty) = match envelope {
-            Ok((envelope, rest)) => (Some(envelope.who), rest.is_empty()),
+    let head = open_head(epoch.number, rest);
+    if theirs != epoch.digest {
+        let (who, is_empty) = match head {
+            Ok((who, rest)) => (Some(who), rest.is_empty()),
             Err(_) => (None, true),
         };
         return Err(Dropped::Digest(Foreign { digest: theirs, who, is_empty }));
     }
-    let (envelope, rest) = envelope?;
-    Ok((envelope, Messages { rest, room: datagram.len() }))
+    let (who, rest) = head?;
+    Ok((Envelope { epoch, who }, Messages { rest, room: datagram.len() }))
 }
 
-/// Reads the envelope, and returns the messages behind it.
-fn open_envelope(epoch: u64, bytes: &[u8]) -> Result<(Envelope, &[u8]), Dropped> {
+/// Reads the sender of a datagram of this epoch, and returns the messages behind it.
+fn open_head(epoch: u64, bytes: &[u8]) -> Result<(Who, &[u8]), Dropped> {
     let (head, rest) = postcard::take_from_bytes::<Head>(bytes).map_err(|_| Dropped::Malformed)?;
     if head.epoch != epoch {
         return Err(Dropped::Epoch(head.epoch));
     }
     let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
-    Ok((Envelope { epoch, who }, rest))
+    Ok((who, rest))
 }
 
 /// The messages of a datagram, one after the other. The iterator reports a bad message, and ends
@@ -385,6 +386,14 @@ mod tests {
         Who { name, inc: Inc(u128::MAX) }
     }
 
+    const fn epoch(digest: u64) -> EpochId {
+        EpochId { number: 0, digest }
+    }
+
+    fn packer(digest: u64) -> Packer {
+        Packer::new(&Envelope { epoch: epoch(digest), who: who() })
+    }
+
     fn holder() -> Holder {
         Holder {
             who: who(),
@@ -542,11 +551,12 @@ mod tests {
 
     #[test]
     fn longest_message_fits() {
-        let packer = Packer::new(u64::MAX, &Envelope { epoch: u64::MAX, who: who() });
+        let epoch = EpochId { number: u64::MAX, digest: u64::MAX };
+        let packer = Packer::new(&Envelope { epoch, who: who() });
         for message in largest() {
             let mut datagram = packer.start();
             assert!(packer.push(&mut datagram, &message), "{message}");
-            let (_, mut messages) = open(u64::MAX, u64::MAX, &datagram).unwrap();
+            let (_, mut messages) = open(epoch, &datagram).unwrap();
             assert_eq!(messages.next(), Some(Ok(message)));
         }
     }
@@ -604,8 +614,9 @@ mod tests {
     #[test]
     fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
-        let asker = Packer::new(7, &Envelope { epoch: 0, who: who_asks });
-        let grantor = Packer::new(7, &Envelope { epoch: u64::MAX, who: who() });
+        let asker = Packer::new(&Envelope { epoch: epoch(7), who: who_asks });
+        let last = EpochId { number: u64::MAX, digest: 7 };
+        let grantor = Packer::new(&Envelope { epoch: last, who: who() });
         for (question, answers) in asks() {
             let mut datagram = asker.start();
             let (mut asked, mut most) = (0, 0);
@@ -620,7 +631,7 @@ mod tests {
                 most = most.max(all);
                 assert!(most <= 4 * datagram.len(), "{asked} {question}: {most}");
             }
-            let (_, messages) = open(7, 0, &datagram).unwrap();
+            let (_, messages) = open(epoch(7), &datagram).unwrap();
             assert!(asked > 1 && messages.flatten().count() == asked, "{question}");
         }
     }
@@ -639,7 +650,7 @@ mod tests {
     /// An asker that leaves out the filler gets no more questions into a datagram.
     #[test]
     fn short_questions_are_dropped() {
-        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let packer = packer(7);
         let padded = asks().into_iter().filter(|(question, _)| least(kind(question)) > 0);
         for (question, _) in padded {
             let least = least(kind(&question));
@@ -652,7 +663,7 @@ mod tests {
             while datagram.len() + filler - head <= DATAGRAM_MAX {
                 pushed += 1;
                 datagram.extend_from_slice(&one[head..filler]);
-                let (_, messages) = open(7, 0, &datagram).unwrap();
+                let (_, messages) = open(epoch(7), &datagram).unwrap();
                 let (asked, dropped): (Vec<_>, Vec<_>) = messages.partition(Result::is_ok);
                 assert_eq!(asked.len(), pushed.min(datagram.len() / least));
                 assert!(dropped.iter().all(|dropped| *dropped == Err(Dropped::Question)));
@@ -663,12 +674,12 @@ mod tests {
 
     #[test]
     fn datagram_names_its_member() {
-        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let packer = packer(7);
         let mut datagram = packer.start();
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut datagram, 3);
         assert_eq!(recipient(&datagram), 3);
-        assert!(open(7, 0, &datagram).is_ok(), "who it is for is the driver's to judge");
+        assert!(open(epoch(7), &datagram).is_ok(), "who it is for is the driver's to judge");
         packer.restart(&mut datagram);
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut [], 3);
@@ -677,21 +688,21 @@ mod tests {
 
     #[test]
     fn foreign_datagram_names_its_sender() {
-        let packer = Packer::new(8, &Envelope { epoch: 0, who: who() });
+        let packer = packer(8);
         let mut datagram = packer.start();
         let foreign = |who, is_empty| Dropped::Digest(Foreign { digest: 8, who, is_empty });
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(Some(who()), true));
+        assert_eq!(open(epoch(7), &datagram).unwrap_err(), foreign(Some(who()), true));
         assert!(packer.push(&mut datagram, &step_down()));
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(Some(who()), false));
+        assert_eq!(open(epoch(7), &datagram).unwrap_err(), foreign(Some(who()), false));
         datagram.truncate(FIXED + 1);
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), foreign(None, true));
+        assert_eq!(open(epoch(7), &datagram).unwrap_err(), foreign(None, true));
     }
 
     #[test]
     fn drop_names_the_other_version() {
-        let packer = Packer::new(7, &Envelope { epoch: 0, who: who() });
+        let packer = packer(7);
         let mut datagram = packer.start();
         datagram[MAGIC.len()] = VERSION - 1;
-        assert_eq!(open(7, 0, &datagram).unwrap_err(), Dropped::Version(VERSION - 1));
+        assert_eq!(open(epoch(7), &datagram).unwrap_err(), Dropped::Version(VERSION - 1));
     }
 }

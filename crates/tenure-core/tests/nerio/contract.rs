@@ -6,10 +6,10 @@ use std::time::Duration;
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
     Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, ElectionHere,
-    Elections, ElectionsHere, Entry, Extra, FenceRead, FenceSeen, Granted, Holder, HolderHere, Inc,
-    Instance, Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio, Order, Ordered,
-    Passed, Query, Raising, Refusal, Refused, Release, Released, Remainder, Request, Roster,
-    Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which, Who,
+    Elections, ElectionsHere, Entry, EpochId, Extra, FenceRead, FenceSeen, Granted, Holder,
+    HolderHere, Inc, Instance, Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio,
+    Order, Ordered, Passed, Query, Raising, Refusal, Refused, Release, Released, Remainder,
+    Request, Roster, Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -45,6 +45,10 @@ fn config() -> Checked {
     config.kill_margin = Duration::from_millis(10);
     config.limits = Limits { elections: 20, parked: 4, watermarks: 4, names: 20 };
     config.check().unwrap()
+}
+
+fn epoch() -> EpochId {
+    config().membership().id()
 }
 
 fn who(node: usize) -> Who {
@@ -119,7 +123,7 @@ impl Packets for NerioSubject {
     const CORPUS: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nerio/corpus");
 
     fn seal(from: &Sender, message: &Message) -> Vec<u8> {
-        let packer = Packer::new(config().digest(), &Envelope { epoch: 0, who: from.who.clone() });
+        let packer = Packer::new(&Envelope { epoch: epoch(), who: from.who.clone() });
         let mut packet = packer.start();
         assert!(packer.push(&mut packet, message), "one message always fits: {message}");
         packet
@@ -128,15 +132,13 @@ impl Packets for NerioSubject {
     fn adopt(packet: &mut [u8]) -> bool {
         if let Some([version, digest @ ..]) = packet.get_mut(4..13) {
             *version = VERSION;
-            digest.copy_from_slice(&config().digest().to_le_bytes());
+            digest.copy_from_slice(&epoch().digest.to_le_bytes());
         }
-        open(config().digest(), 0, packet).is_ok()
+        open(epoch(), packet).is_ok()
     }
 
     fn open(packet: &[u8]) -> Vec<Received<Self>> {
-        let Ok((envelope, messages)) = open(config().digest(), 0, packet) else {
-            return Vec::new();
-        };
+        let Ok((envelope, messages)) = open(epoch(), packet) else { return Vec::new() };
         let known = NAMES.iter().position(|name| *name == envelope.who.name.as_str());
         let address = address(known.unwrap_or(9));
         let member = known.filter(|node| *node < GRANTORS);

@@ -41,7 +41,7 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
     config.round_trip = ROUND_TRIP;
     config.refresh = ROUND_TRIP * 2;
     let config = config.check().unwrap();
-    let digest = config.digest();
+    let epoch = config.membership().id();
     let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
         let play = play.clone();
@@ -49,11 +49,11 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
             let mut buffer = [0; DATAGRAM_MAX];
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let (envelope, messages) = open(digest, 0, &buffer[..length]).unwrap();
+                let (envelope, messages) = open(epoch, &buffer[..length]).unwrap();
                 for message in messages {
                     let answer = play(nth, envelope.who.inc, message.unwrap());
                     let Some((who, answer)) = answer else { continue };
-                    let packer = Packer::new(digest, &Envelope { epoch: 0, who });
+                    let packer = Packer::new(&Envelope { epoch, who });
                     let mut datagram = packer.start();
                     assert!(packer.push(&mut datagram, &answer));
                     socket.send_to(&datagram, from).await.unwrap();

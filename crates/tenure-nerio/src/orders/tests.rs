@@ -26,18 +26,17 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
     let mut config = Config::new("x".parse().unwrap(), list);
     config.round_trip = std::time::Duration::from_millis(30);
     let config = config.check().unwrap();
-    let digest = config.digest();
+    let epoch = config.membership().id();
     let mut playing = JoinSet::new();
     for (nth, socket) in sockets.into_iter().enumerate() {
         let play = play.clone();
         let name = config.members[nth].name.clone();
         playing.spawn(async move {
-            let packer =
-                Packer::new(digest, &Envelope { epoch: 0, who: Who { name, inc: Inc(7) } });
+            let packer = Packer::new(&Envelope { epoch, who: Who { name, inc: Inc(7) } });
             let mut buffer = [0; DATAGRAM_MAX];
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let (envelope, messages) = open(digest, 0, &buffer[..length]).unwrap();
+                let (envelope, messages) = open(epoch, &buffer[..length]).unwrap();
                 for message in messages {
                     let Some(answer) = play(nth, envelope.who.inc, message.unwrap()) else {
                         continue;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::View;
 use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{Inc, List, Message, Who};
+use tenure_core::nerio::{EpochId, Inc, List, Message, Who};
 use tenure_nerio::{Checked, Config, Node, Notice, Opening, OwnEvent};
 
 use crate::setup::*;
@@ -87,7 +87,9 @@ async fn forged_datagrams_change_nothing() {
     let mut notices = leader.notices();
     let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     let who = Who { name: "a".parse().unwrap(), inc: Inc(7) };
-    let packer = Packer::new(config.digest() ^ 1, &Envelope { epoch: 0, who });
+    let ours = config.membership().id();
+    let epoch = EpochId { digest: ours.digest ^ 1, ..ours };
+    let packer = Packer::new(&Envelope { epoch, who });
     let mut datagram = packer.start();
     let question = List { start: tenure::clock::now(), after: None };
     assert!(packer.push(&mut datagram, &Message::from(question)));

@@ -137,7 +137,7 @@ impl Book {
     /// Counts datagrams until [`Book::stop_counting`].
     pub(super) fn count(&mut self, now: u64, config: &Checked) {
         let who = Who { name: config.members[0].name.clone(), inc: Inc(0) };
-        let packer = Packer::new(config.digest(), &Envelope { epoch: 0, who });
+        let packer = Packer::new(&Envelope { epoch: config.membership().id(), who });
         self.counting = Some((now, packer));
     }
 

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::super::epoch::Membership;
+use super::super::epoch::{EpochId, Membership};
 use super::{Config, ConfigError, HostPort, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
@@ -29,7 +29,7 @@ impl Checked {
     /// The module document says why each part is included and the others are not.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.0.membership.digest()
+        self.0.membership.id().digest
     }
 
     /// The membership of epoch 0: `members` and `quorums` of these settings, in the order of the
@@ -56,7 +56,8 @@ impl Config {
         self.check_leases()?;
         self.check_timers()?;
         self.check_limits()?;
-        let membership = Membership::new(0, self.digest(), self.names(), self.quorums.clone());
+        let id = EpochId { number: 0, digest: self.digest() };
+        let membership = Membership::new(id, self.names(), self.quorums.clone());
         Ok(Checked(Arc::new(Inner { config: self, membership: Arc::new(membership) })))
     }
 

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::quorum::{MemberSet, Quorums};
+use super::EpochId;
 use crate::name::NodeName;
 
 /// The members of one epoch and their quorum system. Grantors, candidates and observers count
@@ -13,8 +14,7 @@ use crate::name::NodeName;
 /// [membership](super::super::Checked::membership) of its settings.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Membership {
-    epoch: u64,
-    digest: u64,
+    id: EpochId,
     names: Vec<NodeName>,
     /// For each member, the number of names before its own.
     places: Vec<usize>,
@@ -23,27 +23,16 @@ pub struct Membership {
 
 impl Membership {
     /// `quorums` are over the positions of `names`.
-    pub(in crate::nerio) fn new(
-        epoch: u64,
-        digest: u64,
-        names: Vec<NodeName>,
-        quorums: Quorums,
-    ) -> Self {
+    pub(in crate::nerio) fn new(id: EpochId, names: Vec<NodeName>, quorums: Quorums) -> Self {
         let before = |one: &NodeName| names.iter().filter(|other| *other < one).count();
         let places = names.iter().map(before).collect();
-        Self { epoch, digest, names, places, quorums }
+        Self { id, names, places, quorums }
     }
 
-    /// The number of the epoch.
+    /// The name of the epoch in datagrams.
     #[must_use]
-    pub const fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// The digest by which datagrams name this membership.
-    #[must_use]
-    pub const fn digest(&self) -> u64 {
-        self.digest
+    pub const fn id(&self) -> EpochId {
+        self.id
     }
 
     /// The quorum system of the members.
