@@ -21,7 +21,7 @@ const LASTING: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
     /// Members with another configuration, and their first and last such datagrams.
-    differing: BTreeMap<usize, Difference>,
+    differing: BTreeMap<NodeName, Difference>,
     hopeless: bool,
 }
 
@@ -32,39 +32,41 @@ struct Difference {
 }
 
 impl Agreement {
-    /// A datagram of this configuration came from `member`.
+    /// A datagram of this configuration came from the node `member`.
     pub(crate) fn agrees(
         &mut self,
-        member: usize,
+        member: &NodeName,
         membership: &Membership,
         repeats: &mut Repeats,
     ) -> Option<Notice> {
-        self.differing.remove(&member)?;
-        log::mismatch_is_over(repeats, membership.name(member));
-        let possible = membership.quorums().is_possible(self.lasting());
+        self.differing.remove(member)?;
+        log::mismatch_is_over(repeats, member);
+        let possible = membership.quorums().is_possible(self.lasting(membership));
         (self.hopeless && possible).then(|| {
             self.hopeless = false;
             Notice::QuorumMayAgree
         })
     }
 
-    /// A datagram of another configuration, with the digest `theirs`, came from `peer`, which is
-    /// `member`.
+    /// A datagram of another configuration, with the digest `theirs`, came from `peer`; `proved` if
+    /// the sender is the node with that name.
     pub(crate) fn differs(
         &mut self,
         now: Time,
         peer: NodeName,
         address: SocketAddr,
-        member: Option<usize>,
+        proved: bool,
         theirs: u64,
         membership: &Membership,
     ) -> Vec<Notice> {
-        let is_member = member.is_some();
+        let is_member = proved && membership.position(&peer).is_some();
+        if is_member {
+            let difference = self.differing.entry(peer.clone());
+            difference.or_insert(Difference { since: now, last: now }).last = now;
+        }
         let ours = membership.id().digest;
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
-        let Some(member) = member else { return notices };
-        self.differing.entry(member).or_insert(Difference { since: now, last: now }).last = now;
-        if !self.hopeless && !membership.quorums().is_possible(self.lasting()) {
+        if !self.hopeless && !membership.quorums().is_possible(self.lasting(membership)) {
             self.hopeless = true;
             notices.extend(self.disagreement(membership));
         }
@@ -72,7 +74,7 @@ impl Agreement {
     }
 
     pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
-        let names = self.lasting().iter().map(|member| membership.name(member).clone());
+        let names = self.lasting(membership).iter().map(|member| membership.name(member).clone());
         let differing = names.collect();
         let members = membership.names().len();
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
@@ -80,19 +82,19 @@ impl Agreement {
 
     /// Names the silent members that run with another configuration: an operator must mend these
     /// first.
-    pub(crate) fn explain(&self, waiting: Waiting, membership: &Membership) -> Waiting {
+    pub(crate) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
-            let differs = |member: &usize| membership.name(*member).as_str() == silent;
-            self.differing.keys().find(|member| differs(member))?;
+            self.differing.keys().find(|member| member.as_str() == silent)?;
             let why = "it runs with another configuration".into();
             Some(Obstacle { by: silent.into(), label: "other-configuration", why })
         })
     }
 
-    fn lasting(&self) -> MemberSet {
+    /// The members that differ; other nodes of these names count for nothing.
+    fn lasting(&self, membership: &Membership) -> MemberSet {
         let lasting = |differs: &Difference| differs.last.since(differs.since) >= LASTING;
         let members = self.differing.iter().filter(|(_, differs)| lasting(differs));
-        members.map(|(member, _)| *member).collect()
+        members.filter_map(|(member, _)| membership.position(member)).collect()
     }
 }
 
@@ -135,10 +137,11 @@ mod tests {
     }
 
     fn differs(agreement: &mut Agreement, millis: u64, port: u16) -> Vec<Notice> {
-        let member = port.checked_sub(7_101).map(usize::from);
-        let peer = NodeName::new("b").unwrap();
+        let members = [(7_101, "a"), (7_102, "b"), (7_103, "c")];
+        let member = members.iter().find(|(at, _)| *at == port);
+        let peer = NodeName::new(member.map_or("b", |(_, name)| *name)).unwrap();
         let address = ([127, 0, 0, 1], port).into();
-        agreement.differs(at(millis), peer, address, member, 1, &membership())
+        agreement.differs(at(millis), peer, address, member.is_some(), 1, &membership())
     }
 
     fn hopeless(notices: &[Notice]) -> bool {
@@ -176,21 +179,22 @@ mod tests {
         assert!(!hopeless(&differs(&mut agreement, 12_000, 7_103)), "said once");
         assert!(hopeless(agreement.disagreement(&membership()).as_slice()), "and again when asked");
         let mut repeats = Repeats::default();
-        assert_eq!(agreement.agrees(2, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
-        assert_eq!(agreement.agrees(2, &membership(), &mut repeats), None);
+        let c = NodeName::new("c").unwrap();
+        assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
+        assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), None);
     }
 
     #[test]
     fn differing_member_is_an_obstacle() {
         let mut agreement = Agreement::default();
         let silent = || Waiting::NoQuorum { missing: vec!["b".into(), "c".into()] };
-        assert_eq!(agreement.explain(silent(), &membership()), silent());
+        assert_eq!(agreement.explain(silent()), silent());
         differs(&mut agreement, 1, 7_103);
         assert_eq!(
-            agreement.explain(silent(), &membership()).to_string(),
+            agreement.explain(silent()).to_string(),
             "refused by c: it runs with another configuration; nothing heard of b"
         );
         let behind = Waiting::Behind { who: "p".into(), leading: true };
-        assert_eq!(agreement.explain(behind.clone(), &membership()), behind);
+        assert_eq!(agreement.explain(behind.clone()), behind);
     }
 }

@@ -134,7 +134,7 @@ impl<T: Transport> Wire<T> {
     }
 
     fn on_looked(&mut self, now: Time, looked: LookUpResult) {
-        let member = looked.member();
+        let member = looked.member().clone();
         let (notices, moved) = self.places.on_looked(looked);
         if moved {
             self.members_moved();
@@ -147,7 +147,7 @@ impl<T: Transport> Wire<T> {
         if self.number == 0 {
             return;
         }
-        for address in self.places.several(member) {
+        for address in self.places.several(&member) {
             self.send(To::Address(address), Message::from(List { start: now, after: None }));
         }
     }
@@ -160,7 +160,8 @@ impl<T: Transport> Wire<T> {
         }
         for member in self.membership.everyone().iter() {
             if self.membership.number(member) != self.number {
-                self.send(To::Member(member), Message::from(List { start: now, after: None }));
+                let to = self.membership.to(member);
+                self.send(to, Message::from(List { start: now, after: None }));
             }
         }
     }
@@ -206,11 +207,11 @@ impl<T: Transport> Wire<T> {
             let notice = self.places.contradicts(&envelope.who.name, address, keyed);
             self.notice_if(notice);
         }
-        let member = self.places.member(&envelope.who, address, authority.as_ref());
-        if let Some(member) = member {
+        let proved = self.places.proves(&envelope.who, address, authority.as_ref());
+        if proved {
             let who = &envelope.who;
-            let notice = self.agreement.agrees(member, &self.membership, &mut self.repeats);
-            let twice = self.places.heard(now, member, who, address);
+            let notice = self.agreement.agrees(&who.name, &self.membership, &mut self.repeats);
+            let twice = self.places.heard(now, who, address);
             self.notice_if(notice);
             self.notice_if(twice);
         }
@@ -219,7 +220,7 @@ impl<T: Transport> Wire<T> {
         if ![0, self.number].contains(&recipient) {
             return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
         }
-        let from = Sender { who: envelope.who, address, member };
+        let from = Sender { who: envelope.who, address, proved };
         for message in messages {
             match message {
                 Ok(message) => self.on_message(now, &from, authority.as_ref(), message, machine),
@@ -295,8 +296,7 @@ impl<T: Transport> Wire<T> {
         self.counters.drop_for("other-recipient");
         let meant = self.numbered(recipient);
         let Some(own) = self.numbered(self.number) else { return };
-        let own = self.membership.name(own).clone();
-        let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, &own));
+        let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, own));
         self.notice_if(notice);
         if messages.next().is_some() {
             let Self { outbox, transport, places, counters, .. } = self;
@@ -304,8 +304,10 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    fn numbered(&self, number: u8) -> Option<usize> {
-        self.membership.everyone().iter().find(|nth| self.membership.number(*nth) == number)
+    fn numbered(&self, number: u8) -> Option<&NodeName> {
+        let mut members = self.membership.everyone().iter();
+        let member = members.find(|nth| self.membership.number(*nth) == number)?;
+        Some(self.membership.name(member))
     }
 
     /// Notes a sender without a key, whose datagram is not read, for `Node::keyring`.
@@ -342,7 +344,7 @@ impl<T: Transport> Wire<T> {
         shown: Option<Authority>,
     ) {
         let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
-        let member = self.places.member(&who, address, shown.as_ref());
+        let proved = self.places.proves(&who, address, shown.as_ref());
         let peer = who.name;
         // While the cluster gets its keys, an unsealed datagram may come from any address, and the
         // hello that an answer would cause is longer than the datagram.
@@ -352,7 +354,7 @@ impl<T: Transport> Wire<T> {
             outbox.introduce(address, transport, places, counters);
         }
         let membership = &self.membership;
-        for notice in self.agreement.differs(now, peer, address, member, theirs, membership) {
+        for notice in self.agreement.differs(now, peer, address, proved, theirs, membership) {
             self.notice(notice);
         }
     }
@@ -496,7 +498,7 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn send(&mut self, to: To, message: Message) {
         let Self { outbox, transport, places, counters, .. } = self;
-        outbox.push(to, &message, transport, places, counters);
+        outbox.push(&to, &message, transport, places, counters);
     }
 
     fn persist(&mut self, record: &Record) -> bool {
@@ -553,7 +555,7 @@ impl<T: Transport> Backend for Wire<T> {
     }
 
     fn explain(&self, waiting: Waiting) -> Waiting {
-        self.places.explain(self.agreement.explain(waiting, &self.membership))
+        self.places.explain(self.agreement.explain(waiting))
     }
 
     fn before_more(&mut self) {

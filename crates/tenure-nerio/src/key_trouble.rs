@@ -117,7 +117,7 @@ impl KeyTroubles {
         }
         *told = Some(now);
         let (name, why) = what();
-        let peer = member.and_then(|nth| places.name(nth)).cloned().or(name);
+        let peer = member.cloned().or(name);
         Some(Notice::Key { peer, address, is_member: member.is_some(), why })
     }
 }

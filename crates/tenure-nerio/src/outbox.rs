@@ -7,6 +7,7 @@ use std::thread;
 
 use tenure::clock;
 use tenure::driver::Repeats;
+use tenure_core::NodeName;
 use tenure_core::nerio::wire::Packer;
 use tenure_core::nerio::{Membership, Message, To, ToCandidate};
 
@@ -23,7 +24,8 @@ const HURRIED_MAX: usize = 4;
 /// begun and leave.
 pub(crate) struct Outbox {
     packer: Packer,
-    numbers: Vec<u8>,
+    /// Number of each member in datagrams.
+    numbers: BTreeMap<NodeName, u8>,
     filling: Vec<Datagram>,
     /// Position in `filling` of each recipient's datagram.
     places: BTreeMap<To, usize>,
@@ -34,6 +36,8 @@ pub(crate) struct Outbox {
 
 struct Datagram {
     to: To,
+    /// Number of the recipient; 0 is any node.
+    number: u8,
     bytes: Vec<u8>,
     messages: usize,
     /// Whether a caller may wait for one of its messages.
@@ -42,10 +46,10 @@ struct Datagram {
 
 impl Outbox {
     pub(crate) fn new(packer: Packer, membership: &Membership) -> Self {
-        let members = membership.everyone().iter();
+        let members = membership.names().iter().enumerate();
         Self {
             packer,
-            numbers: members.map(|member| membership.number(member)).collect(),
+            numbers: members.map(|(nth, name)| (name.clone(), membership.number(nth))).collect(),
             filling: Vec::new(),
             places: BTreeMap::new(),
             spare: Vec::new(),
@@ -57,29 +61,31 @@ impl Outbox {
     /// Adds a message; sends the previous datagram if there is no room.
     pub(crate) fn push(
         &mut self,
-        to: To,
+        to: &To,
         message: &Message,
         transport: &mut impl Transport,
         members: &mut Places,
         counters: &mut Counters,
     ) {
         let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
-        let number = match to {
-            To::Member(member) => numbers.get(member).copied().unwrap_or(0),
-            To::Address(_) => 0,
-        };
-        let place = *places.entry(to).or_insert_with(|| {
+        let place = places.get(to).copied().unwrap_or_else(|| {
+            let number = match to {
+                To::Member(member) => numbers.get(member).copied().unwrap_or(0),
+                To::Address(_) => 0,
+            };
             let mut bytes = begin(packer, spare);
             Packer::address(&mut bytes, number);
-            filling.push(Datagram { to, bytes, messages: 0, is_urgent: false });
+            let to = to.clone();
+            places.insert(to.clone(), filling.len());
+            filling.push(Datagram { to, number, bytes, messages: 0, is_urgent: false });
             filling.len() - 1
         });
         let Some(datagram) = filling.get_mut(place) else { return };
-        let Datagram { bytes, messages, is_urgent, .. } = datagram;
+        let Datagram { number, bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
             dispatch(to, bytes, transport, members, counters, repeats);
             packer.restart(bytes);
-            Packer::address(bytes, number);
+            Packer::address(bytes, *number);
             let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
@@ -106,7 +112,7 @@ impl Outbox {
             self.flush(transport, members, counters);
             self.filling = later;
             let places = self.filling.iter().enumerate();
-            self.places = places.map(|(place, datagram)| (datagram.to, place)).collect();
+            self.places = places.map(|(place, datagram)| (datagram.to.clone(), place)).collect();
             self.gives_way |= hurried;
         } else {
             self.flush(transport, members, counters);
@@ -132,7 +138,7 @@ impl Outbox {
         }
         self.places.clear();
         for Datagram { to, bytes, .. } in self.filling.drain(..) {
-            dispatch(to, &bytes, transport, members, counters, &mut self.repeats);
+            dispatch(&to, &bytes, transport, members, counters, &mut self.repeats);
             if self.spare.len() < SPARE {
                 self.spare.push(bytes);
             }
@@ -148,7 +154,7 @@ impl Outbox {
         counters: &mut Counters,
     ) {
         let datagram = self.packer.start();
-        dispatch(to.into(), &datagram, transport, members, counters, &mut self.repeats);
+        dispatch(&to.into(), &datagram, transport, members, counters, &mut self.repeats);
     }
 }
 
@@ -165,7 +171,7 @@ fn begin(packer: &Packer, spare: &mut Vec<Vec<u8>>) -> Vec<u8> {
 /// Sends a datagram to the present address of its recipient. A datagram for a member without an
 /// address is lost, as on any network: its sender repeats it.
 fn dispatch(
-    to: To,
+    to: &To,
     datagram: &[u8],
     transport: &mut impl Transport,
     members: &mut Places,
@@ -175,7 +181,7 @@ fn dispatch(
     let now = clock::now();
     let address = match to {
         To::Member(member) => members.address(now, member),
-        To::Address(address) => Some(address),
+        To::Address(address) => Some(*address),
     };
     let Some(address) = address else {
         counters.unsent += 1;

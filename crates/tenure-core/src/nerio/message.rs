@@ -18,9 +18,9 @@ pub struct Sender {
     pub who: Who,
     /// Address that the transport saw.
     pub address: SocketAddr,
-    /// Position of the member that the driver recognized as the sender, by a proof such as a key,
-    /// or as well as it can without. `None` for other senders.
-    pub member: Option<usize>,
+    /// Whether the driver recognized the sender as the node with its name, by a proof such as a
+    /// key, or as well as it can without. The core looks up whether that node is a member.
+    pub proved: bool,
 }
 
 /// A message, typed by its recipient. Many share a datagram; each stands alone.

@@ -260,9 +260,9 @@
 //!             Effect::Send { to, message } => {
 //!                 // Here the nodes are the members, and no node pretends to be another one.
 //!                 let who = nodes[n].who().clone();
-//!                 let from = Sender { who, address: address(n), member: Some(n) };
+//!                 let from = Sender { who, address: address(n), proved: true };
 //!                 let to = match to {
-//!                     To::Member(n) => n,
+//!                     To::Member(name) => (0..3).find(|n| names[*n] == name.as_str()).unwrap(),
 //!                     To::Address(to) => (0..3).find(|n| address(*n) == to).unwrap(),
 //!                 };
 //!                 queue.push_back((to, Input::Message { from, message }));

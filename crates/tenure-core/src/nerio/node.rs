@@ -161,8 +161,7 @@ impl Nerio {
     /// The member that sent a message, by its name and by the driver's proof: a sender that only
     /// has the name could win elections with forged oks.
     fn member(&self, from: &Sender) -> Option<usize> {
-        let named = self.context.membership.position(&from.who.name)?;
-        (from.member == Some(named)).then_some(named)
+        self.context.membership.position(&from.who.name).filter(|_| from.proved)
     }
 
     /// The member that answers this incarnation: another incarnation of the same name may have used

@@ -12,7 +12,7 @@ use super::identity::{Instance, Mark};
 use super::named_leader::{LiveGrant, leadership};
 use super::quorum::{MemberSet, Quorums};
 use super::roster::replaced;
-use super::words::{Effect, Out, To, send};
+use super::words::{Effect, Out, send};
 use crate::deadlines::{Booking, Deadlines};
 use crate::name::ElectionName;
 use crate::time::Time;
@@ -82,7 +82,7 @@ impl Observer {
             self.last_start = now;
             for member in context.membership.everyone().iter() {
                 let query = Query { election: self.election.clone(), start: now };
-                send(out, To::Member(member), query);
+                send(out, context.membership.to(member), query);
             }
             self.next_at = now.after(self.every);
         }

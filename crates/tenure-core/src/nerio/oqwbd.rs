@@ -36,7 +36,7 @@ use super::message::Sender;
 use super::quorum::MemberSet;
 use super::record::{GrantRecord, Tenancy};
 use super::timestamp::QuorumTimestamp;
-use super::words::{Effect, Out, To, emit, send};
+use super::words::{Effect, Out, emit, send};
 use crate::event::{End, Loss, TransferFailure};
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
@@ -98,7 +98,7 @@ impl Candidate {
             if !leading {
                 campaign.reach.asked(member, now);
             }
-            send(out, To::Member(member), request.clone());
+            send(out, context.membership.to(member), request.clone());
         }
         campaign.next_at = match (leading, &campaign.transfer) {
             (false, _) => now.after(context.config.refresh),
@@ -489,7 +489,7 @@ impl Candidate {
         if let Some(waiting) = pending.hinders(now, context) {
             self.say(now, waiting, context, out);
         }
-        self.release_to(missing, start, out);
+        self.release_to(missing, start, context, out);
     }
 }
 

@@ -9,7 +9,7 @@ use super::identity::Inc;
 use super::memory::Memory;
 use super::message::{Message, Sender};
 use super::record::Record;
-use crate::name::ElectionName;
+use crate::name::{ElectionName, NodeName};
 
 /// The begin of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,11 +22,11 @@ pub struct Start {
 }
 
 /// The destination of a message.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum To {
-    /// The member at this position of the membership, wherever the driver reaches it now. No other
-    /// member may handle the message.
-    Member(usize),
+    /// The member with this name, wherever the driver reaches it now. No other member may handle
+    /// the message.
+    Member(NodeName),
     /// The source of a message, or an address from a report.
     Address(SocketAddr),
 }
@@ -34,7 +34,7 @@ pub enum To {
 impl fmt::Display for To {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Member(position) => write!(f, "member {position}"),
+            Self::Member(name) => write!(f, "member {name}"),
             Self::Address(address) => address.fmt(f),
         }
     }

@@ -56,7 +56,7 @@ fn who(node: usize) -> Who {
 }
 
 fn sender(node: usize) -> Sender {
-    Sender { who: who(node), address: address(node), member: (node < GRANTORS).then_some(node) }
+    Sender { who: who(node), address: address(node), proved: node < GRANTORS }
 }
 
 impl Subject for NerioSubject {
@@ -91,7 +91,7 @@ impl Subject for NerioSubject {
         rng: &mut Rng,
     ) -> Vec<(usize, Received<Self>)> {
         let to = match to {
-            To::Member(node) => Some(*node),
+            To::Member(name) => NAMES.iter().position(|known| *known == name.as_str()),
             To::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
         };
         let to = to.filter(|_| !rng.once_in(10));
@@ -141,8 +141,8 @@ impl Packets for NerioSubject {
         let Ok((envelope, messages)) = open(epoch(), packet) else { return Vec::new() };
         let known = NAMES.iter().position(|name| *name == envelope.who.name.as_str());
         let address = address(known.unwrap_or(9));
-        let member = known.filter(|node| *node < GRANTORS);
-        let from = Sender { who: envelope.who, address, member };
+        let proved = known.is_some_and(|node| node < GRANTORS);
+        let from = Sender { who: envelope.who, address, proved };
         messages.flatten().map(|message| (from.clone(), message)).collect()
     }
 }
@@ -152,11 +152,7 @@ fn anybody(rng: &mut Rng) -> Sender {
     match (rng.within(0..4), node) {
         (0, 0..5) => sender(node),
         (1, 0..5) => Sender { address: any_address(rng), ..sender(node) },
-        _ => Sender {
-            who: any_who(rng),
-            address: any_address(rng),
-            member: rng.once_in(2).then(|| rng.within(0..5) as usize),
-        },
+        _ => Sender { who: any_who(rng), address: any_address(rng), proved: rng.once_in(2) },
     }
 }
 

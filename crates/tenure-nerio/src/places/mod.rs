@@ -7,12 +7,12 @@ mod lives;
 mod look_up;
 mod seeker;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tenure_core::nerio::{Checked, HostPort, Who};
+use tenure_core::nerio::{Checked, HostPort, Member, Who};
 use tenure_core::{NodeName, Obstacle, Time, Waiting};
 use tokio::sync::{Notify, mpsc};
 
@@ -61,7 +61,6 @@ pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
 
 #[derive(Debug)]
 struct Place {
-    name: NodeName,
     host: String,
     /// Addresses of the member, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
@@ -78,7 +77,7 @@ struct Place {
 
 #[derive(Debug)]
 pub(super) struct Places {
-    all: Vec<Place>,
+    all: BTreeMap<NodeName, Place>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
     /// Kept so that waiting for a look-up never ends.
@@ -90,16 +89,16 @@ impl Places {
     /// names, which needs a runtime.
     pub(super) fn new(config: &Checked, local: SocketAddr) -> Self {
         let (sender, looked) = mpsc::unbounded_channel();
-        let place = |(nth, member): (usize, &tenure_core::nerio::Member)| {
+        let place = |member: &Member| {
             let again = member.address.name().map(|name| {
                 let again = Arc::<Notify>::default();
                 let port = member.address.port();
                 let look_up = LookUp::new(name.to_owned(), port);
-                tokio::spawn(seeker::seek(nth, look_up, Arc::clone(&again), sender.clone()));
+                let name = member.name.clone();
+                tokio::spawn(seeker::seek(name, look_up, Arc::clone(&again), sender.clone()));
                 again
             });
-            Place {
-                name: member.name.clone(),
+            let place = Place {
                 host: member.address.to_string(),
                 addresses: member.address.literal().into_iter().collect(),
                 current: 0,
@@ -108,9 +107,10 @@ impl Places {
                 lives: Lives::default(),
                 again,
                 error: None,
-            }
+            };
+            (member.name.clone(), place)
         };
-        let all = config.members.iter().enumerate().map(place).collect();
+        let all = config.members.iter().map(place).collect();
         Self { all, reach: Reach::of(local), looked, _sender: sender }
     }
 
@@ -128,8 +128,8 @@ impl Places {
     /// Takes the result of a look-up. Returns notices, and whether addresses have changed.
     pub(super) fn on_looked(&mut self, looked: LookUpResult) -> (Vec<Notice>, bool) {
         let reach = self.reach;
-        let Some(place) = self.all.get_mut(looked.member) else { return (Vec::new(), false) };
-        let member = place.name.clone();
+        let member = looked.member;
+        let Some(place) = self.all.get_mut(&member) else { return (Vec::new(), false) };
         let host = place.host.clone();
         match looked.found.and_then(|found| reach.filter(found)) {
             Ok(mut found) => {
@@ -153,36 +153,38 @@ impl Places {
                     place.tried = None;
                 }
                 if is_news {
+                    let member = member.clone();
                     notices.push(Notice::Resolved { member, host, addresses: found });
                 }
                 if changed {
-                    notices.extend(self.at_one_address(looked.member));
+                    notices.extend(self.at_one_address(&member));
                 }
                 (notices, changed)
             }
             Err(error) => {
                 // The earlier addresses may still be right: the name server may be down.
                 place.error = Some(error);
-                (place.unresolved().into_iter().collect(), false)
+                (place.unresolved(&member).into_iter().collect(), false)
             }
         }
     }
 
     /// A notice about another member that shares an address with this one.
-    fn at_one_address(&self, member: usize) -> Option<Notice> {
+    fn at_one_address(&self, member: &NodeName) -> Option<Notice> {
         let this = self.all.get(member)?;
-        let others = self.all.iter().enumerate().filter(|(nth, _)| *nth != member);
-        others.into_iter().find_map(|(_, other)| {
+        let mut others = self.all.iter().filter(|(name, _)| *name != member);
+        others.find_map(|(name, other)| {
             let address = *other.addresses.iter().find(|at| this.addresses.contains(at))?;
-            let mut members = [this.name.clone(), other.name.clone()];
+            let mut members = [member.clone(), name.clone()];
             members.sort_unstable();
             Some(Notice::AtOneAddress { members, address })
         })
     }
 
     pub(super) fn troubles(&self) -> Vec<Notice> {
-        let mut all: Vec<_> = self.all.iter().filter_map(Place::unresolved).collect();
-        for notice in (0..self.all.len()).filter_map(|member| self.at_one_address(member)) {
+        let unresolved = self.all.iter().filter_map(|(name, place)| place.unresolved(name));
+        let mut all: Vec<_> = unresolved.collect();
+        for notice in self.all.keys().filter_map(|member| self.at_one_address(member)) {
             // Both members cause the same notice.
             if !all.contains(&notice) {
                 all.push(notice);
@@ -199,14 +201,14 @@ impl Places {
         address: SocketAddr,
         keyed: bool,
     ) -> Option<Notice> {
-        let place = self.all.iter().find(|place| place.name == *name)?;
+        let place = self.all.get(name)?;
         // A name that was not looked up yet proves nothing.
         if place.addresses.contains(&address) || !place.is_known() {
             return None;
         }
         let member = name.clone();
         let host = place.host.clone();
-        match self.at(address).and_then(|other| self.name(other)) {
+        match self.at(address) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
             // A sender with the key may be anywhere.
             None if keyed => None,
@@ -219,53 +221,47 @@ impl Places {
         &self,
         peer: &NodeName,
         address: SocketAddr,
-        member: usize,
+        member: &NodeName,
         own: &NodeName,
     ) -> Option<Notice> {
         let place = self.all.get(member)?;
         let peer = peer.clone();
         let own = own.clone();
-        let member = place.name.clone();
+        let member = member.clone();
         let host = place.host.clone();
         Some(Notice::ForAnother { peer, address, member, host, own })
     }
 
     pub(super) fn addresses(&self) -> BTreeSet<SocketAddr> {
-        self.all.iter().flat_map(|place| place.addresses.iter().copied()).collect()
-    }
-
-    pub(super) fn name(&self, member: usize) -> Option<&NodeName> {
-        self.all.get(member).map(|place| &place.name)
+        self.all.values().flat_map(|place| place.addresses.iter().copied()).collect()
     }
 
     /// The member that may be at `address`; only a hint.
-    pub(super) fn at(&self, address: SocketAddr) -> Option<usize> {
-        self.all.iter().position(|place| place.addresses.contains(&address))
+    pub(super) fn at(&self, address: SocketAddr) -> Option<&NodeName> {
+        let mut all = self.all.iter();
+        all.find(|(_, place)| place.addresses.contains(&address)).map(|(name, _)| name)
     }
 
-    /// The member that `who` is: by its name and its key; without keys by its address, too.
-    pub(super) fn member(
-        &self,
-        who: &Who,
-        address: SocketAddr,
-        shown: Option<&Authority>,
-    ) -> Option<usize> {
-        let named = self.all.iter().position(|place| place.name == who.name)?;
-        let is_it = match shown {
+    /// Whether the sender `who` is the node with its name: the cluster's key proves that; without
+    /// keys, an address of that name does.
+    pub(super) fn proves(&self, who: &Who, address: SocketAddr, shown: Option<&Authority>) -> bool {
+        match shown {
             Some(authority) => *authority == Authority::Cluster,
-            None => self.all.get(named)?.addresses.contains(&address),
-        };
-        is_it.then_some(named)
+            None => {
+                let place = self.all.get(&who.name);
+                place.is_some_and(|place| place.addresses.contains(&address))
+            }
+        }
     }
 
     /// The address at which this node asks the member with this name, if there is one.
     pub(super) fn place(&self, name: &NodeName) -> Option<SocketAddr> {
-        let place = self.all.iter().find(|place| place.name == *name)?;
+        let place = self.all.get(name)?;
         place.addresses.get(place.current).copied()
     }
 
     /// The address for datagrams to `member`. A silent member's name is looked up again.
-    pub(super) fn address(&mut self, now: Time, member: usize) -> Option<SocketAddr> {
+    pub(super) fn address(&mut self, now: Time, member: &NodeName) -> Option<SocketAddr> {
         let place = self.all.get_mut(member)?;
         let silent = *place.silent.get_or_insert(now);
         if now.since(silent) >= SILENT
@@ -280,22 +276,16 @@ impl Places {
     }
 
     /// Tries another address of `member`, since the system cannot send to the present one.
-    pub(super) fn refused(&mut self, now: Time, member: usize) {
+    pub(super) fn refused(&mut self, now: Time, member: &NodeName) {
         if let Some(place) = self.all.get_mut(member) {
             place.turn(now);
         }
     }
 
-    /// Notes a datagram of `who`, which is `member`, from `address`. Returns a notice if the member
-    /// is two processes.
-    pub(super) fn heard(
-        &mut self,
-        now: Time,
-        member: usize,
-        who: &Who,
-        address: SocketAddr,
-    ) -> Option<Notice> {
-        let place = self.all.get_mut(member)?;
+    /// Notes a datagram of the member `who` from `address`. Returns a notice if the member is two
+    /// processes.
+    pub(super) fn heard(&mut self, now: Time, who: &Who, address: SocketAddr) -> Option<Notice> {
+        let place = self.all.get_mut(&who.name)?;
         // A member that has moved can send, but receives nothing at its old address.
         if place.addresses.contains(&address) {
             place.silent = None;
@@ -304,11 +294,11 @@ impl Places {
             place.tried = None;
         }
         let addresses = place.lives.heard(now, who.inc, address)?;
-        Some(Notice::MemberTwice { member: place.name.clone(), addresses })
+        Some(Notice::MemberTwice { member: who.name.clone(), addresses })
     }
 
     /// All addresses of a member that has several, each of which may be another process.
-    pub(super) fn several(&self, member: usize) -> Vec<SocketAddr> {
+    pub(super) fn several(&self, member: &NodeName) -> Vec<SocketAddr> {
         let all = self.all.get(member).map(|place| place.addresses.clone());
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
@@ -316,8 +306,10 @@ impl Places {
     /// Names the silent members whose names give no address: an operator must mend these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
-            let unknown = |place: &&Place| place.name.as_str() == silent && !place.is_known();
-            let place = self.all.iter().find(unknown)?;
+            let (_, place) = self.all.iter().find(|(name, _)| name.as_str() == silent)?;
+            if place.is_known() {
+                return None;
+            }
             let error = place.error.as_deref()?;
             let why = format!("{} does not resolve ({error})", place.host).into();
             Some(Obstacle { by: silent.into(), label: "unresolved", why })
@@ -330,8 +322,8 @@ impl Place {
         !self.addresses.is_empty()
     }
 
-    fn unresolved(&self) -> Option<Notice> {
-        let member = self.name.clone();
+    fn unresolved(&self, member: &NodeName) -> Option<Notice> {
+        let member = member.clone();
         let host = self.host.clone();
         let error = self.error.clone()?;
         Some(Notice::Unresolved { member, host, error, known: self.is_known() })

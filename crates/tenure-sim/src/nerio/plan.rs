@@ -119,7 +119,7 @@ impl Plan {
     #[must_use]
     pub fn find(&self, to: &To) -> Option<usize> {
         let number = match to {
-            To::Member(member) => Some(*member),
+            To::Member(name) => self.membership().position(name),
             To::Address(address) => number(address),
         };
         number.filter(|number| *number < self.nodes.len())

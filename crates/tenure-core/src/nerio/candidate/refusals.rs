@@ -7,7 +7,7 @@ use super::super::grantor::{REACH, holder_rank};
 use super::super::identity::Who;
 use super::super::quorum::MemberSet;
 use super::super::rank::Rank;
-use super::super::words::{Out, To, send};
+use super::super::words::{Out, send};
 use super::{Campaign, Candidate, Rival};
 use crate::fence::Fence;
 use crate::name::ElectionName;
@@ -112,7 +112,7 @@ impl Candidate {
             campaign.oks.remove(member);
             campaign.floors[member] = self.last_start;
         }
-        self.release_to(members, self.last_start, out);
+        self.release_to(members, self.last_start, context, out);
     }
 
     /// Undoes a split vote: a candidate yields if it cannot win any more and ranks below a rival in
@@ -166,7 +166,7 @@ impl Candidate {
             let (election, start) = (self.election.clone(), self.last_start);
             let next = Some(best.who.name.clone());
             let release = Release { election, start, next };
-            send(out, To::Member(member), release);
+            send(out, context.membership.to(member), release);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::super::body::{Leaving, Release, Released};
 use super::super::context::Context;
 use super::super::event::{Event, Ignored, OwnEvent};
 use super::super::quorum::MemberSet;
-use super::super::words::{Out, To, send};
+use super::super::words::{Out, send};
 use super::Candidate;
 use super::pending::PendingRelease;
 use crate::time::Time;
@@ -16,15 +16,21 @@ impl Candidate {
         let held = context.config.drift.real_at_most(pending.hold.since(now));
         for member in context.membership.everyone().iter() {
             let leaving = Leaving { election: self.election.clone(), start: pending.start, held };
-            send(out, To::Member(member), leaving);
+            send(out, context.membership.to(member), leaving);
         }
     }
 
-    pub(in crate::nerio) fn release_to(&self, members: MemberSet, start: Time, out: &mut Out) {
+    pub(in crate::nerio) fn release_to(
+        &self,
+        members: MemberSet,
+        start: Time,
+        context: &Context,
+        out: &mut Out,
+    ) {
         let next = self.pending.as_ref().and_then(|pending| pending.next.clone());
         for member in members.iter() {
             let release = Release { election: self.election.clone(), start, next: next.clone() };
-            send(out, To::Member(member), release);
+            send(out, context.membership.to(member), release);
         }
     }
 

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::quorum::{MemberSet, Quorums};
+use super::super::words::To;
 use super::EpochId;
 use crate::name::NodeName;
 
@@ -68,6 +69,12 @@ impl Membership {
     #[must_use]
     pub fn position(&self, name: &NodeName) -> Option<usize> {
         self.names.iter().position(|member| member == name)
+    }
+
+    /// The destination of messages for the member at this position.
+    #[must_use]
+    pub fn to(&self, position: usize) -> To {
+        To::Member(self.name(position).clone())
     }
 
     /// The place of the member at this position among all names in ascending order: the same on

@@ -14,7 +14,7 @@ use super::super::config::Config;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
 use super::super::quorum::MemberSet;
-use super::super::words::{Out, To, emit, send};
+use super::super::words::{Out, emit, send};
 use super::Grantor;
 use super::phase::{Missing, Phase, Read, ReadAnswer};
 use crate::fence::Fence;
@@ -42,7 +42,7 @@ impl Grantor {
         }
         for member in self.others().iter() {
             let read = FenceRead { start: since, instance: self.instance, record: self.records };
-            send(out, To::Member(member), read);
+            send(out, self.membership.to(member), read);
         }
         let again = now.after(self.config.refresh);
         self.phase = Phase::Reading { since, again, answers, news, told };

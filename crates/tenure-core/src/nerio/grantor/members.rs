@@ -10,7 +10,7 @@ use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::record::Record;
 use super::super::roster::{Entry, Roster};
-use super::super::words::{Effect, Out, To, emit, send};
+use super::super::words::{Effect, Out, emit, send};
 use super::Grantor;
 use super::flush::{Flush, REWRITE};
 use super::phase::Phase;
@@ -41,7 +41,7 @@ impl Grantor {
     /// not count.
     pub(super) fn other_member(&self, from: &Sender) -> Option<usize> {
         let named = self.membership.position(&from.who.name)?;
-        (from.member == Some(named) && from.who.name != self.name).then_some(named)
+        (from.proved && from.who.name != self.name).then_some(named)
     }
 
     pub(super) fn roster(&self) -> Roster {
@@ -146,7 +146,7 @@ impl Grantor {
         self.memories.say_at = Some(now.after(period)).filter(|at| *at < Time::MAX);
         for member in to.iter() {
             let read = FenceRead { start: now, instance: self.instance, record: true };
-            send(out, To::Member(member), read);
+            send(out, self.membership.to(member), read);
         }
     }
 

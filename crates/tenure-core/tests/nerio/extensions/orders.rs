@@ -26,7 +26,8 @@ fn passed(s: &mut Story, order: Order) -> (Option<StepDown>, Passed) {
             }
             Effect::Send { message: Message::Asker(ToAsker::Ordered(ordered)), to } => {
                 let Ordered { election, asker, start, passed } = ordered.clone();
-                assert_eq!((*to, asker), (address("q").into(), s.who("q").inc));
+                assert_eq!(*to, address("q").into());
+                assert_eq!(asker, s.who("q").inc);
                 assert_eq!((election, start), (x(), order.start));
                 answer = Some(passed);
             }

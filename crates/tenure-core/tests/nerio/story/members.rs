@@ -9,18 +9,21 @@ fn literal(member: &Member) -> SocketAddr {
     member.address.literal().unwrap()
 }
 
-/// A sender at `address`: a member, if a member has that name and address.
+/// A sender at `address`: a proved one, if a member has that name and address.
 pub fn sender(config: &Checked, who: Who, address: To) -> Sender {
     let To::Address(address) = address else { panic!("{address} is nobody's address") };
     let is_it = |member: &Member| member.name == who.name && literal(member) == address;
-    let member = config.members.iter().position(is_it);
-    Sender { who, address, member }
+    let proved = config.members.iter().any(is_it);
+    Sender { who, address, proved }
 }
 
 /// Address of the node that receives what `core` sends to `to`.
 pub fn place(core: &Nerio, to: To) -> To {
     match to {
-        To::Member(position) => literal(&core.config().members[position]).into(),
+        To::Member(name) => {
+            let member = core.config().members.iter().find(|member| member.name == name);
+            literal(member.unwrap()).into()
+        }
         To::Address(_) => to,
     }
 }

@@ -59,8 +59,9 @@ impl Property<QuorumLeases> for LostMemoriesAreRead {
                 life.asked = Time::ZERO;
             }
             Fact::Own(Own::Recalls { grantor, from, seen }) => {
+                let named = check.plan.membership().position(&from.who.name);
                 if let (life @ Life { begins: Some(_), .. }, Some(member)) =
-                    (&mut self.lives[grantor], from.member)
+                    (&mut self.lives[grantor], named.filter(|_| from.proved))
                 {
                     let answer = Answer {
                         start: seen.start,

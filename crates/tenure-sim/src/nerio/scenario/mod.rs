@@ -168,8 +168,7 @@ impl Scenario for QuorumLeases {
         let NodePlan { address, member, .. } = plan.nodes[node];
         let copy = plan.nodes[node].copy_of.is_some();
         let is_strange = copy && plan.own.strange_copy && self.lives[node] < 2;
-        let place = (member && !is_strange).then(|| plan.place(node));
-        Sender { who: self.who[node].clone(), address, member: place }
+        Sender { who: self.who[node].clone(), address, proved: member && !is_strange }
     }
 
     #[inline]

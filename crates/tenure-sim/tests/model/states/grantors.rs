@@ -66,13 +66,13 @@ pub(crate) fn start(life: Life, disk: Option<&Remembered>) -> Start {
 
 /// The sender on a node's messages.
 pub(crate) fn sender(node: &Node) -> Sender {
-    let member = GRANTORS.contains(&node.number).then_some(node.number);
-    Sender { who: node.core.who().clone(), address: place(node.number), member }
+    let proved = GRANTORS.contains(&node.number);
+    Sender { who: node.core.who().clone(), address: place(node.number), proved }
 }
 
 pub(crate) fn recipients(to: &To) -> Vec<usize> {
     match to {
-        To::Member(node) => vec![*node],
+        To::Member(name) => GRANTORS.filter(|node| NAMES[*node] == name.as_str()).collect(),
         To::Address(to) => (0..NAMES.len()).filter(|node| place(*node) == *to).collect(),
     }
 }
@@ -179,7 +179,7 @@ pub(crate) fn order(
 /// Asks a copy of the node, so that asking changes nothing.
 pub(crate) fn look(node: &Node, at: u64) -> Look {
     let who = Who { name: "z".parse().unwrap(), inc: Inc(0) };
-    let from = Sender { who, address: place(NAMES.len()), member: None };
+    let from = Sender { who, address: place(NAMES.len()), proved: false };
     let now = node.clock.shows(at);
     let message = Message::from(Query { election: election(), start: now });
     let mut effects = Vec::new();

@@ -289,7 +289,7 @@ fn quorum_for_the_lease_suffices() {
 #[test]
 fn relayed_read_is_answered() {
     let mut s = Story::new();
-    let relayed = Sender { who: s.who("b"), address: address("z"), member: None };
+    let relayed = Sender { who: s.who("b"), address: address("z"), proved: false };
     let read = Message::from(FenceRead { start: at(1), instance: Instance(9), record: true });
     let answer = s.tell_as(&relayed, "a", read);
     let [Effect::Send { to, message: Message::Asker(ToAsker::FenceSeen(_)) }] = &answer[..] else {
