@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tenure_core::NodeName;
 use tenure_core::nerio::{MemberSet, Membership};
 use tokio::sync::watch;
 
@@ -27,8 +28,9 @@ impl<'a> Answers<'a> {
         Enough(self.enough.subscribe())
     }
 
-    pub(crate) fn from(&mut self, nth: usize) {
-        self.from = self.from.with(nth);
+    pub(crate) fn from(&mut self, name: &NodeName) {
+        let member: MemberSet = self.membership.position(name).into_iter().collect();
+        self.from = self.from.or(member);
         self.enough.send_replace(self.membership.quorums().is_quorum(self.from));
     }
 }
@@ -70,9 +72,9 @@ mod tests {
         let mut answers = Answers::new(config.membership());
         let enough = answers.enough();
         assert_eq!(enough.or(ready(1)).await, Some(1));
-        answers.from(0);
+        answers.from(&NodeName::new("a").unwrap());
         assert!(tokio::time::timeout(MORE * 2, enough.or(pending::<()>())).await.is_err());
-        answers.from(2);
+        answers.from(&NodeName::new("c").unwrap());
         let begun = clock::now();
         assert_eq!(enough.or(pending::<()>()).await, None);
         assert!(clock::now().since(begun) >= MORE);

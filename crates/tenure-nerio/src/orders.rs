@@ -146,8 +146,8 @@ pub async fn give(
     let mut all = Vec::new();
     while let Some(answer) = asked.join_next().await {
         let answer = answer.map_err(io::Error::other)?;
-        if let (nth, _, Answered::Did(_)) = &answer {
-            answers.from(*nth);
+        if let (_, member, Answered::Did(_)) = &answer {
+            answers.from(&member.name);
         }
         all.push(answer);
     }

@@ -475,7 +475,7 @@ where
     while let Some(answer) = asked.join_next().await {
         let (voice, said) = answer.map_err(io::Error::other)?;
         if let Ok(Some((Service::Serving, _))) = &said {
-            answers.from(voice.nth);
+            answers.from(&voice.member.name);
         }
         all.push((voice, said));
     }

@@ -50,8 +50,8 @@ pub struct Granted {
     pub start: Time,
     /// The memory that granted the request.
     pub instance: Instance,
-    /// Memory of each member by [place](super::Membership::place), as written down at this grantor.
-    /// Empty if the grantor knows of none.
+    /// Memory of each member by [position](super::Membership::position), as written down at this
+    /// grantor. Empty if the grantor knows of none.
     pub memories: Vec<Mark>,
     /// `T_q`: the sample at which the request was granted.
     pub stamp: Stamp,

@@ -314,7 +314,7 @@ pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
-pub use epoch::{EpochId, Membership};
+pub use epoch::{Document, DocumentError, EpochId, Membership, Origin, Seat};
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{

@@ -182,8 +182,7 @@ impl Observer {
             let known: &[Mark] = &heard.memories;
             (*member, heard.instance, known)
         });
-        let replaced = replaced(words, &context.membership);
-        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
+        let replaced = replaced(words).map_or(MemberSet::EMPTY, |(members, _)| members);
         fresh.filter(move |(member, _)| !replaced.contains(*member))
     }
 

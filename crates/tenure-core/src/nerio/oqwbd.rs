@@ -324,7 +324,7 @@ impl Candidate {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
         campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
-        if let Some((_, (member, by))) = campaign.replaced(now, &context.membership) {
+        if let Some((_, (member, by))) = campaign.replaced(now) {
             let name = |at: usize| context.membership.name(at).clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
@@ -421,8 +421,7 @@ impl Campaign {
         // Oks count together if they have accepted one fence (scalar fence 2).
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
-        let replaced = self.replaced(now, &context.membership);
-        let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
+        let replaced = self.replaced(now).map_or(MemberSet::EMPTY, |(members, _)| members);
         let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
         context.membership.quorums().longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }

@@ -48,13 +48,13 @@ impl Entry {
     }
 }
 
-/// The known memories of all members, each at its [place](Membership::place), which is the same
-/// everywhere.
+/// The known memories of all members, each at its [position](Membership::position), which is the
+/// same everywhere.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Roster(Vec<Option<Entry>>);
 
 impl Roster {
-    /// A roster of the entry of each member, by its place.
+    /// A roster of the entry of each member, by its position.
     #[must_use]
     pub const fn new(entries: Vec<Option<Entry>>) -> Self {
         Self(entries)
@@ -65,7 +65,7 @@ impl Roster {
         let mut this = Self(alloc::vec![None; membership.names().len()]);
         for (name, entry) in kept {
             if let Some(member) = membership.position(name) {
-                this.add(membership.place(member), *entry);
+                this.add(member, *entry);
             }
         }
         this
@@ -73,16 +73,14 @@ impl Roster {
 
     /// The entries to be written down.
     pub(super) fn named(&self, membership: &Membership) -> Vec<(NodeName, Entry)> {
-        let entry = |(member, name): (usize, &NodeName)| {
-            Some((name.clone(), self.at(membership.place(member))?))
-        };
+        let entry = |(member, name): (usize, &NodeName)| Some((name.clone(), self.at(member)?));
         membership.names().iter().enumerate().filter_map(entry).collect()
     }
 
-    /// The entry of the member at this place.
+    /// The entry of the member at this position.
     #[must_use]
-    pub fn at(&self, place: usize) -> Option<Entry> {
-        self.0.get(place).copied().flatten()
+    pub fn at(&self, member: usize) -> Option<Entry> {
+        self.0.get(member).copied().flatten()
     }
 
     /// All entries.
@@ -90,23 +88,23 @@ impl Roster {
         self.0.iter().copied().flatten()
     }
 
-    /// Adds a memory heard of for the member at this place; nothing where no member is. True if the
-    /// memory is news.
-    pub(super) fn add(&mut self, place: usize, entry: Entry) -> bool {
-        let Some(known) = self.0.get_mut(place) else { return false };
+    /// Adds a memory heard of for the member at this position; nothing where no member is. True if
+    /// the memory is news.
+    pub(super) fn add(&mut self, member: usize, entry: Entry) -> bool {
+        let Some(known) = self.0.get_mut(member) else { return false };
         let merged = known.map_or(entry, |known| known.merged(entry));
         let before = known.replace(merged);
         before.is_none_or(|before| before.instance != merged.instance)
     }
 
-    pub(super) fn set(&mut self, place: usize, entry: Entry) {
-        if let Some(known) = self.0.get_mut(place) {
+    pub(super) fn set(&mut self, member: usize, entry: Entry) {
+        if let Some(known) = self.0.get_mut(member) {
             *known = Some(entry);
         }
     }
 
-    pub(super) fn clear(&mut self, place: usize) {
-        if let Some(known) = self.0.get_mut(place) {
+    pub(super) fn clear(&mut self, member: usize) {
+        if let Some(known) = self.0.get_mut(member) {
             *known = None;
         }
     }
@@ -114,9 +112,9 @@ impl Roster {
     /// Adds all entries of another roster; true if a memory is news.
     pub(super) fn merge(&mut self, other: &Self) -> bool {
         let mut is_news = false;
-        for (place, entry) in other.0.iter().enumerate() {
+        for (member, entry) in other.0.iter().enumerate() {
             if let Some(entry) = entry {
-                is_news |= self.add(place, *entry);
+                is_news |= self.add(member, *entry);
             }
         }
         is_news
@@ -142,16 +140,15 @@ impl Entry {
 /// and the memories that this memory has written down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
-    membership: &Membership,
 ) -> Option<(MemberSet, (usize, usize))> {
     if words.clone().all(|(_, _, names)| names.is_empty()) {
         return None;
     }
     let denied = |(member, instance, _): (usize, Instance, _)| {
-        let (place, own) = (membership.place(member), instance.mark());
+        let own = instance.mark();
         let differs = |mark: &Mark| *mark != Mark::NONE && *mark != own;
         let denies = |(other, _, names): (usize, _, &[Mark])| {
-            (other != member && names.get(place).is_some_and(differs)).then_some(other)
+            (other != member && names.get(member).is_some_and(differs)).then_some(other)
         };
         Some((member, words.clone().find_map(denies)?))
     };

@@ -12,7 +12,8 @@ use super::panel::MemberPages;
 use super::{CandidateSeen, ElectionSeen, Leads, Vote};
 
 pub(super) struct Statement<T> {
-    pub(super) nth: usize,
+    /// Position of the member in the membership.
+    pub(super) member: usize,
     /// Time of the question on `CLOCK_BOOTTIME`: the statement is no older.
     pub(super) asked: Time,
     pub(super) said: T,
@@ -29,7 +30,7 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
     let pages = all.iter().flat_map(|one| &one.pages);
     let keys: BTreeSet<_> = pages.flat_map(|page| page.parts.keys().cloned()).collect();
     let mut joined: BTreeMap<_, Statements<L>> = BTreeMap::new();
-    for MemberPages { nth, pages } in all {
+    for MemberPages { member, pages, .. } in all {
         let Some(first) = pages.iter().map(|page| page.asked).min() else { continue };
         let mut parts = BTreeMap::new();
         for Page { asked, parts: more, .. } in pages {
@@ -42,7 +43,7 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
             let known = parts.remove(key);
             let asked = known.as_ref().map_or(first, |(asked, _)| *asked);
             let said = known.map(|(_, part)| part);
-            joined.entry(key.clone()).or_default().push(Statement { nth, asked, said });
+            joined.entry(key.clone()).or_default().push(Statement { member, asked, said });
         }
     }
     joined
@@ -53,7 +54,7 @@ pub(super) fn first<L: List>(all: &[MemberPages<L>]) -> Option<Time> {
 }
 
 struct HolderStatement<'a> {
-    nth: usize,
+    member: usize,
     holder: &'a HolderHere,
     until: Time,
     leaving: Option<Time>,
@@ -72,7 +73,7 @@ impl Merge<'_> {
     ) -> ElectionSeen {
         let said = words.iter().filter_map(|word| {
             let holder = word.said.as_ref()?.holder.as_ref()?;
-            Some(self.word(word.nth, word.asked, holder))
+            Some(self.word(word.member, word.asked, holder))
         });
         let held: Vec<_> = said.collect();
         let waiting = words.iter().filter_map(|word| Some(word.said.as_ref()?.waiting));
@@ -94,17 +95,17 @@ impl Merge<'_> {
         let held = holders.iter().filter_map(|told| Some((told, told.said.as_deref()?)));
         let held: Vec<_> =
             held.map(|(told, holder)| (told, holder.priority, here(holder))).collect();
-        let words = held.iter().map(|(told, _, holder)| self.word(told.nth, told.asked, holder));
+        let words = held.iter().map(|(told, _, holder)| self.word(told.member, told.asked, holder));
         let words: Vec<_> = words.collect();
         let leader = self.leader(&words);
         let mut seen: BTreeMap<&Who, CandidateSeen> = BTreeMap::new();
         for (word, (_, priority, _)) in words.iter().zip(&held) {
-            let Some(name) = self.name(word.nth) else { continue };
+            let Some(name) = self.name(word.member) else { continue };
             let one = entry(&word.holder.who, *priority, &mut seen);
             if self.at < word.until { &mut one.granted } else { &mut one.ended }.push(name);
         }
         for told in waiting.values().flatten() {
-            let (Some(waits), Some(name)) = (&told.said, self.name(told.nth)) else { continue };
+            let (Some(waits), Some(name)) = (&told.said, self.name(told.member)) else { continue };
             let one = entry(&waits.who, waits.priority, &mut seen);
             one.waits_at.push(name);
             one.waited = one.waited.max(Some(self.at_least(waits.waited)));
@@ -115,10 +116,10 @@ impl Merge<'_> {
         (leader, all)
     }
 
-    fn word<'a>(&self, nth: usize, asked: Time, holder: &'a HolderHere) -> HolderStatement<'a> {
+    fn word<'a>(&self, member: usize, asked: Time, holder: &'a HolderHere) -> HolderStatement<'a> {
         let until = asked.after(self.at_least(holder.remaining));
         let leaving = holder.leaving.map(|span| asked.after(self.at_least(span)));
-        HolderStatement { nth, holder, until, leaving }
+        HolderStatement { member, holder, until, leaving }
     }
 
     /// The leader that a quorum of live grants names, by the rule of observers. Two more checks are
@@ -140,12 +141,12 @@ impl Merge<'_> {
     }
 
     fn vote(&self, word: &HolderStatement<'_>) -> Option<Vote> {
-        let member = self.name(word.nth)?;
+        let member = self.name(word.member)?;
         Some(Vote { member, holder: word.holder.clone(), until: word.until })
     }
 
-    fn name(&self, nth: usize) -> Option<NodeName> {
-        self.config.membership().names().get(nth).cloned()
+    fn name(&self, member: usize) -> Option<NodeName> {
+        self.config.membership().names().get(member).cloned()
     }
 
     /// The least length of another clock's span on this clock.
@@ -158,7 +159,7 @@ impl Merge<'_> {
 impl HolderStatement<'_> {
     const fn grant(&self) -> LiveGrant<'_> {
         let HolderHere { who, fence, .. } = self.holder;
-        LiveGrant { member: self.nth, until: self.until, who, fence: *fence }
+        LiveGrant { member: self.member, until: self.until, who, fence: *fence }
     }
 }
 

@@ -158,13 +158,13 @@ pub async fn candidates(
     let mut pages = panel.ask(&[list]).await?;
     let asked = merge::first(&pages);
     // Each page has the holder: the last page counts.
-    let last = |nth, page: &mut Page<CandidateList>| Statement {
-        nth,
+    let last = |member, page: &mut Page<CandidateList>| Statement {
+        member,
         asked: page.asked,
         said: page.head.take(),
     };
     let holders: Vec<_> =
-        pages.iter_mut().filter_map(|one| Some(last(one.nth, one.pages.last_mut()?))).collect();
+        pages.iter_mut().filter_map(|one| Some(last(one.member, one.pages.last_mut()?))).collect();
     let waiting = merge::join(pages);
     let members = panel.heard();
     let at = clock::now();
@@ -174,8 +174,10 @@ pub async fn candidates(
 }
 
 fn is_quorum(config: &Checked, members: &[(Member, Heard)]) -> bool {
-    let counts = members.iter().enumerate().filter(|(_, (_, heard))| heard.counts());
-    config.membership().quorums().is_quorum(counts.map(|(nth, _)| nth).collect())
+    let membership = config.membership();
+    let counts = members.iter().filter(|(_, heard)| heard.counts());
+    let counts = counts.filter_map(|(member, _)| membership.position(&member.name));
+    membership.quorums().is_quorum(counts.collect())
 }
 
 #[cfg(test)]

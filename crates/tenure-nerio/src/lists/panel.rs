@@ -26,7 +26,10 @@ const THIN_MAX: usize = 1_000;
 const LIVES_MAX: u32 = 3;
 
 pub(super) struct MemberPages<L: List> {
-    pub(super) nth: usize,
+    /// Position of the member in the membership.
+    pub(super) member: usize,
+    /// Rank of the member in the list.
+    nth: usize,
     pub(super) pages: Vec<Page<L>>,
 }
 
@@ -90,10 +93,13 @@ impl Panel {
                 let (voice, pages) = answer.map_err(io::Error::other)?;
                 if let Some(pages) = pages {
                     // Other members may have to make up for a member that does not serve.
+                    let name = &voice.member.name;
                     if voice.service == Some(Service::Serving) {
-                        answers.from(voice.nth);
+                        answers.from(name);
                     }
-                    all.push(MemberPages { nth: voice.nth, pages });
+                    if let Some(member) = self.membership.position(name) {
+                        all.push(MemberPages { member, nth: voice.nth, pages });
+                    }
                 }
                 ended.push(voice);
             }

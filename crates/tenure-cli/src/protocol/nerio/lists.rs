@@ -140,12 +140,14 @@ fn too_few(
     if is(&Heard::Differs) {
         return mismatch(what, Exit::Unknown, origins);
     }
+    let membership = cluster.config.membership();
     let mut lost = MemberSet::EMPTY;
     let mut known = false;
-    for (nth, (_, heard)) in heard.iter().enumerate() {
+    for (member, heard) in heard {
         match heard {
             Heard::Said(Service::Recovering { known: by_it }) => {
-                (lost, known) = (lost.with(nth), known || *by_it);
+                lost = lost.or(membership.position(&member.name).into_iter().collect());
+                known |= *by_it;
             }
             Heard::Said(service) => known |= *service != Service::Starting,
             _ => {}
@@ -154,7 +156,7 @@ fn too_few(
     let mut fix = if is(&Heard::ElseOnly) {
         "upgrade those nodes, one after the other, or look at the way to them".to_owned()
     } else {
-        fix(&cluster.config, lost, known, is(&Heard::Said(Service::Failing)))
+        fix(membership, lost, known, is(&Heard::Said(Service::Failing)))
     };
     if is(&Heard::Silent) {
         fix += of_keys(cluster);

@@ -116,8 +116,9 @@ impl MemberRequests for Grantors {
 async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failure> {
     let seen = ask_all(cluster, NameServers::Patiently, origins).await?;
     let mut all = Vec::new();
+    let membership = cluster.config.membership();
     let mut serving = MemberSet::EMPTY;
-    for (nth, member) in cluster.config.members.iter().enumerate() {
+    for member in &cluster.config.members {
         let name = member.name.clone();
         let address = member.address.to_string();
         let service = seen.members.get(&name).copied().flatten();
@@ -133,7 +134,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
             None => seen.silent(&name),
         };
         if state == "serving" {
-            serving = serving.with(nth);
+            serving = serving.or(membership.position(&name).into_iter().collect());
         }
         let text = behind(&name, &what);
         if let Some(cure) = service.and_then(|service| cure(&name, service)) {
@@ -141,7 +142,7 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
         }
         all.push(Member { name, address, state, text });
     }
-    let quorum = cluster.config.quorums.is_quorum(serving);
+    let quorum = membership.quorums().is_quorum(serving);
     let failure = (!quorum).then(|| too_few(cluster, &seen, origins));
     Ok(Members { all, failure })
 }

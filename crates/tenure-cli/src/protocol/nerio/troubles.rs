@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenure::{ElectionName, NodeName};
-use tenure_core::nerio::{Checked, Holder, MemberSet, Service};
+use tenure_core::nerio::{Holder, MemberSet, Membership, Service};
 use tenure_nerio::survey::Survey;
 use tenure_nerio::{Notice, OwnEvent, survey};
 use tokio::sync::broadcast;
@@ -128,15 +128,13 @@ pub(super) fn disagree(
     differing: &BTreeSet<NodeName>,
     origins: &Origins,
 ) -> Option<Failure> {
-    let members = &cluster.config.members;
-    let differs = |name: &NodeName| differing.contains(name);
-    let positions = (0..members.len()).filter(|nth| differs(&members[*nth].name)).collect();
-    let quorums = &cluster.config.quorums;
-    if !cluster.exit_on_mismatch || quorums.is_possible(positions) {
+    let membership = cluster.config.membership();
+    let positions = differing.iter().filter_map(|name| membership.position(name)).collect();
+    if !cluster.exit_on_mismatch || membership.quorums().is_possible(positions) {
         return None;
     }
     let differing = differing.iter().cloned().collect();
-    let notice = Notice::NoQuorumAgrees { differing, members: members.len() };
+    let notice = Notice::NoQuorumAgrees { differing, members: membership.names().len() };
     Some(mismatch(notice.to_string(), Exit::Usage, origins))
 }
 
@@ -173,8 +171,10 @@ pub(super) async fn nobody(
     let mut silent = false;
     let mut why = Vec::new();
     let mut grants = BTreeMap::<String, Grants>::new();
-    for (nth, member) in cluster.config.members.iter().enumerate() {
+    let membership = cluster.config.membership();
+    for member in &cluster.config.members {
         let name = &member.name;
+        let this: MemberSet = membership.position(name).into_iter().collect();
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
             why.push(match seen.unresolved.get(name) {
                 _ if differing.contains(name) => format!("{name} runs with another configuration"),
@@ -189,9 +189,9 @@ pub(super) async fn nobody(
             continue;
         };
         match state.service {
-            Service::Serving => able = able.with(nth),
+            Service::Serving => able = able.or(this),
             Service::Recovering { known: by_it } => {
-                lost = lost.with(nth);
+                lost = lost.or(this);
                 known |= by_it;
                 why.push(format!("{name} has no memory, lost or never had, and asks the others"));
             }
@@ -214,14 +214,14 @@ pub(super) async fn nobody(
         }
     }
     why.extend(grants.iter().map(|(who, grants)| grants.tell(who)));
-    let quorum = cluster.config.quorums.is_quorum(able);
+    let quorum = membership.quorums().is_quorum(able);
     let why = why.join("; ");
     let failure = (!quorum).then(|| {
         let what = format!("no quorum of nodes says who leads: {why}");
         if !differing.is_empty() {
             return mismatch(what, Exit::Unknown, &origins);
         }
-        let mut fix = fix(&cluster.config, lost, known || !able.is_empty(), failing);
+        let mut fix = fix(membership, lost, known || !able.is_empty(), failing);
         if silent {
             fix += of_keys(&cluster);
         }
@@ -243,14 +243,14 @@ pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
 
 /// The remedy for members that `lost` their memory of a cluster that is `known` not to be new, or
 /// that are `failing` to write.
-pub(super) fn fix(config: &Checked, lost: MemberSet, known: bool, failing: bool) -> String {
+pub(super) fn fix(membership: &Membership, lost: MemberSet, known: bool, failing: bool) -> String {
     let fix = match (lost.is_empty(), failing) {
         (false, _) if !known => {
             "see that all nodes are there: a new cluster is founded by all of them, after the \
              longest lease"
         }
-        (false, _) if config.quorums.is_quorum(lost) => {
-            let lost = lost.iter().map(|nth| config.members[nth].name.clone()).collect();
+        (false, _) if membership.quorums().is_quorum(lost) => {
+            let lost = lost.iter().map(|member| membership.name(member).clone()).collect();
             return survey::Unsafe::Lost { lost }.fix();
         }
         (false, _) => "wait until a quorum of the other nodes serves",

@@ -35,7 +35,6 @@ use super::body::{Remainder, Verify};
 use super::by_member::ByMember;
 use super::config::Checked;
 use super::context::Context;
-use super::epoch::Membership;
 use super::event::{Event, Ignored, OwnEvent};
 use super::identity::Who;
 use super::message::Sender;
@@ -368,13 +367,9 @@ impl Campaign {
 
     /// The members whose oks do not count, because another valid ok names another memory of them;
     /// and one such member, with the member that named it.
-    pub(super) fn replaced(
-        &self,
-        now: Time,
-        membership: &Membership,
-    ) -> Option<(MemberSet, (usize, usize))> {
+    pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
         let live = self.oks.iter().filter(move |(_, ok)| now < ok.good_until);
-        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])), membership)
+        replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))
     }
 
     /// The first of the waiting candidates, if a grantor has named it lately: it may have died

@@ -5,7 +5,8 @@ use core::net::{IpAddr, Ipv4Addr};
 use core::ops::Deref;
 use core::time::Duration;
 
-use super::super::epoch::{EpochId, Membership};
+use super::super::epoch::{Document, Membership};
+use super::super::quorum::Quorums;
 use super::{Config, ConfigError, HostPort, Limits};
 use crate::bounds::{Bounds, NANOSECOND};
 use crate::timing::{LeaseBounds, LeaseTiming};
@@ -33,7 +34,7 @@ impl Checked {
     }
 
     /// The membership of epoch 0: `members` and `quorums` of these settings, in the order of the
-    /// list.
+    /// names.
     #[must_use]
     pub fn membership(&self) -> &Arc<Membership> {
         &self.0.membership
@@ -56,8 +57,9 @@ impl Config {
         self.check_leases()?;
         self.check_timers()?;
         self.check_limits()?;
-        let id = EpochId { number: 0, digest: self.digest() };
-        let membership = Membership::new(id, self.names(), self.quorums.clone());
+        let document = Document::of_line(&self);
+        let quorums = Quorums::of_document(document.quorums.as_str(), &document.names())?;
+        let membership = Membership::new(document, quorums);
         Ok(Checked(Arc::new(Inner { config: self, membership: Arc::new(membership) })))
     }
 

@@ -6,6 +6,8 @@ use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use core::str::FromStr;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// An IP address or a DNS name, and a port: `10.0.0.1:7101`, `[fd00::1]:7101`,
 /// `db-1.internal:7101`. The driver resolves names whenever it must.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -153,6 +155,19 @@ fn broken(host: &str) -> Option<&'static str> {
     let last = name.rsplit('.').next().unwrap_or_default();
     let number = last.bytes().all(|byte| byte.is_ascii_digit());
     number.then_some("the last part of a name is not a number")
+}
+
+impl Serialize for HostPort {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HostPort {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
 }
 
 impl fmt::Display for HostPort {

@@ -29,6 +29,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use check::Checked;
+pub(in crate::nerio) use digest::{Covered, settings_digest};
 pub use error::ConfigError;
 pub use host::{HostPort, HostPortError};
 pub use member::{Member, MemberError, members};
@@ -261,8 +262,8 @@ impl Config {
         self.refresh.saturating_mul(2)
     }
 
-    /// The members' names in the order of the list, for reading or printing a [`MemberSet`] or a
-    /// [`Quorums`].
+    /// The members' names in the order of the list, for reading or printing the
+    /// [`quorums`](Self::quorums) of these settings.
     #[must_use]
     pub fn names(&self) -> Vec<NodeName> {
         self.members.iter().map(|member| member.name.clone()).collect()

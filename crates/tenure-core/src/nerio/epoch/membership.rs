@@ -1,39 +1,52 @@
 //! The membership of an epoch.
 
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
+use super::super::identity::Instance;
 use super::super::quorum::{MemberSet, Quorums};
 use super::super::words::To;
-use super::EpochId;
+use super::{Document, EpochId};
 use crate::name::NodeName;
 
-/// The members of one epoch and their quorum system. Grantors, candidates and observers count
-/// members by positions in this list; a [`MemberSet`] holds such positions.
+/// The members of one epoch and their quorum system, ready for use: a [`Document`] that was
+/// checked. Grantors, candidates and observers count members by positions, the ranks of their names
+/// in ascending order, which are the same on every node; a [`MemberSet`] holds such positions.
 ///
 /// A membership is apart from the settings of a node ([`Config`](super::super::Config)) because
 /// section 10.6 replaces it while the node runs. Today every node stays in epoch 0, the
 /// [membership](super::super::Checked::membership) of its settings.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Membership {
     id: EpochId,
+    document: Document,
     names: Vec<NodeName>,
-    /// For each member, the number of names before its own.
-    places: Vec<usize>,
     quorums: Quorums,
 }
 
+/// The id covers the rest: a search through all states hashes a node for each of them.
+impl Hash for Membership {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
 impl Membership {
-    /// `quorums` are over the positions of `names`.
-    pub(in crate::nerio) fn new(id: EpochId, names: Vec<NodeName>, quorums: Quorums) -> Self {
-        let before = |one: &NodeName| names.iter().filter(|other| *other < one).count();
-        let places = names.iter().map(before).collect();
-        Self { id, names, places, quorums }
+    /// `quorums` are over the seats of `document`.
+    pub(in crate::nerio) fn new(document: Document, quorums: Quorums) -> Self {
+        Self { id: document.id(), names: document.names(), document, quorums }
     }
 
     /// The name of the epoch in datagrams.
     #[must_use]
     pub const fn id(&self) -> EpochId {
         self.id
+    }
+
+    /// The document of the epoch.
+    #[must_use]
+    pub const fn document(&self) -> &Document {
+        &self.document
     }
 
     /// The quorum system of the members.
@@ -71,24 +84,23 @@ impl Membership {
         self.names.iter().position(|member| member == name)
     }
 
+    /// The memory that the document names for the member at this position, if it names any.
+    #[must_use]
+    pub fn instance(&self, position: usize) -> Option<Instance> {
+        self.document.seats.get(position)?.instance
+    }
+
     /// The destination of messages for the member at this position.
     #[must_use]
     pub fn to(&self, position: usize) -> To {
         To::Member(self.name(position).clone())
     }
 
-    /// The place of the member at this position among all names in ascending order: the same on
-    /// every node, whatever the order of its list.
-    #[must_use]
-    pub fn place(&self, position: usize) -> usize {
-        self.places[position]
-    }
-
-    /// The number by which datagrams name the member at this position: its place, counted from 1;
-    /// see [`wire`](super::super::wire). 0 if there is no such member.
+    /// The number by which datagrams name the member at this position: its position, counted from
+    /// 1; see [`wire`](super::super::wire). 0 if there is no such member.
     #[must_use]
     pub fn number(&self, position: usize) -> u8 {
-        let place = self.places.get(position);
-        place.and_then(|place| u8::try_from(place + 1).ok()).unwrap_or(0)
+        let is_member = position < self.names.len();
+        if is_member { u8::try_from(position + 1).unwrap_or(0) } else { 0 }
     }
 }

@@ -1,7 +1,9 @@
 //! Epochs of a cluster, section 10.6.
 
+mod document;
 mod id;
 mod membership;
 
+pub use document::{Document, DocumentError, Origin, Seat};
 pub use id::EpochId;
 pub use membership::Membership;

@@ -26,7 +26,7 @@ use crate::time::Time;
 impl Grantor {
     /// Whether the grantor's memory was there at the founding.
     pub(super) fn is_founder(&self) -> bool {
-        let own = self.memories.durable().at(self.own_place());
+        let own = self.memories.durable().at(self.own_position());
         own.is_some_and(|entry| entry.founder && entry.instance == self.instance)
     }
 
@@ -73,22 +73,21 @@ impl Grantor {
             }
             return;
         }
-        for (place, instance) in founders {
-            self.memories.add(place, Entry { instance, founder: true });
+        for (member, instance) in founders {
+            self.memories.add(member, Entry { instance, founder: true });
         }
         self.write_memories(now, out);
     }
 
-    /// The present memories by place: this grantor's own, and those of the members that answered,
-    /// as far as they are still the latest.
+    /// The present memories by position: this grantor's own, and those of members that answered, as
+    /// far as they are still the latest.
     fn founders(&self) -> Vec<(usize, Instance)> {
         let Phase::Reading { answers, .. } = &self.phase else { return Vec::new() };
         let known = |member: usize| {
-            let place = self.membership.place(member);
-            let latest = self.memories.heard(place)?;
-            (answers.get(&member)?.instance == Some(latest)).then_some((place, latest))
+            let latest = self.memories.heard(member)?;
+            (answers.get(&member)?.instance == Some(latest)).then_some((member, latest))
         };
         let others = self.others().iter().filter_map(known);
-        others.chain([(self.own_place(), self.instance)]).collect()
+        others.chain([(self.own_position(), self.instance)]).collect()
     }
 }

@@ -114,9 +114,9 @@ impl Grantor {
             return emit(out, None, OwnEvent::Ignored(Ignored::NotAMember));
         };
         self.hear_roster(now, member, seen, out);
-        let own = seen.roster.at(self.own_place());
+        let own = seen.roster.at(self.own_position());
         let recorded = own.is_some_and(|entry| entry.instance == self.instance);
-        let theirs = seen.roster.at(self.membership.place(member));
+        let theirs = seen.roster.at(member);
         let instance = theirs.map(|entry| entry.instance);
         let answers = match &mut self.phase {
             Phase::Reading { since, answers, .. } if *since == seen.start => answers,
@@ -150,10 +150,8 @@ impl Grantor {
         let since = *since;
         // An answer counts if its member has written down this grantor's memory, as long as no
         // later memory of that member was heard of (names: instances).
-        let is_latest = |member: &usize, known: &ReadAnswer| {
-            let latest = self.memories.heard(self.membership.place(*member));
-            known.instance >= latest
-        };
+        let is_latest =
+            |member: &usize, known: &ReadAnswer| known.instance >= self.memories.heard(*member);
         let counts =
             |member: &usize, known: &ReadAnswer| known.recorded && is_latest(member, known);
         let heard = || answers.iter().filter(|(member, known)| counts(member, known));
@@ -161,7 +159,7 @@ impl Grantor {
         if !self.is_enough(recorded) {
             return;
         }
-        if self.memories.names_founder(self.own_place(), self.instance) && !self.is_founder() {
+        if self.memories.names_founder(self.own_position(), self.instance) && !self.is_founder() {
             // Others name this memory as a founder's: write that down first. A founder founds
             // nothing anew, and need not wait for members that remember.
             return self.write_memories(now, out);

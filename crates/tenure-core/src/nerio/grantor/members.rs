@@ -23,9 +23,8 @@ const REFRESHES: u32 = 8;
 const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
-    pub(super) fn own_place(&self) -> usize {
-        let own = self.membership.position(&self.name);
-        own.map_or(usize::MAX, |member| self.membership.place(member))
+    pub(super) fn own_position(&self) -> usize {
+        self.membership.position(&self.name).unwrap_or(usize::MAX)
     }
 
     /// This grantor's position; empty if it is no member.
@@ -46,8 +45,8 @@ impl Grantor {
 
     pub(super) fn roster(&self) -> Roster {
         let mut roster = self.memories.durable.clone();
-        let own = roster.at(self.own_place()).filter(|entry| entry.instance == self.instance);
-        roster.set(self.own_place(), own.unwrap_or(Entry::new(self.instance)));
+        let own = roster.at(self.own_position()).filter(|entry| entry.instance == self.instance);
+        roster.set(self.own_position(), own.unwrap_or(Entry::new(self.instance)));
         roster
     }
 
@@ -67,10 +66,9 @@ impl Grantor {
         let Some(member) = self.other_member(from).filter(|_| read.record) else {
             return self.answer_read(now, from, read.start, out);
         };
-        let place = self.membership.place(member);
-        let is_news = self.memories.add(place, Entry::new(read.instance));
+        let is_news = self.memories.add(member, Entry::new(read.instance));
         self.note_news(is_news);
-        if self.memories.has_written(place) {
+        if self.memories.has_written(member) {
             return self.answer_read(now, from, read.start, out);
         }
         self.memories.asked.insert(member, (from.clone(), read.start));
@@ -110,7 +108,7 @@ impl Grantor {
         self.begin_to_say_memory(now);
         for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
             // The member may have asked while another write was under way.
-            if self.memories.has_written(self.membership.place(*member)) {
+            if self.memories.has_written(*member) {
                 self.answer_read(now, from, *start, out);
             } else {
                 self.memories.asked.insert(*member, (from.clone(), *start));
@@ -169,12 +167,12 @@ impl Grantor {
         seen: &FenceSeen,
         out: &mut Out,
     ) {
-        let own = seen.roster.at(self.own_place());
+        let own = seen.roster.at(self.own_position());
         let mut roster = seen.roster.clone();
         if !seen.whole {
             // Its directory may only be missing: the member itself asks others when to write its
             // memory down.
-            roster.clear(self.membership.place(member));
+            roster.clear(member);
         }
         let is_news = self.memories.hear(&roster);
         self.note_news(is_news);
@@ -206,7 +204,7 @@ impl Grantor {
     /// Replaces this grantor's memory by a later one, if no member relies on it yet and others take
     /// it for an earlier memory than the one that they know.
     pub(super) fn becomes_later(&mut self) -> bool {
-        let Some(known) = self.memories.heard.at(self.own_place()) else { return false };
+        let Some(known) = self.memories.heard.at(self.own_position()) else { return false };
         let earlier = known.instance > self.instance;
         let Some(later) = self.instance.after(known.instance).filter(|_| earlier) else {
             return false;

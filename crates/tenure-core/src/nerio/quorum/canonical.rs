@@ -21,7 +21,7 @@ impl Quorums {
                 let list = sorted(entries.map(|(name, weight)| format!("{name}={weight}")), ",");
                 format!("weights:{list};threshold={}", weighted.threshold())
             }
-            System::Grid { columns } => format!("grid:{}", sets(self.rows(*columns), names)),
+            System::Grid { rows } => format!("grid:{}", sets(rows.iter().copied(), names)),
             System::Explicit(listed) => format!("sets:{}", sets(listed.iter().copied(), names)),
         }
     }

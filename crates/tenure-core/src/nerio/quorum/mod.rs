@@ -57,7 +57,7 @@ enum System {
     Majority,
     Weighted(Weighted),
     Grid {
-        columns: usize,
+        rows: Vec<MemberSet>,
     },
     /// Minimal, sorted, without repetition.
     Explicit(Vec<MemberSet>),
@@ -99,7 +99,9 @@ impl Quorums {
         }
         let members = rows.saturating_mul(columns);
         check_count(members)?;
-        Ok(Self { members, system: System::Grid { columns } })
+        let first = |row: usize| MemberSet::first(row * columns);
+        let rows = (0..rows).map(|row| first(row + 1).minus(first(row))).collect();
+        Ok(Self { members, system: System::Grid { rows } })
     }
 
     /// Every set that contains one of `sets`; at most [`SETS_MAX`](Self::SETS_MAX) of them.
@@ -140,7 +142,7 @@ impl Quorums {
         match &self.system {
             System::Majority => set.len() > self.members / 2,
             System::Weighted(weighted) => weighted.is_reached_by(set),
-            System::Grid { columns } => self.is_grid_quorum(*columns, set),
+            System::Grid { rows } => is_grid_quorum(rows, set),
             System::Explicit(sets) => sets.iter().any(|quorum| set.contains_all(*quorum)),
         }
     }
@@ -179,24 +181,18 @@ impl Quorums {
     pub const fn everyone(&self) -> MemberSet {
         MemberSet::first(self.members)
     }
+}
 
-    fn is_grid_quorum(&self, columns: usize, set: MemberSet) -> bool {
-        let mut has_full_row = false;
-        for row in self.rows(columns) {
-            let won = set.and(row);
-            if won.is_empty() {
-                return false;
-            }
-            has_full_row |= won == row;
+fn is_grid_quorum(rows: &[MemberSet], set: MemberSet) -> bool {
+    let mut has_full_row = false;
+    for row in rows {
+        let won = set.and(*row);
+        if won.is_empty() {
+            return false;
         }
-        has_full_row
+        has_full_row |= won == *row;
     }
-
-    fn rows(&self, columns: usize) -> impl Iterator<Item = MemberSet> {
-        (0..self.members)
-            .step_by(columns)
-            .map(move |start| MemberSet::first(start + columns).minus(MemberSet::first(start)))
-    }
+    has_full_row
 }
 
 const fn check_count(members: usize) -> Result<(), QuorumError> {

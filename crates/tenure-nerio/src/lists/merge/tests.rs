@@ -38,9 +38,9 @@ fn leaves(millis: u64, holder: Option<HolderHere>) -> Option<HolderHere> {
 
 fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
     let election: ElectionName = "e".parse().unwrap();
-    let words = said.into_iter().enumerate().map(|(nth, (asked, holder))| {
+    let words = said.into_iter().enumerate().map(|(member, (asked, holder))| {
         let here = ElectionHere { election: election.clone(), holder, waiting: 0 };
-        Statement { nth, asked: at(asked), said: Some(here) }
+        Statement { member, asked: at(asked), said: Some(here) }
     });
     let words = words.collect();
     Merge { config: &config(), at: at(now) }.election(election, &words)
@@ -131,8 +131,8 @@ fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
     let here = ElectionHere { election: election.clone(), holder: None, waiting: 2 };
     let words = vec![
-        Statement { nth: 0, asked: at(50), said: Some(here) },
-        Statement { nth: 1, asked: at(20), said: None },
+        Statement { member: 0, asked: at(50), said: Some(here) },
+        Statement { member: 1, asked: at(20), said: None },
     ];
     let seen = Merge { config: &config(), at: at(90) }.election(election, &words);
     assert_eq!((seen.asked, seen.waiting), (at(20), 2));
@@ -154,10 +154,10 @@ fn holder(name: &str, priority: u8, remaining: u64) -> Option<Box<Holder>> {
     }))
 }
 
-fn waits(nth: usize, name: &str, seconds: u64) -> (Who, Statement<Option<CandidateHere>>) {
+fn waits(member: usize, name: &str, seconds: u64) -> (Who, Statement<Option<CandidateHere>>) {
     let waited = Duration::from_secs(seconds);
     let said = CandidateHere { who: who(name), priority: 3, leading: false, waited };
-    (who(name), Statement { nth, asked: at(5), said: Some(said) })
+    (who(name), Statement { member, asked: at(5), said: Some(said) })
 }
 
 #[test]
@@ -167,7 +167,8 @@ fn candidate_is_listed_once() {
     for (who, told) in [waits(0, "q", 1), waits(0, "r", 5), waits(1, "q", 3_600)] {
         waiting.entry(who).or_default().push(told);
     }
-    let held = |nth, remaining| Statement { nth, asked: at(0), said: holder("p", 9, remaining) };
+    let held =
+        |member, remaining| Statement { member, asked: at(0), said: holder("p", 9, remaining) };
     let holders = [held(0, 9_000), held(1, 20)];
     let (leader, all) = Merge { config: &config, at: at(50) }.candidates(&holders, &waiting);
     assert_eq!(leader, None, "one of its two grants is over");

@@ -46,9 +46,8 @@ impl AnswersNameMemories {
         let kept = disk.kept.durable();
         let before = self.said[node].take().filter(|(memory, _)| *memory == kept.instance);
         for (member, other) in membership.names().iter().enumerate() {
-            let place = membership.place(member);
-            let said = answer.roster.at(place);
-            let last = before.as_ref().and_then(|(_, roster)| roster.at(place));
+            let said = answer.roster.at(member);
+            let last = before.as_ref().and_then(|(_, roster)| roster.at(member));
             if member == check.plan.place(node) {
                 continue;
             }

@@ -98,7 +98,7 @@ impl Life {
         // An empty member may only ask; the member itself asks to be written down.
         let of_others = |other: &usize| answer.whole || *other != member;
         for other in membership.everyone().iter().filter(of_others) {
-            if let Some(entry) = answer.roster.at(membership.place(other)) {
+            if let Some(entry) = answer.roster.at(other) {
                 let latest = self.latest.entry(other).or_insert(entry.instance);
                 *latest = entry.instance.max(*latest);
             }
@@ -125,7 +125,6 @@ impl Life {
         let own = check.plan.place(grantor);
         let name = check.name(grantor);
         let everyone = membership.everyone();
-        let place = |member: usize| membership.place(member);
         let kept = |member: usize| -> Option<Instance> {
             let named = |(known, _): &&(NodeName, _)| known == membership.name(member);
             Some(disk.kept.durable().roster.iter().find(named)?.1.instance)
@@ -139,8 +138,8 @@ impl Life {
             }
         }
         let counts = |(member, answer): &(&usize, &Answer)| {
-            let theirs = answer.roster.at(place(**member)).map(|entry| entry.instance);
-            let names_this = answer.roster.at(place(own)).map(|entry| entry.instance);
+            let theirs = answer.roster.at(**member).map(|entry| entry.instance);
+            let names_this = answer.roster.at(own).map(|entry| entry.instance);
             theirs >= kept(**member) && names_this == Some(memory)
         };
         let written = || self.answers.iter().filter(counts);

@@ -207,7 +207,7 @@ pub(crate) fn check(
         !serves || holder.as_ref() == Some(&who)
     };
     let keeping: MemberSet = GRANTORS.filter(&mut keeps).collect();
-    if setting.config.quorums.is_quorum(keeping) {
+    if setting.config.membership().quorums().is_quorum(keeping) {
         return Ok(());
     }
     let names: Vec<_> = keeping.iter().map(|node| NAMES[node]).collect();
