@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
-use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open, recipient};
+use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, open, recipient};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, List, Membership, Message, Nerio, Order, Ordered, OwnEvent,
     Passed, Question, QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
@@ -87,11 +87,9 @@ impl<T: Transport> Wire<T> {
         flushed: FlushAnswers,
         notices: broadcast::Sender<Notice>,
     ) -> Self {
-        let who = Who { name: name.clone(), inc: start.inc };
         let membership = Arc::clone(config.membership());
-        let packer = Packer::new(&Envelope { epoch: membership.id(), who });
         let own = membership.position(name);
-        let outbox = Outbox::new(packer, &membership);
+        let outbox = Outbox::new(Who { name: name.clone(), inc: start.inc });
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
             number: own.map_or(0, |own| membership.number(own)),
@@ -148,7 +146,8 @@ impl<T: Transport> Wire<T> {
             return;
         }
         for address in self.places.several(&member) {
-            self.send(To::Address(address), Message::from(List { start: now, after: None }));
+            let to = To::at(self.membership.id(), address);
+            self.send(to, Message::from(List { start: now, after: None }));
         }
     }
 
@@ -220,7 +219,7 @@ impl<T: Transport> Wire<T> {
         if ![0, self.number].contains(&recipient) {
             return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
         }
-        let from = Sender { who: envelope.who, address, proved };
+        let from = Sender { who: envelope.who, address, proved, epoch: envelope.epoch };
         for message in messages {
             match message {
                 Ok(message) => self.on_message(now, &from, authority.as_ref(), message, machine),
@@ -256,7 +255,7 @@ impl<T: Transport> Wire<T> {
         };
         let asker = from.who.inc;
         self.send(
-            from.address.into(),
+            from.into(),
             Message::from(Ordered { election, asker, start, passed: Passed::Unsealed }),
         );
     }
@@ -299,9 +298,14 @@ impl<T: Transport> Wire<T> {
         let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, own));
         self.notice_if(notice);
         if messages.next().is_some() {
-            let Self { outbox, transport, places, counters, .. } = self;
-            outbox.introduce(address, transport, places, counters);
+            self.introduce(address);
         }
+    }
+
+    /// Shows a sender this node's configuration.
+    fn introduce(&mut self, address: SocketAddr) {
+        let Self { membership, outbox, transport, places, counters, .. } = self;
+        outbox.introduce(membership.id(), address, transport, places, counters);
     }
 
     fn numbered(&self, number: u8) -> Option<&NodeName> {
@@ -350,8 +354,7 @@ impl<T: Transport> Wire<T> {
         // hello that an answer would cause is longer than the datagram.
         let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
         if !is_empty && !may_be_anybody {
-            let Self { outbox, transport, places, counters, .. } = self;
-            outbox.introduce(address, transport, places, counters);
+            self.introduce(address);
         }
         let membership = &self.membership;
         for notice in self.agreement.differs(now, peer, address, proved, theirs, membership) {

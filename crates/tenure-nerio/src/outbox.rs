@@ -1,4 +1,5 @@
-//! Outgoing messages: those to one member or address share datagrams.
+//! Outgoing messages: those to one member or address share datagrams, as long as they are meant for
+//! one epoch.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,9 +8,8 @@ use std::thread;
 
 use tenure::clock;
 use tenure::driver::Repeats;
-use tenure_core::NodeName;
-use tenure_core::nerio::wire::Packer;
-use tenure_core::nerio::{Membership, Message, To, ToCandidate};
+use tenure_core::nerio::wire::{Envelope, Packer};
+use tenure_core::nerio::{EpochId, Message, Recipient, To, ToCandidate, Who};
 
 use crate::counters::Counters;
 use crate::places::Places;
@@ -19,13 +19,13 @@ const SPARE: usize = 64;
 /// Most messages for which a caller may wait; more are renewals, and share datagrams with the next
 /// ones.
 const HURRIED_MAX: usize = 4;
+/// Most epochs whose packers are kept.
+const PACKERS_MAX: usize = 4;
 
 /// Unfinished datagrams: one for each member and each address, in the order in which they were
 /// begun and leave.
 pub(crate) struct Outbox {
-    packer: Packer,
-    /// Number of each member in datagrams.
-    numbers: BTreeMap<NodeName, u8>,
+    packers: Packers,
     filling: Vec<Datagram>,
     /// Position in `filling` of each recipient's datagram.
     places: BTreeMap<To, usize>,
@@ -36,20 +36,37 @@ pub(crate) struct Outbox {
 
 struct Datagram {
     to: To,
-    /// Number of the recipient; 0 is any node.
-    number: u8,
     bytes: Vec<u8>,
     messages: usize,
     /// Whether a caller may wait for one of its messages.
     is_urgent: bool,
 }
 
+/// A packer for each epoch under which the node has sent, the oldest first.
+struct Packers {
+    who: Who,
+    all: Vec<(EpochId, Packer)>,
+}
+
+impl Packers {
+    fn of(&mut self, epoch: EpochId) -> &Packer {
+        let known = self.all.iter().position(|(known, _)| *known == epoch);
+        let at = known.unwrap_or_else(|| {
+            if self.all.len() == PACKERS_MAX {
+                self.all.remove(0);
+            }
+            let who = self.who.clone();
+            self.all.push((epoch, Packer::new(&Envelope { epoch, who })));
+            self.all.len() - 1
+        });
+        &self.all[at].1
+    }
+}
+
 impl Outbox {
-    pub(crate) fn new(packer: Packer, membership: &Membership) -> Self {
-        let members = membership.names().iter().enumerate();
+    pub(crate) fn new(who: Who) -> Self {
         Self {
-            packer,
-            numbers: members.map(|(nth, name)| (name.clone(), membership.number(nth))).collect(),
+            packers: Packers { who, all: Vec::new() },
             filling: Vec::new(),
             places: BTreeMap::new(),
             spare: Vec::new(),
@@ -67,25 +84,22 @@ impl Outbox {
         members: &mut Places,
         counters: &mut Counters,
     ) {
-        let Self { packer, numbers, filling, places, spare, repeats, .. } = self;
+        let Self { packers, filling, places, spare, repeats, .. } = self;
+        let packer = packers.of(to.epoch);
         let place = places.get(to).copied().unwrap_or_else(|| {
-            let number = match to {
-                To::Member(member) => numbers.get(member).copied().unwrap_or(0),
-                To::Address(_) => 0,
-            };
             let mut bytes = begin(packer, spare);
-            Packer::address(&mut bytes, number);
+            Packer::address(&mut bytes, to.number);
             let to = to.clone();
             places.insert(to.clone(), filling.len());
-            filling.push(Datagram { to, number, bytes, messages: 0, is_urgent: false });
+            filling.push(Datagram { to, bytes, messages: 0, is_urgent: false });
             filling.len() - 1
         });
         let Some(datagram) = filling.get_mut(place) else { return };
-        let Datagram { number, bytes, messages, is_urgent, .. } = datagram;
+        let Datagram { bytes, messages, is_urgent, .. } = datagram;
         if !packer.push(bytes, message) {
             dispatch(to, bytes, transport, members, counters, repeats);
             packer.restart(bytes);
-            Packer::address(bytes, *number);
+            Packer::address(bytes, to.number);
             let fits = packer.push(bytes, message);
             debug_assert!(fits, "every message fits into a datagram of its own: {message}");
         }
@@ -145,16 +159,18 @@ impl Outbox {
         }
     }
 
-    /// Answers a datagram of another configuration with this node's.
+    /// Answers a datagram of another configuration with this node's, of `epoch`.
     pub(crate) fn introduce(
         &mut self,
+        epoch: EpochId,
         to: SocketAddr,
         transport: &mut impl Transport,
         members: &mut Places,
         counters: &mut Counters,
     ) {
-        let datagram = self.packer.start();
-        dispatch(&to.into(), &datagram, transport, members, counters, &mut self.repeats);
+        let datagram = self.packers.of(epoch).start();
+        let to = To::at(epoch, to);
+        dispatch(&to, &datagram, transport, members, counters, &mut self.repeats);
     }
 }
 
@@ -179,9 +195,9 @@ fn dispatch(
     repeats: &mut Repeats,
 ) {
     let now = clock::now();
-    let address = match to {
-        To::Member(member) => members.address(now, member),
-        To::Address(address) => Some(*address),
+    let address = match &to.recipient {
+        Recipient::Member(member) => members.address(now, member),
+        Recipient::Address(address) => Some(*address),
     };
     let Some(address) = address else {
         counters.unsent += 1;
@@ -196,12 +212,71 @@ fn dispatch(
             if error.kind() == io::ErrorKind::WouldBlock {
                 return;
             }
-            if let To::Member(member) = to {
+            if let Recipient::Member(member) = &to.recipient {
                 members.refused(now, member);
             }
             if repeats.is_new(now, "unsent", &address.to_string(), &error.to_string()) {
                 tracing::warn!(to = %address, %error, "datagrams cannot be sent");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll};
+
+    use tenure_core::Time;
+    use tenure_core::nerio::wire::open;
+    use tenure_core::nerio::{Config, Inc, List, members};
+
+    use super::*;
+
+    /// Keeps what is sent.
+    #[derive(Default)]
+    struct Sent(Vec<Vec<u8>>);
+
+    impl Transport for Sent {
+        fn local_address(&self) -> SocketAddr {
+            ([127, 0, 0, 1], 7101).into()
+        }
+
+        fn send(&mut self, _: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+            self.0.push(datagram.to_vec());
+            Ok(())
+        }
+
+        fn poll_receive(
+            &mut self,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<io::Result<(usize, SocketAddr)>> {
+            Poll::Pending
+        }
+    }
+
+    /// Messages of one node for one address, under as many epochs as are kept and one more.
+    #[test]
+    fn epochs_share_no_datagram() {
+        let list = members("a=127.0.0.1:7101").unwrap();
+        let config = Config::new("x".parse().unwrap(), list).check().unwrap();
+        let mut transport = Sent::default();
+        let mut places = Places::new(&config, transport.local_address());
+        let mut counters = Counters::default();
+        let mut outbox = Outbox::new(Who { name: "a".parse().unwrap(), inc: Inc(1) });
+        let all = PACKERS_MAX as u64 + 1;
+        let epoch = |number| EpochId { number, digest: 7 };
+        let to = |number| To::at(epoch(number), ([127, 0, 0, 1], 7102).into());
+        let list = Message::from(List { start: Time::ZERO, after: None });
+        for number in (0..all).chain(0..all) {
+            outbox.push(&to(number), &list, &mut transport, &mut places, &mut counters);
+        }
+        outbox.flush(&mut transport, &mut places, &mut counters);
+        assert_eq!(outbox.packers.all.len(), PACKERS_MAX);
+        for (number, datagram) in (0..all).zip(&transport.0) {
+            let (_, messages) = open(epoch(number), datagram).unwrap();
+            assert_eq!(messages.flatten().count(), 2);
+        }
+        assert_eq!(transport.0.len() as u64, all);
     }
 }

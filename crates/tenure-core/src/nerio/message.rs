@@ -7,6 +7,7 @@ use super::body::{
     FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
     Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
+use super::epoch::EpochId;
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
@@ -21,6 +22,8 @@ pub struct Sender {
     /// Whether the driver recognized the sender as the node with its name, by a proof such as a
     /// key, or as well as it can without. The core looks up whether that node is a member.
     pub proved: bool,
+    /// The epoch that the envelope names: for which the message is meant, not one that began.
+    pub epoch: EpochId,
 }
 
 /// A message, typed by its recipient. Many share a datagram; each stands alone.

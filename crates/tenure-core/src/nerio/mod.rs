@@ -220,8 +220,8 @@
 //! use std::time::Duration;
 //!
 //! use tenure_core::nerio::{
-//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Sender, Start,
-//!     To,
+//!     Boot, Command, Config, Effect, Inc, Instance, Kept, Member, Memory, Nerio, Recipient,
+//!     Sender, Start,
 //! };
 //! use tenure_core::{Fence, Input, Protocol, Time};
 //!
@@ -229,6 +229,7 @@
 //! let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7101 + n as u16));
 //! let member = |n: usize| Member::at(names[n].parse().unwrap(), address(n));
 //! let config = Config::new("demo".parse()?, (0..3).map(member).collect()).check()?;
+//! let epoch = config.membership().id();
 //! let mut nodes: Vec<Nerio> =
 //!     names.iter().map(|name| Nerio::new(config.clone(), name.parse().unwrap())).collect();
 //!
@@ -260,11 +261,13 @@
 //!             Effect::Send { to, message } => {
 //!                 // Here the nodes are the members, and no node pretends to be another one.
 //!                 let who = nodes[n].who().clone();
-//!                 let from = Sender { who, address: address(n), proved: true };
-//!                 let to = match to {
-//!                     To::Member(name) => (0..3).find(|n| names[*n] == name.as_str()).unwrap(),
-//!                     To::Address(to) => (0..3).find(|n| address(*n) == to).unwrap(),
+//!                 let from = Sender { who, address: address(n), proved: true, epoch };
+//!                 let mut all = 0..3;
+//!                 let to = match to.recipient {
+//!                     Recipient::Member(name) => all.find(|n| names[*n] == name.as_str()),
+//!                     Recipient::Address(to) => all.find(|n| address(*n) == to),
 //!                 };
+//!                 let to = to.unwrap();
 //!                 queue.push_back((to, Input::Message { from, message }));
 //!             }
 //!             // Writes are done at once, and there are no handles.
@@ -331,4 +334,4 @@ pub use record::{GrantRecord, Record, Tenancy};
 pub use roster::{Entry, Roster};
 pub use timer::Timer;
 pub use timestamp::{EdictTimestamp, Incomparable, QuorumTimestamp};
-pub use words::{Effect, Start, To, Words};
+pub use words::{Effect, Recipient, Start, To, Words};

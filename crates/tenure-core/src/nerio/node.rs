@@ -16,7 +16,7 @@ use super::message::{Message, Sender, ToAsker, ToCandidate};
 use super::observer::Observer;
 use super::order::StepDown;
 use super::timer::Timer;
-use super::words::{Out, Start, Words, emit, send};
+use super::words::{Out, Start, To, Words, emit, send};
 use crate::by_election::ByElection;
 use crate::contract::{Input, Protocol};
 use crate::deadlines::Deadlines;
@@ -282,7 +282,8 @@ impl Nerio {
             }
         }
         self.asked.insert((election.clone(), Question { leader, start: now }));
-        send(out, leader, Verify { election, start: now });
+        let to = To::at(self.context.membership.id(), leader);
+        send(out, to, Verify { election, start: now });
     }
 
     fn on_step_down(&mut self, now: Time, by: &NodeName, order: &StepDown, out: &mut Out) {
@@ -302,7 +303,7 @@ impl Nerio {
         }
         let (election, start, asker) = (verify.election.clone(), verify.start, from.who.inc);
         let remaining = core::time::Duration::ZERO;
-        send(out, from.address, Remainder { election, start, asker, remaining, fence: None });
+        send(out, from, Remainder { election, start, asker, remaining, fence: None });
     }
 
     /// Section 10.5 with erratum 1: the leadership is good while `C_q < Start_q + (1 − ρ)δ`.

@@ -36,7 +36,7 @@ use super::message::Sender;
 use super::quorum::MemberSet;
 use super::record::{GrantRecord, Tenancy};
 use super::timestamp::QuorumTimestamp;
-use super::words::{Effect, Out, emit, send};
+use super::words::{Effect, Out, To, emit, send};
 use crate::event::{End, Loss, TransferFailure};
 use crate::name::{ElectionName, NodeName};
 use crate::time::Time;
@@ -278,7 +278,7 @@ impl Grantor {
             waiting: state.first_waiting(at, &self.config).cloned(),
         };
         out.push(Effect::Persist(record.clone().into()));
-        send(out, record.address, granted);
+        send(out, To::at(self.membership.id(), record.address), granted);
     }
 }
 
@@ -510,7 +510,7 @@ impl Grantor {
             // There is nothing to give up. A request that the release overtook may hold a grant for
             // a while.
             emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
-            return send(out, from.address, released);
+            return send(out, from, released);
         }
         let at = self.sample(now).clock;
         let floor = self.fences.floor();
@@ -542,7 +542,7 @@ impl Grantor {
         } else if !unparked {
             emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::NotTheHolder));
         }
-        send(out, from.address, released);
+        send(out, from, released);
         self.schedule(&election);
     }
 

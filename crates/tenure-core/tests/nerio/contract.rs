@@ -1,6 +1,7 @@
 //! Nerio under the suite: three grantors, which also contend, and two candidates.
 
 use std::net::SocketAddr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
@@ -8,8 +9,9 @@ use tenure_core::nerio::{
     Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, ElectionHere,
     Elections, ElectionsHere, Entry, EpochId, Extra, FenceRead, FenceSeen, Granted, Holder,
     HolderHere, Inc, Instance, Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio,
-    Order, Ordered, Passed, Query, Raising, Refusal, Refused, Release, Released, Remainder,
-    Request, Roster, Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which, Who,
+    Order, Ordered, Passed, Query, Raising, Recipient, Refusal, Refused, Release, Released,
+    Remainder, Request, Roster, Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which,
+    Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -48,7 +50,8 @@ fn config() -> Checked {
 }
 
 fn epoch() -> EpochId {
-    config().membership().id()
+    static EPOCH: LazyLock<EpochId> = LazyLock::new(|| config().membership().id());
+    *EPOCH
 }
 
 fn who(node: usize) -> Who {
@@ -56,7 +59,7 @@ fn who(node: usize) -> Who {
 }
 
 fn sender(node: usize) -> Sender {
-    Sender { who: who(node), address: address(node), proved: node < GRANTORS }
+    Sender { who: who(node), address: address(node), proved: node < GRANTORS, epoch: epoch() }
 }
 
 impl Subject for NerioSubject {
@@ -90,9 +93,9 @@ impl Subject for NerioSubject {
         message: &Message,
         rng: &mut Rng,
     ) -> Vec<(usize, Received<Self>)> {
-        let to = match to {
-            To::Member(name) => NAMES.iter().position(|known| *known == name.as_str()),
-            To::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
+        let to = match &to.recipient {
+            Recipient::Member(name) => NAMES.iter().position(|known| *known == name.as_str()),
+            Recipient::Address(to) => (0..NAMES.len()).find(|node| address(*node) == *to),
         };
         let to = to.filter(|_| !rng.once_in(10));
         to.map(|to| (to, (sender(from), message.clone()))).into_iter().collect()
@@ -142,7 +145,7 @@ impl Packets for NerioSubject {
         let known = NAMES.iter().position(|name| *name == envelope.who.name.as_str());
         let address = address(known.unwrap_or(9));
         let proved = known.is_some_and(|node| node < GRANTORS);
-        let from = Sender { who: envelope.who, address, proved };
+        let from = Sender { who: envelope.who, address, proved, epoch: envelope.epoch };
         messages.flatten().map(|message| (from.clone(), message)).collect()
     }
 }
@@ -152,7 +155,12 @@ fn anybody(rng: &mut Rng) -> Sender {
     match (rng.within(0..4), node) {
         (0, 0..5) => sender(node),
         (1, 0..5) => Sender { address: any_address(rng), ..sender(node) },
-        _ => Sender { who: any_who(rng), address: any_address(rng), proved: rng.once_in(2) },
+        _ => Sender {
+            who: any_who(rng),
+            address: any_address(rng),
+            proved: rng.once_in(2),
+            epoch: epoch(),
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer};
 use tenure_core::nerio::{
-    Checked, Effect, Event, Inc, Message, OwnEvent, Record, To, ToGrantor, Who,
+    Checked, Effect, Event, Inc, Message, OwnEvent, Recipient, Record, ToGrantor, Who,
 };
 use tenure_core::{End, Fence, Loss};
 
@@ -287,7 +287,7 @@ impl Book {
         node: usize,
         effect: &Effect,
         until: impl Fn(tenure_core::Time) -> u64,
-        find: impl Fn(&To) -> Option<usize>,
+        find: impl Fn(&Recipient) -> Option<usize>,
     ) {
         match effect {
             Effect::Raise { until: end, fence: Some(fence), .. } => {
@@ -296,7 +296,7 @@ impl Book {
             Effect::Lower { .. } => self.lowered(now, node),
             Effect::Emit { event, .. } => self.told(node, event),
             Effect::Send { to, message } => {
-                if let Some(to) = find(to) {
+                if let Some(to) = find(&to.recipient) {
                     self.sent(node, to, message);
                 }
             }

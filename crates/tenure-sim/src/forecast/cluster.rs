@@ -3,8 +3,9 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use tenure_core::nerio::Who;
-use tenure_core::nerio::{Checked, Command, Effect, Event, Inc, Nerio, Record, Sender, Start, To};
+use tenure_core::nerio::{
+    Checked, Command, Effect, Event, Inc, Nerio, Recipient, Record, Sender, Start, To, Who,
+};
 use tenure_core::{ElectionName, End, Loss, NameError, Value};
 
 use super::book::Book;
@@ -19,10 +20,10 @@ use crate::world::nodes::Nodes;
 use crate::world::{Context, Occurrence, System, World};
 
 /// The node of `config` at this address.
-fn find(config: &Checked, to: &To) -> Option<usize> {
+fn find(config: &Checked, to: &Recipient) -> Option<usize> {
     match to {
-        To::Member(name) => config.members.iter().position(|member| member.name == *name),
-        To::Address(to) => {
+        Recipient::Member(name) => config.members.iter().position(|member| member.name == *name),
+        Recipient::Address(to) => {
             let at = (0..=u8::MAX).find(|at| address(*at) == *to).map(usize::from);
             at.filter(|node| *node < config.members.len())
         }
@@ -151,11 +152,12 @@ impl System for Cluster {
         let member = &self.config.members[node];
         let who = Who { name: member.name.clone(), inc: Inc(life) };
         let at = u8::try_from(node).unwrap_or(u8::MAX);
-        Sender { who, address: address(at), proved: true }
+        let epoch = self.config.membership().id();
+        Sender { who, address: address(at), proved: true, epoch }
     }
 
     fn recipients(&self, _from: usize, to: &To) -> Nodes {
-        find(&self.config, to).map_or(Nodes::NONE, Nodes::one)
+        find(&self.config, &to.recipient).map_or(Nodes::NONE, Nodes::one)
     }
 
     fn next_command(
@@ -181,7 +183,7 @@ impl System for Cluster {
             }
             Occurrence::Effect { node, life, effect, .. } => {
                 let until = |end| context.clock.reaches(end);
-                let find = |to: &To| find(&self.config, to);
+                let find = |to: &Recipient| find(&self.config, to);
                 self.book.effect(context.now, node, effect, until, find);
                 let wants = self.answer(node, life, effect);
                 Ok(wants.then(|| (self.election.clone(), self.campaign())))

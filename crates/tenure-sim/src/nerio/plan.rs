@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tenure_core::Drift;
-use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums, To};
+use tenure_core::nerio::{Checked, Config, Member, MemberSet, Membership, Quorums, Recipient};
 
 use super::focus::Focus;
 pub use super::node::NodePlan;
@@ -117,10 +117,10 @@ impl Plan {
 
     /// The node at this address.
     #[must_use]
-    pub fn find(&self, to: &To) -> Option<usize> {
+    pub fn find(&self, to: &Recipient) -> Option<usize> {
         let number = match to {
-            To::Member(name) => self.membership().position(name),
-            To::Address(address) => number(address),
+            Recipient::Member(name) => self.membership().position(name),
+            Recipient::Address(address) => number(address),
         };
         number.filter(|number| *number < self.nodes.len())
     }

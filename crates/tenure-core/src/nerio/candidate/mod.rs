@@ -278,7 +278,7 @@ impl Candidate {
             remaining,
             fence,
         };
-        send(out, from.address, remainder);
+        send(out, from, remainder);
     }
 
     /// The member `by` passes an order on. The core leads on: the application may end the

@@ -5,7 +5,7 @@ use core::hash::{Hash, Hasher};
 
 use super::super::identity::Instance;
 use super::super::quorum::{MemberSet, Quorums};
-use super::super::words::To;
+use super::super::words::{Recipient, To};
 use super::{Document, EpochId};
 use crate::name::NodeName;
 
@@ -93,7 +93,8 @@ impl Membership {
     /// The destination of messages for the member at this position.
     #[must_use]
     pub fn to(&self, position: usize) -> To {
-        To::Member(self.name(position).clone())
+        let recipient = Recipient::Member(self.name(position).clone());
+        To { epoch: self.id, number: self.number(position), recipient }
     }
 
     /// The number by which datagrams name the member at this position: its position, counted from

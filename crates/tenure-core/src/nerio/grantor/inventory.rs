@@ -57,7 +57,7 @@ impl Grantor {
             elections: page.parts,
             more_after: more_after.cloned(),
         };
-        send(out, from.address, answer);
+        send(out, from, answer);
     }
 
     fn describe(
@@ -109,7 +109,7 @@ impl Grantor {
             waiting: page.parts,
             more,
         };
-        send(out, from.address, answer);
+        send(out, from, answer);
     }
 }
 

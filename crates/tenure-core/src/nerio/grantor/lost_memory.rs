@@ -99,7 +99,7 @@ impl Grantor {
         let (asker, delta_max) = (from.who.inc, self.delta_max);
         let (leader, roster) = (self.leader_until.since(now), self.roster());
         let answer = FenceSeen { asker, start, seen, delta_max, whole, leader, roster };
-        send(out, from.address, answer);
+        send(out, from, answer);
     }
 
     pub(in super::super) fn on_fence_seen(

@@ -69,7 +69,7 @@ use crate::time::{Deadline, Time};
 pub(super) struct Grantor {
     pub(super) config: Checked,
     /// The members of the epoch in which this grantor grants.
-    membership: Arc<Membership>,
+    pub(super) membership: Arc<Membership>,
     name: NodeName,
     pub(super) instance: Instance,
     pub(super) boot: Boot,
@@ -265,7 +265,7 @@ impl Grantor {
         let (seen, asker, name_shared) = (state.fence_seen, from.who.inc, shared);
         let refusal = Refusal::Held { holder, parked };
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        send(out, from.address, refused);
+        send(out, from, refused);
     }
 
     pub(super) fn refuse(
@@ -279,7 +279,7 @@ impl Grantor {
         let seen = self.fences.seen(self.state(election));
         let (election, asker) = (election.clone(), from.who.inc);
         let refused = Refused { election, asker, start, refusal, seen, name_shared };
-        send(out, from.address, refused);
+        send(out, from, refused);
     }
 
     /// Whether there is room to remember a release for an unknown election. Such releases have

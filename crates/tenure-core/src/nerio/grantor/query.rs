@@ -56,7 +56,7 @@ impl Grantor {
             delta_max: self.config.delta_max,
             raise: self.raise.as_ref().map(|raise| Box::new(raise.describe(now))),
         };
-        send(out, from.address, state);
+        send(out, from, state);
     }
 
     /// The least time for which no candidate has held the grant: since the last grant ended, and

@@ -149,15 +149,15 @@ fn socket(place: usize) -> SocketAddr {
 
 /// Place of the node that receives what another sends to `to`.
 fn place(stage: &Stage<Talks>, from: usize, to: To) -> usize {
-    let at = members::place(&stage.nodes[from].core, to);
-    let place = (0..stage.nodes.len()).find(|place| To::from(socket(*place)) == at);
+    let at = members::place(&stage.nodes[from].core, to.recipient);
+    let place = (0..stage.nodes.len()).find(|place| socket(*place) == at);
     place.unwrap_or_else(|| panic!("nobody is at {at}"))
 }
 
 /// The sender that others see on the messages of a node.
 fn sender(stage: &Stage<Talks>, node: usize) -> Sender {
     let core = &stage.nodes[node].core;
-    members::sender(core.config(), core.who().clone(), socket(node).into())
+    members::sender(core.config(), core.who().clone(), socket(node))
 }
 
 /// Puts a letter under way, and returns what is unusual about its way.

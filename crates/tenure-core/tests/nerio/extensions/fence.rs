@@ -106,7 +106,7 @@ fn refused_fence_slows_proposals() {
     s.campaign("p");
     let mut requests = 0;
     for _ in 0..10_000 {
-        requests += s.letters.iter().filter(|l| l.to == address("a").into()).count();
+        requests += s.letters.iter().filter(|l| l.to == address("a")).count();
         s.deliver_all();
         s.pass(Duration::from_micros(100));
     }

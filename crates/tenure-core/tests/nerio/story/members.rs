@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use tenure_core::nerio::{Checked, Member, Nerio, Sender, To, Who};
+use tenure_core::nerio::{Checked, Member, Nerio, Recipient, Sender, Who};
 
 /// Address of a member, which is no name in stories.
 fn literal(member: &Member) -> SocketAddr {
@@ -10,20 +10,19 @@ fn literal(member: &Member) -> SocketAddr {
 }
 
 /// A sender at `address`: a proved one, if a member has that name and address.
-pub fn sender(config: &Checked, who: Who, address: To) -> Sender {
-    let To::Address(address) = address else { panic!("{address} is nobody's address") };
+pub fn sender(config: &Checked, who: Who, address: SocketAddr) -> Sender {
     let is_it = |member: &Member| member.name == who.name && literal(member) == address;
     let proved = config.members.iter().any(is_it);
-    Sender { who, address, proved }
+    Sender { who, address, proved, epoch: config.membership().id() }
 }
 
 /// Address of the node that receives what `core` sends to `to`.
-pub fn place(core: &Nerio, to: To) -> To {
+pub fn place(core: &Nerio, to: Recipient) -> SocketAddr {
     match to {
-        To::Member(name) => {
+        Recipient::Member(name) => {
             let member = core.config().members.iter().find(|member| member.name == name);
-            literal(member.unwrap()).into()
+            literal(member.unwrap())
         }
-        To::Address(_) => to,
+        Recipient::Address(address) => address,
     }
 }

@@ -168,12 +168,13 @@ impl Scenario for QuorumLeases {
         let NodePlan { address, member, .. } = plan.nodes[node];
         let copy = plan.nodes[node].copy_of.is_some();
         let is_strange = copy && plan.own.strange_copy && self.lives[node] < 2;
-        Sender { who: self.who[node].clone(), address, proved: member && !is_strange }
+        let (who, epoch) = (self.who[node].clone(), plan.membership().id());
+        Sender { who, address, proved: member && !is_strange, epoch }
     }
 
     #[inline]
     fn recipients(&self, plan: &Plan, _from: usize, to: &To) -> Nodes {
-        let Some(node) = plan.find(to) else { return Nodes::NONE };
+        let Some(node) = plan.find(&to.recipient) else { return Nodes::NONE };
         match plan.own.focus.copies().then(|| plan.copy_of(node)).flatten() {
             Some(copy) => [node, copy].into_iter().collect(),
             None => Nodes::one(node),
