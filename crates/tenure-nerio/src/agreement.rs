@@ -1,5 +1,9 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
+//! A member shows its epoch in answer to a question for another one, and counts as differing if
+//! that is of another cluster. A member of an earlier version shows none: its datagrams are for an
+//! epoch 0 that this node does not know.
+//!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
 //! Datagrams of strangers cause notices, and change nothing.
@@ -17,11 +21,15 @@ use crate::notice::Notice;
 
 /// Time between two differing datagrams after which a member counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
+/// Time for which a member that has shown its epoch is not judged by the ids of its datagrams.
+const SHOWN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Default)]
 pub(crate) struct Agreement {
     /// Members with another configuration, and their first and last such datagrams.
     differing: BTreeMap<NodeName, Difference>,
+    /// Members that have shown their epoch, and when they last did.
+    shown: BTreeMap<NodeName, Time>,
     hopeless: bool,
 }
 
@@ -48,6 +56,18 @@ impl Agreement {
         })
     }
 
+    /// The node `member` shows its epoch.
+    pub(crate) fn shows(&mut self, now: Time, member: &NodeName, membership: &Membership) {
+        if membership.position(member).is_some() {
+            self.shown.insert(member.clone(), now);
+        }
+    }
+
+    /// Whether the node `member` has shown its epoch lately.
+    pub(crate) fn has_shown(&self, now: Time, member: &NodeName) -> bool {
+        self.shown.get(member).is_some_and(|at| now.since(*at) < SHOWN)
+    }
+
     /// A datagram of another configuration, with the digest `theirs`, came from `peer`; `proved` if
     /// the sender is the node with that name.
     pub(crate) fn differs(
@@ -64,7 +84,7 @@ impl Agreement {
             let difference = self.differing.entry(peer.clone());
             difference.or_insert(Difference { since: now, last: now }).last = now;
         }
-        let ours = membership.id().digest;
+        let ours = membership.founding();
         let mut notices = vec![Notice::Mismatch { peer, address, is_member, theirs, ours }];
         if !self.hopeless && !membership.quorums().is_possible(self.lasting(membership)) {
             self.hopeless = true;
@@ -182,6 +202,17 @@ mod tests {
         let c = NodeName::new("c").unwrap();
         assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), Some(Notice::QuorumMayAgree));
         assert_eq!(agreement.agrees(&c, &membership(), &mut repeats), None);
+    }
+
+    #[test]
+    fn shown_epoch_outdates() {
+        let mut agreement = Agreement::default();
+        let [b, stranger] = ["b", "z"].map(|name| NodeName::new(name).unwrap());
+        for name in [&b, &stranger] {
+            agreement.shows(at(1), name, &membership());
+        }
+        assert!(agreement.has_shown(at(10_000), &b) && !agreement.has_shown(at(10_001), &b));
+        assert!(!agreement.has_shown(at(1), &stranger), "names are bounded by the members");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tenure::clock;
 use tenure::driver::random;
-use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, Packer, open};
+use tenure_core::nerio::wire::{Envelope, Packer, open};
 use tenure_core::nerio::{
     Checked, Inc, List, Member, Membership, Message, Query, State, ToAsker, Who,
 };
@@ -246,17 +246,15 @@ impl Asker {
             if sealed_by.is_none() && !addresses.contains(&from) {
                 continue;
             }
-            let (who, messages) = match open(self.membership.id(), datagram) {
-                Ok((envelope, messages)) => (envelope.who, messages),
-                Err(dropped) => {
-                    if let Dropped::Digest(Foreign { who: Some(who), .. }) = dropped
-                        && who.name == to.name
-                    {
-                        self.differing.insert(to.name.clone());
-                    }
-                    continue;
+            let Ok((Envelope { epoch, who }, messages)) = open(datagram) else { continue };
+            let ours = self.membership.id();
+            if epoch != ours {
+                // A member with other settings shows its epoch, or says nothing under its own.
+                if epoch.number == ours.number && who.name == to.name {
+                    self.differing.insert(to.name.clone());
                 }
-            };
+                continue;
+            }
             if let Some(seal) = self.seal.as_mut().filter(|_| sealed_by.is_none()) {
                 seal.heard_unsealed(clock::now(), from, &who.name);
             }

@@ -1,5 +1,7 @@
 //! Nerio on datagrams and a state directory, driven by the loop that all protocols share.
 
+mod epochs;
+
 use std::any::Any;
 use std::future::poll_fn;
 use std::io;
@@ -10,10 +12,10 @@ use std::time::Duration;
 
 use tenure::driver::{Backend, Machine, Repeats};
 use tenure::{AtMostOne, clock};
-use tenure_core::nerio::wire::{Dropped, Envelope, Foreign, open, recipient};
+use tenure_core::nerio::wire::{Dropped, Envelope, open, recipient};
 use tenure_core::nerio::{
     Checked, Command, Extra, Inc, List, Membership, Message, Nerio, Order, Ordered, OwnEvent,
-    Passed, Question, QuorumTimestamp, Record, Sender, Start, To, ToGrantor, Who,
+    Passed, Question, QuorumTimestamp, Record, Sender, Start, To, ToAsker, ToGrantor, Who,
 };
 use tenure_core::{ElectionName, End, Input, Loss, NodeName, Ticket, Time, Waiting};
 use tokio::sync::broadcast;
@@ -42,7 +44,9 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Transport and storage of a node, and notices about both.
 pub(crate) struct Wire<T> {
     config: Checked,
-    membership: Arc<Membership>,
+    name: NodeName,
+    /// Memberships of the epochs for which this node takes messages; that of its candidates first.
+    memberships: Vec<Arc<Membership>>,
     transport: Line<T>,
     records: Records,
     flushed: FlushAnswers,
@@ -50,8 +54,6 @@ pub(crate) struct Wire<T> {
     repeats: Repeats,
     places: Places,
     outbox: Outbox,
-    /// Number by which datagrams call this node; 0 if it is no member.
-    number: u8,
     proofs: Proofs,
     agreement: Agreement,
     key_troubles: KeyTroubles,
@@ -87,16 +89,15 @@ impl<T: Transport> Wire<T> {
         flushed: FlushAnswers,
         notices: broadcast::Sender<Notice>,
     ) -> Self {
-        let membership = Arc::clone(config.membership());
-        let own = membership.position(name);
+        let memberships = vec![Arc::clone(config.membership())];
         let outbox = Outbox::new(Who { name: name.clone(), inc: start.inc });
         let mut this = Self {
             places: Places::new(&config, transport.local_address()),
-            number: own.map_or(0, |own| membership.number(own)),
             lasting: LastingTroubles::new(config.delta_max),
             elsewhere: None,
             config,
-            membership,
+            name: name.clone(),
+            memberships,
             transport,
             records,
             flushed,
@@ -142,11 +143,12 @@ impl<T: Transport> Wire<T> {
         }
         // A grantor asks every address of such a member a question that all members answer, to
         // detect a second process there.
-        if self.number == 0 {
+        if self.membership().position(&self.name).is_none() {
             return;
         }
+        let epoch = self.membership().id();
         for address in self.places.several(&member) {
-            let to = To::at(self.membership.id(), address);
+            let to = To::at(epoch, address);
             self.send(to, Message::from(List { start: now, after: None }));
         }
     }
@@ -154,14 +156,11 @@ impl<T: Transport> Wire<T> {
     /// Asks all other members a question that every member answers, to learn which keys they use:
     /// without a reason members send each other nothing for days.
     fn ask_members(&mut self, now: Time) {
-        if self.number == 0 {
-            return;
-        }
-        for member in self.membership.everyone().iter() {
-            if self.membership.number(member) != self.number {
-                let to = self.membership.to(member);
-                self.send(to, Message::from(List { start: now, after: None }));
-            }
+        let Some(own) = self.membership().position(&self.name) else { return };
+        let others = self.membership().everyone().iter().filter(|member| *member != own);
+        let others: Vec<_> = others.map(|member| self.membership().to(member)).collect();
+        for to in others {
+            self.send(to, Message::from(List { start: now, after: None }));
         }
     }
 
@@ -178,20 +177,13 @@ impl<T: Transport> Wire<T> {
             Ok(None) => return,
             Err(dropped) => return self.on_unopened(now, address, datagram, dropped),
         };
-        let (envelope, messages) = match open(self.membership.id(), datagram) {
+        let (envelope, messages) = match open(datagram) {
             Ok(opened) => opened,
             Err(dropped) => {
                 self.counters.drop_for(dropped.label());
-                match dropped {
-                    Dropped::Digest(foreign) => {
-                        let shown = shown.map(|(authority, _)| authority);
-                        self.on_mismatch(now, foreign, address, shown);
-                    }
-                    Dropped::Version(version) => {
-                        let notice = self.key_troubles.version(now, address, version, &self.places);
-                        self.notice_if(notice);
-                    }
-                    _ => {}
+                if let Dropped::Version(version) = dropped {
+                    let notice = self.key_troubles.version(now, address, version, &self.places);
+                    self.notice_if(notice);
                 }
                 return;
             }
@@ -200,29 +192,23 @@ impl<T: Transport> Wire<T> {
             Ok(authority) => authority,
             Err(reason) => return self.counters.drop_for(reason),
         };
-        self.lasting.fits(address, authority.is_some() || self.transport.seal.is_none());
-        let keyed = authority.is_some();
-        if authority.as_ref().is_none_or(|by| *by == Authority::Cluster) {
-            let notice = self.places.contradicts(&envelope.who.name, address, keyed);
-            self.notice_if(notice);
+        let by = authority.as_ref();
+        let Envelope { epoch, who } = envelope;
+        let proved = self.places.proves(&who, address, by);
+        let from = Sender { who, address, proved, epoch };
+        if let Some(number) = self.number(epoch) {
+            self.on_known_epoch(now, &from, by);
+            // A name may lead to another member than the intended one.
+            let recipient = recipient(datagram);
+            if ![0, number].contains(&recipient) {
+                return self.on_other_recipient(recipient, &from, messages);
+            }
+        } else if !self.hears_other_epoch(now, &from, by, &messages) {
+            return self.counters.drop_for("epoch");
         }
-        let proved = self.places.proves(&envelope.who, address, authority.as_ref());
-        if proved {
-            let who = &envelope.who;
-            let notice = self.agreement.agrees(&who.name, &self.membership, &mut self.repeats);
-            let twice = self.places.heard(now, who, address);
-            self.notice_if(notice);
-            self.notice_if(twice);
-        }
-        // A name may lead to another member than the intended one.
-        let recipient = recipient(datagram);
-        if ![0, self.number].contains(&recipient) {
-            return self.on_other_recipient(recipient, &envelope.who.name, address, messages);
-        }
-        let from = Sender { who: envelope.who, address, proved, epoch: envelope.epoch };
         for message in messages {
             match message {
-                Ok(message) => self.on_message(now, &from, authority.as_ref(), message, machine),
+                Ok(message) => self.on_message(now, &from, by, message, machine),
                 Err(dropped) => self.counters.drop_for(dropped.label()),
             }
         }
@@ -236,10 +222,15 @@ impl<T: Transport> Wire<T> {
         message: Message,
         machine: &mut Machine<Self>,
     ) {
-        if by.is_none() && is_order(&message) && !obeys_unsealed(&self.config, from.address) {
+        let is_unsealed_order =
+            by.is_none() && is_order(&message) && self.number(from.epoch).is_some();
+        if is_unsealed_order && !obeys_unsealed(&self.config, from.address) {
             self.refuse_order(from, message);
         } else if by.is_none_or(|by| by.may_say(&message)) {
             self.counters.messages += 1;
+            if let Message::Asker(ToAsker::Current(current)) = &message {
+                self.on_current(now, from, current);
+            }
             machine.input(Input::Message { from: from.clone(), message });
         } else {
             self.counters.drop_for("rights");
@@ -269,12 +260,14 @@ impl<T: Transport> Wire<T> {
         shown: Option<(Authority, Inc)>,
     ) -> Result<Option<Authority>, &'static str> {
         let Some((authority, inc)) = shown else {
-            if let Some(seal) = &mut self.transport.seal {
+            let is_known = self.number(envelope.epoch).is_some();
+            if let Some(seal) = self.transport.seal.as_mut().filter(|_| is_known) {
                 seal.heard_unsealed(now, address, &envelope.who.name);
             }
             return Ok(None);
         };
-        if !authority.may_be(inc, &envelope.who, &self.membership) {
+        let is_member = |one: &Arc<Membership>| one.position(&envelope.who.name).is_some();
+        if !authority.may_be(inc, &envelope.who, self.memberships.iter().any(is_member)) {
             return Err("identity");
         }
         if let Some(seal) = &mut self.transport.seal {
@@ -285,33 +278,21 @@ impl<T: Transport> Wire<T> {
 
     /// Answers a sender that addresses another member with this member's name, once for each
     /// datagram with a question.
-    fn on_other_recipient(
-        &mut self,
-        recipient: u8,
-        peer: &NodeName,
-        address: SocketAddr,
-        mut messages: impl Iterator,
-    ) {
+    fn on_other_recipient(&mut self, recipient: u8, from: &Sender, mut messages: impl Iterator) {
         self.counters.drop_for("other-recipient");
-        let meant = self.numbered(recipient);
-        let Some(own) = self.numbered(self.number) else { return };
-        let notice = meant.and_then(|meant| self.places.for_another(peer, address, meant, own));
+        let membership = self.memberships.iter().find(|one| one.id() == from.epoch);
+        let own = membership.and_then(|one| one.position(&self.name));
+        let (Some(membership), Some(_)) = (membership, own) else { return };
+        let meant = usize::from(recipient).checked_sub(1);
+        let meant = meant.and_then(|meant| membership.names().get(meant));
+        let (peer, own) = (&from.who.name, &self.name);
+        let told = |meant| self.places.for_another(peer, from.address, meant, own);
+        let notice = meant.and_then(told);
         self.notice_if(notice);
         if messages.next().is_some() {
-            self.introduce(address);
+            let Self { outbox, transport, places, counters, .. } = self;
+            outbox.introduce(from.epoch, from.address, transport, places, counters);
         }
-    }
-
-    /// Shows a sender this node's configuration.
-    fn introduce(&mut self, address: SocketAddr) {
-        let Self { membership, outbox, transport, places, counters, .. } = self;
-        outbox.introduce(membership.id(), address, transport, places, counters);
-    }
-
-    fn numbered(&self, number: u8) -> Option<&NodeName> {
-        let mut members = self.membership.everyone().iter();
-        let member = members.find(|nth| self.membership.number(*nth) == number)?;
-        Some(self.membership.name(member))
     }
 
     /// Notes a sender without a key, whose datagram is not read, for `Node::keyring`.
@@ -323,8 +304,11 @@ impl<T: Transport> Wire<T> {
         dropped: seal::DropReason,
     ) {
         self.counters.drop_for(dropped.label());
-        let epoch = self.membership.id();
-        let name = || open(epoch, sent).ok().map(|(envelope, _)| envelope.who.name);
+        let memberships = &self.memberships;
+        let name = || {
+            let (Envelope { epoch, who }, _) = open(sent).ok()?;
+            memberships.iter().any(|one| one.id() == epoch).then_some(who.name)
+        };
         let notice = self.key_troubles.unopened(now, address, dropped, name, &self.places);
         if let (Some(seal), seal::DropReason::Unsealed) = (&mut self.transport.seal, dropped) {
             let Some(Notice::Key { peer, .. }) = &notice else { return seal.refused(now, address) };
@@ -335,29 +319,6 @@ impl<T: Transport> Wire<T> {
 
     fn notice_if(&mut self, notice: Option<Notice>) {
         if let Some(notice) = notice {
-            self.notice(notice);
-        }
-    }
-
-    /// Answers a peer of another configuration, once for each datagram with a question.
-    fn on_mismatch(
-        &mut self,
-        now: Time,
-        foreign: Foreign,
-        address: SocketAddr,
-        shown: Option<Authority>,
-    ) {
-        let Foreign { digest: theirs, who: Some(who), is_empty } = foreign else { return };
-        let proved = self.places.proves(&who, address, shown.as_ref());
-        let peer = who.name;
-        // While the cluster gets its keys, an unsealed datagram may come from any address, and the
-        // hello that an answer would cause is longer than the datagram.
-        let may_be_anybody = self.transport.seal.is_some() && shown.is_none();
-        if !is_empty && !may_be_anybody {
-            self.introduce(address);
-        }
-        let membership = &self.membership;
-        for notice in self.agreement.differs(now, peer, address, proved, theirs, membership) {
             self.notice(notice);
         }
     }
@@ -385,6 +346,7 @@ impl<T: Transport> Wire<T> {
                 self.notice(Notice::DiskHangs { error });
             }
             OwnEvent::Ignored(reason) => self.counters.ignore_for(reason.label()),
+            OwnEvent::Epochs(memberships) => self.memberships = memberships,
             event => {
                 if event == OwnEvent::DiskMended {
                     self.counters.write_error = None;
@@ -482,7 +444,7 @@ impl<T: Transport> Backend for Wire<T> {
                 let _ = reply.send(all);
             }
             Ask::Disagreement(reply) => {
-                let _ = reply.send(self.agreement.disagreement(&self.membership));
+                let _ = reply.send(self.agreement.disagreement(self.membership()));
             }
             Ask::Keyring(reply) => {
                 self.ask_members(now);

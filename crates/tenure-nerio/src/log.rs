@@ -114,6 +114,7 @@ fn lasting_event(
         | OwnEvent::DiskFailed
         | OwnEvent::DiskHangs { .. }
         | OwnEvent::DiskMended
+        | OwnEvent::Epochs(_)
         | OwnEvent::Ignored(_) => None,
     }
 }

@@ -274,7 +274,8 @@ mod tests {
         outbox.flush(&mut transport, &mut places, &mut counters);
         assert_eq!(outbox.packers.all.len(), PACKERS_MAX);
         for (number, datagram) in (0..all).zip(&transport.0) {
-            let (_, messages) = open(epoch(number), datagram).unwrap();
+            let (envelope, messages) = open(datagram).unwrap();
+            assert_eq!(envelope.epoch, epoch(number));
             assert_eq!(messages.flatten().count(), 2);
         }
         assert_eq!(transport.0.len() as u64, all);

@@ -735,7 +735,7 @@ mod tests {
             let packer = Packer::new(&Envelope { epoch, who: holder("a", 0).who });
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let question = open(epoch, &buffer[..length]).unwrap().1.next();
+                let question = open(&buffer[..length]).unwrap().1.next();
                 questions += 1;
                 let Some(answer) = answers(questions, question.unwrap().unwrap()) else { continue };
                 let mut datagram = packer.start();

@@ -1,11 +1,13 @@
 //! Events for applications and operators.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::body::{Refusal, fmt_fence};
+use super::epoch::Membership;
 use super::identity::Who;
 use super::timestamp::QuorumTimestamp;
 use crate::fence::Fence;
@@ -138,6 +140,10 @@ pub enum OwnEvent {
         holder: SocketAddr,
         other: SocketAddr,
     },
+    /// The memberships of the epochs for which this node takes messages, at most four; that of its
+    /// candidates comes first. Emitted when they change: a node begins with the
+    /// [membership](super::Checked::membership) of its settings.
+    Epochs(Vec<Arc<Membership>>),
     Ignored(Ignored),
 }
 
@@ -176,6 +182,8 @@ pub enum Ignored {
     /// Command that does not fit the state: a second campaign, or a command without the campaign
     /// that it needs.
     Command,
+    /// Message that is meant for another epoch.
+    OtherEpoch,
 }
 
 impl Ignored {
@@ -195,6 +203,7 @@ impl Ignored {
             Self::Full => "full",
             Self::OtherIncarnation => "other_incarnation",
             Self::Command => "command",
+            Self::OtherEpoch => "epoch",
         }
     }
 }
@@ -297,6 +306,10 @@ impl fmt::Display for OwnEvent {
             }
             Self::AddressContested { who, holder, other } => {
                 write!(f, "{who} speaks from {holder} and from {other}; the first is believed")
+            }
+            Self::Epochs(all) => {
+                let numbers = all.iter().map(|one| one.id().number).collect::<Vec<_>>();
+                write!(f, "takes messages for epochs {}", List(&numbers, ", "))
             }
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }

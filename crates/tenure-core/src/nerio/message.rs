@@ -7,10 +7,11 @@ use super::body::{
     FenceRead, FenceSeen, Granted, Leaving, List, Listed, Query, Refused, Release, Released,
     Remainder, Request, State, Verify, WordAndName, fmt_fence,
 };
-use super::epoch::EpochId;
+use super::epoch::{Current, EpochId, Where};
 use super::identity::Who;
 use super::inventory::{Candidates, CandidatesHere, Elections, ElectionsHere};
 use super::order::{Order, Ordered, StepDown};
+use crate::time::Time;
 
 /// The sender of a message, and its address.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -58,6 +59,8 @@ pub enum ToGrantor {
     Order(Order),
     /// Grantor without memory to grantor: how high are the fences?
     FenceRead(FenceRead),
+    /// Any sender to grantor: which epoch have you entered?
+    Where(Where),
 }
 
 /// A message for a candidate.
@@ -92,6 +95,8 @@ pub enum ToAsker {
     CandidatesHere(CandidatesHere),
     /// Grantor to the sender of an order: the outcome here.
     Ordered(Ordered),
+    /// Grantor to asker: the epoch that I have entered.
+    Current(Current),
 }
 
 /// Each body becomes the message that carries it.
@@ -106,9 +111,44 @@ macro_rules! carried {
 }
 
 carried! {
-    Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead;
+    Grantor(ToGrantor): Request Release Leaving Query List Elections Candidates Order FenceRead
+        Where;
     Candidate(ToCandidate): Granted Refused Released StepDown Verify;
-    Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered;
+    Asker(ToAsker): Remainder State FenceSeen Listed ElectionsHere CandidatesHere Ordered
+        Current;
+}
+
+impl Message {
+    /// Whether the message counts only in the epoch for which it is meant, here `epoch`. A
+    /// verification is about a leader, whatever its epoch; but a cluster has one epoch 0, so
+    /// another one is of another cluster.
+    pub(super) const fn is_bound(&self, epoch: EpochId) -> bool {
+        match self {
+            Self::Candidate(ToCandidate::Verify(_)) | Self::Asker(ToAsker::Remainder(_)) => {
+                epoch.number == 0
+            }
+            Self::Grantor(ToGrantor::Where(_)) | Self::Asker(ToAsker::Current(_)) => false,
+            Self::Grantor(_) | Self::Candidate(_) | Self::Asker(_) => true,
+        }
+    }
+}
+
+impl ToGrantor {
+    /// The Start that an answer names.
+    pub(super) const fn start(&self) -> Time {
+        match self {
+            Self::Request(m) => m.start,
+            Self::Release(m) => m.start,
+            Self::Leaving(m) => m.start,
+            Self::Query(m) => m.start,
+            Self::List(m) => m.start,
+            Self::Elections(m) => m.start,
+            Self::Candidates(m) => m.start,
+            Self::Order(m) => m.start,
+            Self::FenceRead(m) => m.start,
+            Self::Where(m) => m.start,
+        }
+    }
 }
 
 impl fmt::Display for Sender {
@@ -144,6 +184,7 @@ impl fmt::Display for ToGrantor {
             Self::Candidates(m) => write!(f, "{m}"),
             Self::Order(m) => write!(f, "{m}"),
             Self::FenceRead(m) => write!(f, "fence read start {}", m.start),
+            Self::Where(m) => write!(f, "{m}"),
         }
     }
 }
@@ -202,6 +243,7 @@ impl fmt::Display for ToAsker {
             Self::ElectionsHere(m) => write!(f, "{m}"),
             Self::CandidatesHere(m) => write!(f, "{m}"),
             Self::Ordered(m) => write!(f, "{m}"),
+            Self::Current(m) => write!(f, "{m}"),
         }
     }
 }

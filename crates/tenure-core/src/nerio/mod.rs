@@ -107,6 +107,7 @@
 //! | [`Order`], [`Ordered`] | authorized sender, grantor | | the fence of a leadership that is to end, the next leader |
 //! | [`StepDown`] | grantor, leader | | the order, for the holder of that fence |
 //! | [`FenceRead`], [`FenceSeen`] | grantor, grantor | | a bound on all fences seen and leases given |
+//! | [`Where`], [`Current`] | any sender, grantor | 10.6 | the epoch that the grantor has entered |
 //!
 //! A message has the type of its recipient: [`ToGrantor`], [`ToCandidate`], or [`ToAsker`] for the
 //! answer to a question. [`wire`] has the format.
@@ -317,7 +318,7 @@ pub use command::{Command, Extra};
 pub use config::{
     Checked, Config, ConfigError, HostPort, HostPortError, Limits, Member, MemberError, members,
 };
-pub use epoch::{Document, DocumentError, EpochId, Membership, Origin, Seat};
+pub use epoch::{Current, Document, DocumentError, EpochId, Membership, Origin, Seat, Where};
 pub use event::{Event, Ignored, OwnEvent, Question};
 pub use identity::{Boot, Inc, Instance, Mark, Stamp, Who};
 pub use inventory::{

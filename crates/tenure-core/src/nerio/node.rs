@@ -16,6 +16,7 @@ use super::message::{Message, Sender, ToAsker, ToCandidate};
 use super::observer::Observer;
 use super::order::StepDown;
 use super::timer::Timer;
+use super::wire;
 use super::words::{Out, Start, To, Words, emit, send};
 use crate::by_election::ByElection;
 use crate::contract::{Input, Protocol};
@@ -40,6 +41,9 @@ pub struct Nerio {
     /// Unanswered verifications. An answer belongs to one of them by its sender and its Start, not
     /// by its election alone.
     asked: BTreeSet<(ElectionName, Question)>,
+    /// The sender that was last told this node's epoch, and when: one datagram may hold many
+    /// questions.
+    told_epoch: Option<(SocketAddr, Time)>,
     now: Time,
 }
 
@@ -55,6 +59,7 @@ impl Nerio {
             candidates_due: Deadlines::default(),
             observers_due: Deadlines::default(),
             asked: BTreeSet::new(),
+            told_epoch: None,
             now: Time::ZERO,
         }
     }
@@ -90,6 +95,13 @@ impl Nerio {
     }
 
     fn on_message(&mut self, now: Time, from: &Sender, message: Message, out: &mut Out) {
+        let own = match (&message, &self.grantor) {
+            (Message::Grantor(_), Some(grantor)) => grantor.membership.id(),
+            _ => self.context.membership.id(),
+        };
+        if from.epoch != own && message.is_bound(from.epoch) {
+            return self.on_other_epoch(now, from, &message, out);
+        }
         match message {
             // The sender may be behind a relay or a gateway: only answers must come from a member.
             Message::Grantor(message) => self.with_grantor(out, |grantor, out| {
@@ -97,6 +109,18 @@ impl Nerio {
             }),
             Message::Candidate(message) => self.on_candidate_message(now, from, message, out),
             Message::Asker(answer) => self.on_answer(now, from, answer, out),
+        }
+    }
+
+    /// Answers a question that is meant for another epoch with this node's, once for each datagram.
+    /// Messages without filler get no answer: that would be much longer.
+    fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
+        ignore(out, None, Ignored::OtherEpoch);
+        let (Message::Grantor(asked), Some(grantor)) = (message, &self.grantor) else { return };
+        let this = Some((from.address, now));
+        if wire::is_padded(message) && self.told_epoch != this {
+            self.told_epoch = this;
+            grantor.say_epoch(now, from, asked.start(), out);
         }
     }
 
@@ -154,7 +178,8 @@ impl Nerio {
             ToAsker::Listed(_)
             | ToAsker::ElectionsHere(_)
             | ToAsker::CandidatesHere(_)
-            | ToAsker::Ordered(_) => ignore(out, None, Ignored::Unasked),
+            | ToAsker::Ordered(_)
+            | ToAsker::Current(_) => ignore(out, None, Ignored::Unasked),
         }
     }
 

@@ -5,18 +5,18 @@
 //! message = kind u8 | length u16 LE | body (postcard)
 //! ```
 //!
-//! The digest covers the settings that all participants must share; the messages of another
-//! configuration are not read. Datagrams for a member have its [number](super::Membership::number)
-//! in `to`, and no other node handles them: a name may lead to the address of another member, which
+//! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
+//! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
+//! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
+//! `to`, and no other node handles them: a name may lead to the address of another member, which
 //! would end a grant of its own by a release that is not meant for it. Other datagrams have 0 in
-//! `to`. The epoch is the membership's (section 10.6), zero until it changes. A reader skips and
-//! counts messages of an unknown kind, so that kinds can be added: 13 (gone), 14 (ping) and 15
-//! (pong) are kept for supervised release and the ring of section 9.
+//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added: 13
+//! (gone), 14 (ping) and 15 (pong) are kept for supervised release and the ring of section 9.
 //!
 //! Any sender can ask in any name, so questions must not be shorter than their answers by much: a
-//! verification, a query, a fence read, a question for a list (kinds 9, 17, 19) and an order (21)
-//! count only where there are [`QUESTION_BYTES`] of the datagram for each, a request where there
-//! are [`REQUEST_BYTES`], and zeros of kind 255 make up the difference.
+//! verification, a query, a fence read, a question for a list (kinds 9, 17, 19), an order (21) and
+//! a question for the epoch (25) count only where there are [`QUESTION_BYTES`] of the datagram for
+//! each, a request where there are [`REQUEST_BYTES`], and zeros of kind 255 make up the difference.
 
 use alloc::vec::Vec;
 
@@ -73,26 +73,12 @@ pub enum Dropped {
     Magic,
     /// A datagram of another version.
     Version(u8),
-    /// Datagram of another configuration: another cluster, members list, quorum system or drift
-    /// bound.
-    Digest(Foreign),
-    Epoch(u64),
     /// An envelope or a message that does not decode.
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
     /// A question or a request in a datagram that is too short for so many.
     Question,
-}
-
-/// A datagram whose sender has another configuration.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Foreign {
-    pub digest: u64,
-    /// Sender, if the envelope decodes and is of the same epoch.
-    pub who: Option<Who>,
-    /// Whether the datagram has no message: an answer that only shows the configuration.
-    pub is_empty: bool,
 }
 
 impl Dropped {
@@ -103,8 +89,6 @@ impl Dropped {
             Self::Size => "size",
             Self::Magic => "magic",
             Self::Version(_) => "version",
-            Self::Digest(_) => "digest",
-            Self::Epoch(_) => "epoch",
             Self::Malformed => "malformed",
             Self::Kind(_) => "kind",
             Self::Question => "question",
@@ -184,8 +168,8 @@ pub fn recipient(datagram: &[u8]) -> u8 {
     datagram.get(TO).copied().unwrap_or(0)
 }
 
-/// Reads the envelope of a datagram of this epoch, and returns its messages.
-pub fn open(epoch: EpochId, datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
+/// Reads the envelope of a datagram of any epoch, and returns its messages.
+pub fn open(datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
     if datagram.len() < FIXED || datagram.len() > DATAGRAM_MAX {
         return Err(Dropped::Size);
     }
@@ -197,29 +181,12 @@ pub fn open(epoch: EpochId, datagram: &[u8]) -> Result<(Envelope, Messages<'_>),
     if fixed[0] != VERSION {
         return Err(Dropped::Version(fixed[0]));
     }
-    let mut theirs = [0; 8];
-    theirs.copy_from_slice(&fixed[1..=8]);
-    let theirs = u64::from_le_bytes(theirs);
-    let head = open_head(epoch.number, rest);
-    if theirs != epoch.digest {
-        let (who, is_empty) = match head {
-            Ok((who, rest)) => (Some(who), rest.is_empty()),
-            Err(_) => (None, true),
-        };
-        return Err(Dropped::Digest(Foreign { digest: theirs, who, is_empty }));
-    }
-    let (who, rest) = head?;
-    Ok((Envelope { epoch, who }, Messages { rest, room: datagram.len() }))
-}
-
-/// Reads the sender of a datagram of this epoch, and returns the messages behind it.
-fn open_head(epoch: u64, bytes: &[u8]) -> Result<(Who, &[u8]), Dropped> {
-    let (head, rest) = postcard::take_from_bytes::<Head>(bytes).map_err(|_| Dropped::Malformed)?;
-    if head.epoch != epoch {
-        return Err(Dropped::Epoch(head.epoch));
-    }
+    let mut digest = [0; 8];
+    digest.copy_from_slice(&fixed[1..=8]);
+    let (head, rest) = postcard::take_from_bytes::<Head>(rest).map_err(|_| Dropped::Malformed)?;
+    let epoch = EpochId { number: head.epoch, digest: u64::from_le_bytes(digest) };
     let who = Who { name: head.name, inc: Inc(u128::from_le_bytes(head.inc)) };
-    Ok((who, rest))
+    Ok((Envelope { epoch, who }, Messages { rest, room: datagram.len() }))
 }
 
 /// The messages of a datagram, one after the other. The iterator reports a bad message, and ends
@@ -270,9 +237,16 @@ impl<'a> Messages<'a> {
 const fn least(kind: u8) -> usize {
     match kind {
         REQUEST => REQUEST_BYTES,
-        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER => QUESTION_BYTES,
+        VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE => {
+            QUESTION_BYTES
+        }
         _ => 0,
     }
+}
+
+/// Whether messages of this kind have filler, so that their answers may be longer.
+pub(super) const fn is_padded(message: &Message) -> bool {
+    least(kind(message)) > 0
 }
 
 /// The bytes of `part` in a message.
@@ -326,6 +300,7 @@ const FENCE_READ: u8 = 11;
 const ELECTIONS: u8 = 17;
 const CANDIDATES: u8 = 19;
 const ORDER: u8 = 21;
+const WHERE: u8 = 25;
 
 kinds! {
     REQUEST => Grantor(ToGrantor::Request),
@@ -349,6 +324,8 @@ kinds! {
     ORDER => Grantor(ToGrantor::Order),
     22 => Asker(ToAsker::Ordered),
     23 => Candidate(ToCandidate::StepDown),
+    WHERE => Grantor(ToGrantor::Where),
+    26 => Asker(ToAsker::Current),
 }
 
 #[cfg(test)]
@@ -363,6 +340,7 @@ mod tests {
         Release, Released, Request, Service, State, Verify,
     };
     use super::super::config::Config;
+    use super::super::epoch::{Current, Where};
     use super::super::grantor::inventory::{CANDIDATES_BYTES, ELECTIONS_BYTES};
     use super::super::grantor::listing::PAGE_BYTES;
     use super::super::identity::{Boot, Instance, Mark, Stamp};
@@ -473,6 +451,20 @@ mod tests {
         })
     }
 
+    fn current() -> Message {
+        let last = EpochId { number: u64::MAX, digest: u64::MAX };
+        Message::from(Current {
+            asker: Inc(u128::MAX),
+            start: Time::MAX,
+            epoch: last,
+            founding: u64::MAX,
+            before: last,
+            instance: Instance(u128::MAX),
+            service: Service::Quarantine { remaining: Duration::MAX },
+            length: u32::MAX,
+        })
+    }
+
     fn ordered() -> Message {
         Message::from(Ordered {
             election: ElectionName::new(&full("e", ElectionName::MAX_BYTES)).unwrap(),
@@ -546,6 +538,7 @@ mod tests {
             candidates_here(),
             step_down(),
             ordered(),
+            current(),
         ]
     }
 
@@ -556,7 +549,8 @@ mod tests {
         for message in largest() {
             let mut datagram = packer.start();
             assert!(packer.push(&mut datagram, &message), "{message}");
-            let (_, mut messages) = open(epoch, &datagram).unwrap();
+            let (envelope, mut messages) = open(&datagram).unwrap();
+            assert_eq!(envelope.epoch, epoch);
             assert_eq!(messages.next(), Some(Ok(message)));
         }
     }
@@ -606,6 +600,7 @@ mod tests {
             (Message::from(order), alloc::vec![ordered(), step_down()]),
             (Message::from(request), decided),
             (Message::from(release), alloc::vec![Message::from(released)]),
+            (Message::from(Where { start }), alloc::vec![current()]),
         ]
     }
 
@@ -617,7 +612,11 @@ mod tests {
         let asker = Packer::new(&Envelope { epoch: epoch(7), who: who_asks });
         let last = EpochId { number: u64::MAX, digest: 7 };
         let grantor = Packer::new(&Envelope { epoch: last, who: who() });
-        for (question, answers) in asks() {
+        for (question, mut answers) in asks() {
+            // A grantor in another epoch answers with that.
+            if is_padded(&question) && !matches!(question, Message::Grantor(ToGrantor::Order(_))) {
+                answers.push(current());
+            }
             let mut datagram = asker.start();
             let (mut asked, mut most) = (0, 0);
             while asker.push(&mut datagram, &question) {
@@ -631,7 +630,7 @@ mod tests {
                 most = most.max(all);
                 assert!(most <= 4 * datagram.len(), "{asked} {question}: {most}");
             }
-            let (_, messages) = open(epoch(7), &datagram).unwrap();
+            let (_, messages) = open(&datagram).unwrap();
             assert!(asked > 1 && messages.flatten().count() == asked, "{question}");
         }
     }
@@ -663,7 +662,7 @@ mod tests {
             while datagram.len() + filler - head <= DATAGRAM_MAX {
                 pushed += 1;
                 datagram.extend_from_slice(&one[head..filler]);
-                let (_, messages) = open(epoch(7), &datagram).unwrap();
+                let (_, messages) = open(&datagram).unwrap();
                 let (asked, dropped): (Vec<_>, Vec<_>) = messages.partition(Result::is_ok);
                 assert_eq!(asked.len(), pushed.min(datagram.len() / least));
                 assert!(dropped.iter().all(|dropped| *dropped == Err(Dropped::Question)));
@@ -679,7 +678,7 @@ mod tests {
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut datagram, 3);
         assert_eq!(recipient(&datagram), 3);
-        assert!(open(epoch(7), &datagram).is_ok(), "who it is for is the driver's to judge");
+        assert!(open(&datagram).is_ok(), "who it is for is the driver's to judge");
         packer.restart(&mut datagram);
         assert_eq!(recipient(&datagram), 0);
         Packer::address(&mut [], 3);
@@ -687,15 +686,15 @@ mod tests {
     }
 
     #[test]
-    fn foreign_datagram_names_its_sender() {
+    fn envelope_names_epoch_and_sender() {
         let packer = packer(8);
         let mut datagram = packer.start();
-        let foreign = |who, is_empty| Dropped::Digest(Foreign { digest: 8, who, is_empty });
-        assert_eq!(open(epoch(7), &datagram).unwrap_err(), foreign(Some(who()), true));
         assert!(packer.push(&mut datagram, &step_down()));
-        assert_eq!(open(epoch(7), &datagram).unwrap_err(), foreign(Some(who()), false));
+        let (envelope, messages) = open(&datagram).unwrap();
+        assert_eq!(envelope, Envelope { epoch: epoch(8), who: who() });
+        assert_eq!(messages.count(), 1);
         datagram.truncate(FIXED + 1);
-        assert_eq!(open(epoch(7), &datagram).unwrap_err(), foreign(None, true));
+        assert_eq!(open(&datagram).unwrap_err(), Dropped::Malformed);
     }
 
     #[test]
@@ -703,6 +702,6 @@ mod tests {
         let packer = packer(7);
         let mut datagram = packer.start();
         datagram[MAGIC.len()] = VERSION - 1;
-        assert_eq!(open(epoch(7), &datagram).unwrap_err(), Dropped::Version(VERSION - 1));
+        assert_eq!(open(&datagram).unwrap_err(), Dropped::Version(VERSION - 1));
     }
 }

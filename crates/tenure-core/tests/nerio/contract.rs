@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tenure_core::nerio::wire::{Envelope, Packer, VERSION, open};
 use tenure_core::nerio::{
-    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, ElectionHere,
-    Elections, ElectionsHere, Entry, EpochId, Extra, FenceRead, FenceSeen, Granted, Holder,
-    HolderHere, Inc, Instance, Kept, Leaving, Limits, List, Listed, Member, Memory, Message, Nerio,
-    Order, Ordered, Passed, Query, Raising, Recipient, Refusal, Refused, Release, Released,
-    Remainder, Request, Roster, Sender, Service, Stamp, Start, State, StepDown, To, Verify, Which,
-    Who,
+    Boot, CandidateHere, Candidates, CandidatesHere, Checked, Command, Config, Current,
+    ElectionHere, Elections, ElectionsHere, Entry, EpochId, Extra, FenceRead, FenceSeen, Granted,
+    Holder, HolderHere, Inc, Instance, Kept, Leaving, Limits, List, Listed, Member, Memory,
+    Message, Nerio, Order, Ordered, Passed, Query, Raising, Recipient, Refusal, Refused, Release,
+    Released, Remainder, Request, Roster, Sender, Service, Stamp, Start, State, StepDown, To,
+    Verify, Where, Which, Who,
 };
 use tenure_core::{ElectionName, Fence, NodeName, Time, Value};
 
@@ -126,7 +126,7 @@ impl Packets for NerioSubject {
     const CORPUS: &'static str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nerio/corpus");
 
     fn seal(from: &Sender, message: &Message) -> Vec<u8> {
-        let packer = Packer::new(&Envelope { epoch: epoch(), who: from.who.clone() });
+        let packer = Packer::new(&Envelope { epoch: from.epoch, who: from.who.clone() });
         let mut packet = packer.start();
         assert!(packer.push(&mut packet, message), "one message always fits: {message}");
         packet
@@ -137,11 +137,11 @@ impl Packets for NerioSubject {
             *version = VERSION;
             digest.copy_from_slice(&epoch().digest.to_le_bytes());
         }
-        open(epoch(), packet).is_ok()
+        open(packet).is_ok()
     }
 
     fn open(packet: &[u8]) -> Vec<Received<Self>> {
-        let Ok((envelope, messages)) = open(epoch(), packet) else { return Vec::new() };
+        let Ok((envelope, messages)) = open(packet) else { return Vec::new() };
         let known = NAMES.iter().position(|name| *name == envelope.who.name.as_str());
         let address = address(known.unwrap_or(9));
         let proved = known.is_some_and(|node| node < GRANTORS);
@@ -159,8 +159,17 @@ fn anybody(rng: &mut Rng) -> Sender {
             who: any_who(rng),
             address: any_address(rng),
             proved: rng.once_in(2),
-            epoch: epoch(),
+            epoch: any_epoch(rng),
         },
+    }
+}
+
+/// Mostly the epoch of the nodes.
+fn any_epoch(rng: &mut Rng) -> EpochId {
+    match rng.within(0..4) {
+        0 => EpochId { number: number(rng), digest: rng.number() },
+        1 => EpochId { number: number(rng), ..epoch() },
+        _ => epoch(),
     }
 }
 
@@ -391,6 +400,19 @@ fn of_orders(rng: &mut Rng) -> Message {
     }
 }
 
+fn current(rng: &mut Rng) -> Current {
+    Current {
+        asker: asker(rng),
+        start: time(rng),
+        epoch: any_epoch(rng),
+        founding: rng.number(),
+        before: any_epoch(rng),
+        instance: instance(rng),
+        service: service(rng),
+        length: rng.number() as u32,
+    }
+}
+
 fn fence_seen(rng: &mut Rng) -> FenceSeen {
     FenceSeen {
         asker: asker(rng),
@@ -405,7 +427,7 @@ fn fence_seen(rng: &mut Rng) -> FenceSeen {
 
 fn anything(rng: &mut Rng) -> Message {
     let (election, start, asker) = (any_election(rng), time(rng), asker(rng));
-    match rng.within(0..25) {
+    match rng.within(0..27) {
         0..=4 => Message::from(request(rng)),
         5 => Message::from(granted(rng)),
         6 => {
@@ -460,6 +482,8 @@ fn anything(rng: &mut Rng) -> Message {
         }
         20 => Message::from(candidates_here(rng)),
         21..=23 => of_orders(rng),
+        24 => Message::from(Where { start }),
+        25 => Message::from(current(rng)),
         _ if flag(rng) => {
             Message::from(FenceRead { start, instance: instance(rng), record: flag(rng) })
         }

@@ -36,7 +36,7 @@ async fn members(play: Arc<Play>) -> (Checked, JoinSet<()>) {
             let mut buffer = [0; DATAGRAM_MAX];
             loop {
                 let (length, from) = socket.recv_from(&mut buffer).await.unwrap();
-                let (envelope, messages) = open(epoch, &buffer[..length]).unwrap();
+                let (envelope, messages) = open(&buffer[..length]).unwrap();
                 for message in messages {
                     let Some(answer) = play(nth, envelope.who.inc, message.unwrap()) else {
                         continue;

@@ -4,8 +4,8 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use tenure::View;
-use tenure_core::nerio::wire::{Envelope, Packer};
-use tenure_core::nerio::{EpochId, Inc, List, Message, Who};
+use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
+use tenure_core::nerio::{EpochId, Inc, List, Message, ToAsker, Who};
 use tenure_nerio::{Checked, Config, Node, Notice, Opening, OwnEvent};
 
 use crate::setup::*;
@@ -109,6 +109,38 @@ async fn forged_datagrams_change_nothing() {
     assert!(leadership.is_current());
     while let Ok(notice) = notices.try_recv() {
         assert!(!matches!(notice, Notice::Mismatch { .. } | Notice::NoQuorumAgrees { .. }));
+    }
+}
+
+/// A question for an epoch that the member does not know is answered with the member's own,
+/// whatever number it is for: numbers of another epoch mean other members.
+#[tokio::test]
+async fn question_of_other_epoch_shows_present() {
+    let config = config();
+    let nodes = grantors(&config);
+    serves(&nodes[0]).await;
+    let ours = config.membership().id();
+    let epoch = EpochId { digest: ours.digest ^ 1, ..ours };
+    let who = Who { name: "asker".parse().unwrap(), inc: Inc(7) };
+    let packer = Packer::new(&Envelope { epoch, who });
+    let asker = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    for number in [0, 1, 2, 31] {
+        let start = tenure::clock::now();
+        let mut datagram = packer.start();
+        Packer::address(&mut datagram, number);
+        for _ in 0..2 {
+            assert!(packer.push(&mut datagram, &Message::from(List { start, after: None })));
+        }
+        asker.send_to(&datagram, nodes[0].address()).await.unwrap();
+        let mut buffer = [0; DATAGRAM_MAX];
+        let length = soon(asker.recv(&mut buffer)).await.unwrap();
+        let (envelope, mut messages) = open(&buffer[..length]).unwrap();
+        assert_eq!((envelope.epoch, envelope.who.name.as_str()), (ours, "a"));
+        let Some(Ok(Message::Asker(ToAsker::Current(current)))) = messages.next() else {
+            panic!("the epoch is not shown to {number}");
+        };
+        assert_eq!((current.asker, current.start, current.epoch), (Inc(7), start, ours));
+        assert!(messages.next().is_none(), "both questions came in one datagram");
     }
 }
 

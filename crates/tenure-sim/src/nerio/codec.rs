@@ -25,7 +25,7 @@ pub(super) fn carries(
     }
     // A datagram carries several messages: the first must not hide the others.
     let copies = 1 + usize::from(packer.push(&mut datagram, message));
-    let opened = open(epoch, &datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
+    let opened = open(&datagram).map_err(|e| wrong(format!("{message}: {e:?}")))?;
     let (envelope, mut messages) = opened;
     if envelope != sent {
         return Err(wrong(format!("{sent:?} came out of the wire as {envelope:?}")));

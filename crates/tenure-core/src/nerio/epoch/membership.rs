@@ -49,6 +49,12 @@ impl Membership {
         &self.document
     }
 
+    /// Digest of the document of epoch 0, by which nodes recognize their cluster.
+    #[must_use]
+    pub const fn founding(&self) -> u64 {
+        if self.id.number == 0 { self.id.digest } else { self.document.founding }
+    }
+
     /// The quorum system of the members.
     #[must_use]
     pub const fn quorums(&self) -> &Quorums {

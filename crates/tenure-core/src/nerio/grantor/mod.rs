@@ -164,6 +164,7 @@ impl Grantor {
             ToGrantor::Candidates(asked) => self.on_candidates(now, from, &asked, out),
             ToGrantor::Order(order) => self.on_order(now, from, &order, out),
             ToGrantor::FenceRead(read) => self.on_fence_read(now, from, &read, out),
+            ToGrantor::Where(asked) => self.say_epoch(now, from, asked.start, out),
         }
     }
 

@@ -3,14 +3,33 @@
 use alloc::boxed::Box;
 
 use super::super::body::{Leaving, Query, State};
+use super::super::epoch::Current;
 use super::super::event::{Ignored, OwnEvent};
 use super::super::message::Sender;
-use super::super::words::{Out, emit, send};
+use super::super::wire;
+use super::super::words::{Out, To, emit, send};
 use super::Grantor;
 use super::election::{ElectionState, Grant};
 use crate::time::Time;
 
 impl Grantor {
+    /// Says which epoch this grantor has entered, under the id of that epoch: a node of an earlier
+    /// version sees by the digest that it has other settings.
+    pub(in crate::nerio) fn say_epoch(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
+        let document = self.membership.document();
+        let current = Current {
+            asker: from.who.inc,
+            start,
+            epoch: self.membership.id(),
+            founding: self.membership.founding(),
+            before: document.before,
+            instance: self.instance,
+            service: self.service(now),
+            length: u32::try_from(wire::length(document)).unwrap_or(u32::MAX),
+        };
+        send(out, To::at(self.membership.id(), from.address), current);
+    }
+
     /// Its holder leads no more, and a promise delays the release. The grantor only reports this to
     /// observers.
     pub(super) fn on_leaving(
