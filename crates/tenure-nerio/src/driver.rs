@@ -61,8 +61,8 @@ pub(crate) struct Wire<T> {
     /// Notice that this node receives at another address than the members list says.
     elsewhere: Option<Notice>,
     inc: Inc,
-    /// Quorum timestamp of the leadership that begins.
-    stamped: Option<QuorumTimestamp>,
+    /// Epoch and quorum timestamp of the leadership that begins.
+    stamped: Option<(u64, QuorumTimestamp)>,
     counters: Counters,
     /// Room for one datagram, and one more byte to recognize a longer one.
     buffer: Vec<u8>,
@@ -486,7 +486,7 @@ impl<T: Transport> Backend for Wire<T> {
     ) {
         let Some(election) = election else { return self.on_node_event(event) };
         match event {
-            OwnEvent::Stamped { timestamp, .. } => self.stamped = Some(timestamp),
+            OwnEvent::Stamped { timestamp, epoch, .. } => self.stamped = Some((epoch, timestamp)),
             OwnEvent::Held { until } => machine.campaigns.held(&election, until),
             OwnEvent::Verified { question, leader: who, until, fence } => {
                 let proof = Proof::Leads { who, until, fence };
@@ -508,7 +508,7 @@ impl<T: Transport> Backend for Wire<T> {
         // first lease lasts long enough to let other threads have the processor before.
         self.outbox.give_way();
         match self.stamped.take() {
-            Some(timestamp) => Arc::new(Source::new(self.inc, timestamp)),
+            Some((epoch, timestamp)) => Arc::new(Source::new(self.inc, epoch, timestamp)),
             None => Arc::new(()),
         }
     }

@@ -13,13 +13,15 @@ use crate::error::{NotLeading, NotWonHere};
 /// The order of the edicts of a leadership, and the life that won it.
 pub(crate) struct Source {
     inc: Inc,
+    /// Number of the epoch in which the leadership was won.
+    epoch: u64,
     timestamp: QuorumTimestamp,
     created: AtomicU64,
 }
 
 impl Source {
-    pub(crate) fn new(inc: Inc, timestamp: QuorumTimestamp) -> Self {
-        Self { inc, timestamp, created: AtomicU64::new(0) }
+    pub(crate) fn new(inc: Inc, epoch: u64, timestamp: QuorumTimestamp) -> Self {
+        Self { inc, epoch, timestamp, created: AtomicU64::new(0) }
     }
 }
 
@@ -50,7 +52,8 @@ impl Edicts {
     /// Ask [`Leader::is_current`] once more before sending.
     pub fn create(&self) -> Result<EdictTimestamp, NotLeading> {
         let counter = self.source.created.fetch_add(1, Ordering::Relaxed);
-        let edict = EdictTimestamp { epoch: 0, quorum: self.source.timestamp.clone(), counter };
+        let Source { epoch, timestamp, .. } = &*self.source;
+        let edict = EdictTimestamp { epoch: *epoch, quorum: timestamp.clone(), counter };
         if self.leader.is_current() { Ok(edict) } else { Err(NotLeading) }
     }
 

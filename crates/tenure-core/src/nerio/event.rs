@@ -26,6 +26,8 @@ pub enum OwnEvent {
     Stamped {
         fence: Fence,
         timestamp: QuorumTimestamp,
+        /// Number of the epoch in which the leadership was won.
+        epoch: u64,
     },
     /// The leadership is over, but the release waits until `until`, because a verification promised
     /// that. Emitted just before [`Ended`](crate::Event::Ended).
@@ -248,7 +250,7 @@ impl OwnEvent {
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stamped { fence, timestamp } => write!(f, "fence {fence} has {timestamp}"),
+            Self::Stamped { fence, timestamp, .. } => write!(f, "fence {fence} has {timestamp}"),
             Self::Held { until } => write!(f, "held until {until}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NameShared { grantor, other } => {

@@ -145,9 +145,11 @@ impl Nerio {
                 });
             }
             ToCandidate::Released(m) => {
-                let Some(member) = self.answering(from, &m.election, m.asker, out) else { return };
+                if self.answering(from, &m.election, m.asker, out).is_none() {
+                    return;
+                }
                 self.with_candidate(&m.election, out, |candidate, context, out| {
-                    candidate.on_released(now, member, &m, context, out);
+                    candidate.on_released(now, from, &m, context, out);
                 });
             }
             ToCandidate::StepDown(order) => match self.member(from) {

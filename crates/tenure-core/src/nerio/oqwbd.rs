@@ -27,7 +27,9 @@
 use alloc::boxed::Box;
 
 use super::body::{Granted, Refusal, Release, Released, Request};
-use super::candidate::{Answer, Campaign, Candidate, Lease, PendingRelease, SentRequest, Transfer};
+use super::candidate::{
+    Answer, Campaign, Candidate, Lease, Office, PendingRelease, SentRequest, Transfer,
+};
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
 use super::grantor::{ElectionState, Entry, Grant, Grantor, ParkedRequest, Phase};
@@ -71,7 +73,7 @@ impl Candidate {
             campaign.sent.remove(0);
         }
         campaign.sent.push(SentRequest { start: now, delta, fence: campaign.fence });
-        campaign.held_off.retain(|(_, until)| now < *until);
+        campaign.answers.held_off.retain(|(_, until)| now < *until);
         let transfer = campaign.transfer.as_ref().map(|transfer| transfer.to.clone());
         let request = Request {
             election: self.election.clone(),
@@ -92,11 +94,11 @@ impl Candidate {
                 continue;
             }
             let pending = self.pending.as_ref().is_some_and(|pending| pending.awaits(member));
-            if pending || campaign.held_off.contains(member) {
+            if pending || campaign.answers.held_off.contains(member) {
                 continue;
             }
             if !leading {
-                campaign.reach.asked(member, now);
+                campaign.answers.reach.asked(member, now);
             }
             send(out, context.membership.to(member), request.clone());
         }
@@ -298,10 +300,10 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
-        campaign.reach.answered(member, granted.start, true);
-        campaign.reach.heard(member, granted.start);
-        campaign.hindrances.granted(member);
-        campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+        campaign.answers.reach.answered(member, granted.start, true);
+        campaign.answers.reach.heard(member, granted.start);
+        campaign.answers.hindrances.granted(member);
+        campaign.answers.too_long = campaign.answers.too_long.minus(MemberSet::EMPTY.with(member));
         if let Some(name) = &granted.waiting {
             campaign.waiting = Some((name.clone(), now));
         }
@@ -310,7 +312,7 @@ impl Candidate {
         }
         let Some(campaign) = &mut self.campaign else { return };
         let sent = campaign.sent.iter().find(|sent| sent.start == granted.start).copied();
-        let fresh = granted.start > campaign.floors[member];
+        let fresh = granted.start > campaign.answers.floors[member];
         let Some(sent) = sent.filter(|_| fresh) else {
             return self.emit(OwnEvent::Ignored(Ignored::Unasked), out);
         };
@@ -320,10 +322,10 @@ impl Candidate {
             context.trips.observe(now.since(sent.start));
         }
         // A grantor counts once, however often its ok arrives.
-        if campaign.oks.get(member).is_some_and(|known| known.start >= granted.start) {
+        if campaign.answers.oks.get(member).is_some_and(|known| known.start >= granted.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Duplicate), out);
         }
-        campaign.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
+        campaign.answers.oks.insert(member, Answer::of(now, granted, &sent, context.config.drift));
         if let Some((_, (member, by))) = campaign.replaced(now) {
             let name = |at: usize| context.membership.name(at).clone();
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
@@ -346,7 +348,7 @@ impl Candidate {
         // Stamps carry the memory that gave them: a lost directory is another grantor (restart:
         // instances).
         let stamps = members.iter().filter_map(|member| {
-            let ok = campaign.oks.get(member)?;
+            let ok = campaign.answers.oks.get(member)?;
             Some((ok.instance, ok.stamp))
         });
         let timestamp = QuorumTimestamp::new(stamps);
@@ -377,16 +379,16 @@ impl Candidate {
     ) {
         let Some(campaign) = &mut self.campaign else { return };
         let Some(lease) = &mut campaign.lease else { return };
-        let fence = match &lease.office {
-            Some((fence, _)) => *fence,
-            None => campaign.fence,
+        let (fence, epoch) = match &lease.office {
+            Some(office) => (office.fence, office.epoch),
+            None => (campaign.fence, context.membership.id().number),
         };
-        lease.office.get_or_insert_with(|| (fence, timestamp.clone()));
+        lease.office.get_or_insert_with(|| Office { fence, timestamp: timestamp.clone(), epoch });
         let (election, until) = (self.election.clone(), lease.until);
         self.best = self.best.max(fence);
         out.push(Effect::Raise { election, until, fence: Some(fence) });
         if !announced {
-            self.emit(OwnEvent::Stamped { fence, timestamp }, out);
+            self.emit(OwnEvent::Stamped { fence, timestamp, epoch }, out);
             let id = context.who.name.clone().into();
             self.emit(Event::Elected { id, fence: Some(fence) }, out);
         }
@@ -422,7 +424,8 @@ impl Campaign {
         let same = |ok: &Answer| ok.accepted == Some(self.fence);
         let good = |ok: &Answer| now < ok.good_until && (!accepted || same(ok));
         let replaced = self.replaced(now).map_or(MemberSet::EMPTY, |(members, _)| members);
-        let oks = self.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
+        let oks =
+            self.answers.oks.iter().filter(|(member, ok)| good(ok) && !replaced.contains(*member));
         context.membership.quorums().longest(oks.map(|(member, ok)| (ok.good_until, *member)))
     }
 }
@@ -483,12 +486,13 @@ impl Candidate {
         debug_assert!(now >= pending.hold, "I9: a release waits for what was promised");
         pending.again = now.after(pending.pause);
         pending.pause = pending.pause.saturating_mul(2);
-        let missing = context.membership.everyone().minus(pending.arrived);
-        let start = pending.start;
         if let Some(waiting) = pending.hinders(now, context) {
             self.say(now, waiting, context, out);
         }
-        self.release_to(missing, start, context, out);
+        let Some(pending) = &self.pending else { return };
+        for target in &pending.targets {
+            self.release_to(target.missing(), pending.start, &target.membership, out);
+        }
     }
 }
 

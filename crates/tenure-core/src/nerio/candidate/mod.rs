@@ -8,11 +8,13 @@
 //! | an instance: requests that were sent, and oks that count | `instance.rs` |
 //! | refusals, and when a candidate yields | `refusals.rs` |
 //! | the next request after an instance completed | `renewal.rs` |
+//! | everything that counts members of one epoch | `epoch_answers.rs` |
 //! | a release: when it leaves, what it holds up, when it ends | `release.rs`, `pending.rs` |
 //! | a hand-over to a successor | `transfer.rs` |
 //! | orders to end a leadership | `orders.rs` |
 //! | the reason why a campaign waits | `waits.rs`, `reach.rs` |
 
+mod epoch_answers;
 mod instance;
 mod orders;
 mod pending;
@@ -26,13 +28,12 @@ mod waits;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use self::epoch_answers::EpochAnswers;
 pub(super) use self::instance::{Answer, SentRequest};
 use self::orders::Orders;
 pub(super) use self::pending::PendingRelease;
-use self::reach::Reach;
-use self::waits::Hindrances;
+use self::waits::Reported;
 use super::body::{Remainder, Verify};
-use super::by_member::ByMember;
 use super::config::Checked;
 use super::context::Context;
 use super::event::{Event, Ignored, OwnEvent};
@@ -83,19 +84,9 @@ pub(super) struct Campaign {
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
     pub(super) sent: Vec<SentRequest>,
-    /// For each member: the candidate drops answers to Starts up to this one for ever.
-    pub(super) floors: Vec<Time>,
-    pub(super) oks: ByMember<Answer>,
-    refusals: ByMember<Rival>,
-    /// Members that the candidate does not ask before the time given, because it yielded their
-    /// grant to the rival.
-    pub(super) held_off: ByMember<(Who, Time)>,
-    /// Reachability of members, while the candidate does not lead.
-    pub(super) reach: Reach,
-    /// Reasons why the campaign waits, while the candidate does not lead.
-    pub(super) hindrances: Hindrances,
-    /// Members whose last answer was that they give no lease as long as this candidate's.
-    pub(super) too_long: MemberSet,
+    pub(super) answers: EpochAnswers,
+    /// The last report of a reason to wait.
+    reported: Reported,
     pub(super) lease: Option<Lease>,
     pub(super) transfer: Option<Transfer>,
     /// First of the waiting candidates, and the time at which a grantor last named it.
@@ -110,8 +101,17 @@ pub(super) struct Lease {
     pub(super) until: Time,
     /// Set once a completing quorum has accepted the fence; the candidate announces the fence only
     /// then.
-    pub(super) office: Option<(Fence, QuorumTimestamp)>,
+    pub(super) office: Option<Office>,
     pub(super) settled: bool,
+}
+
+/// A leadership, by its first completion.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Office {
+    pub(super) fence: Fence,
+    pub(super) timestamp: QuorumTimestamp,
+    /// Number of the epoch.
+    pub(super) epoch: u64,
 }
 
 /// A candidate that holds a grant which this one wants.
@@ -136,7 +136,6 @@ pub(super) struct Transfer {
     /// Only answers to requests after this Start speak of this successor.
     since: Time,
     until: Time,
-    waits: MemberSet,
 }
 
 impl Candidate {
@@ -168,8 +167,8 @@ impl Candidate {
     pub(super) fn standing(&self, now: Time) -> Standing {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         match lease {
-            Some(Lease { until, office: Some((fence, _)), .. }) if now < *until => {
-                Standing::Leading { until: *until, fence: Some(*fence) }
+            Some(Lease { until, office: Some(office), .. }) if now < *until => {
+                Standing::Leading { until: *until, fence: Some(office.fence) }
             }
             Some(_) | None => Standing::NotLeading,
         }
@@ -194,13 +193,8 @@ impl Candidate {
             too_far: None,
             fence_rounds: 0,
             sent: Vec::new(),
-            floors: alloc::vec![self.last_start; context.membership.names().len()],
-            oks: ByMember::default(),
-            refusals: ByMember::default(),
-            held_off: ByMember::default(),
-            reach: Reach::default(),
-            hindrances: Hindrances::default(),
-            too_long: MemberSet::EMPTY,
+            answers: EpochAnswers::new(&context.membership, self.last_start),
+            reported: Reported::default(),
             lease: None,
             transfer: None,
             waiting: None,
@@ -309,10 +303,11 @@ impl Candidate {
     /// Reports the reason why the campaign waits, if it has changed. Called at each new request, so
     /// that grantors that answer at once have answered.
     pub(super) fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
-        let Some(campaign) = &mut self.campaign else { return };
-        let silent = campaign.reach.silent(now, context.config.parked_for());
-        if let Some(waiting) = campaign.hindrances.news(now, silent, context) {
-            self.emit(Event::Waiting(waiting), out);
+        let Some(campaign) = &self.campaign else { return };
+        let silent = campaign.answers.reach.silent(now, context.config.parked_for());
+        let waiting = campaign.answers.hindrances.waiting(silent, &context.membership);
+        if let Some(waiting) = waiting {
+            self.say(now, waiting, context, out);
         }
     }
 
@@ -329,7 +324,7 @@ impl Candidate {
     /// delays the next one.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, context: &Context, out: &mut Out) {
         let said = match &mut self.campaign {
-            Some(campaign) => campaign.hindrances.say(now, waiting, context.config.refresh),
+            Some(campaign) => campaign.reported.say(now, waiting, context.config.refresh),
             None => Some(waiting),
         };
         if let Some(waiting) = said {
@@ -352,8 +347,9 @@ impl Campaign {
     /// give no such lease, and lost members. As long as there are any, the candidate asks only
     /// these, and leaves the others to other candidates.
     pub(super) fn too_long_for(&self, now: Time, context: &Context) -> Option<MemberSet> {
-        let unable = self.too_long.or(self.reach.lost(now, context.config.parked_for()));
-        let asks = self.lease.is_none() && !self.too_long.is_empty();
+        let unable =
+            self.answers.too_long.or(self.answers.reach.lost(now, context.config.parked_for()));
+        let asks = self.lease.is_none() && !self.answers.too_long.is_empty();
         let hopeless = asks && !context.membership.quorums().is_possible(unable);
         hopeless.then_some(unable)
     }
@@ -361,14 +357,13 @@ impl Campaign {
     /// The fence with which the claim was raised. Before that the node is a candidate, whatever
     /// grants it has.
     pub(super) fn announced(&self) -> Option<Fence> {
-        let (fence, _) = self.lease.as_ref()?.office.as_ref()?;
-        Some(*fence)
+        Some(self.lease.as_ref()?.office.as_ref()?.fence)
     }
 
     /// The members whose oks do not count, because another valid ok names another memory of them;
     /// and one such member, with the member that named it.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
-        let live = self.oks.iter().filter(move |(_, ok)| now < ok.good_until);
+        let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);
         replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))
     }
 
@@ -393,8 +388,6 @@ impl Campaign {
     /// Drops answers to all requests so far for ever.
     pub(super) fn abort(&mut self, last_start: Time) {
         self.sent.clear();
-        self.reach = Reach::default();
-        self.oks.clear();
-        self.floors.fill(last_start);
+        self.answers.abort(last_start);
     }
 }

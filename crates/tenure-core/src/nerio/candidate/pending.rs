@@ -1,8 +1,12 @@
 //! A pending release: its times, its addressees, and the attempts that it delays.
 
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::context::Context;
+use super::super::epoch::Membership;
+use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -21,11 +25,25 @@ pub(in crate::nerio) struct PendingRelease {
     begins: Time,
     pub(in crate::nerio) again: Time,
     pub(in crate::nerio) pause: Duration,
-    pub(in crate::nerio) arrived: MemberSet,
+    /// The members of each epoch that may have granted; those of the present one are the last.
+    pub(in crate::nerio) targets: Vec<Target>,
     pub(in crate::nerio) told: bool,
     /// Whether the candidate gave up on purpose, so that others come first: no new request may
     /// overtake the release.
     on_purpose: bool,
+}
+
+/// The members of one epoch, and those that have confirmed the release.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(in crate::nerio) struct Target {
+    pub(in crate::nerio) membership: Arc<Membership>,
+    arrived: MemberSet,
+}
+
+impl Target {
+    pub(in crate::nerio) fn missing(&self) -> MemberSet {
+        self.membership.everyone().minus(self.arrived)
+    }
 }
 
 impl PendingRelease {
@@ -37,6 +55,7 @@ impl PendingRelease {
         context: &Context,
     ) -> Self {
         let longest = context.config.lease.max(context.config.lease_first());
+        let membership = Arc::clone(&context.membership);
         Self {
             start,
             next,
@@ -45,7 +64,7 @@ impl PendingRelease {
             begins: now.max(hold),
             again: now.max(hold),
             pause: context.retry(),
-            arrived: MemberSet::EMPTY,
+            targets: alloc::vec![Target { membership, arrived: MemberSet::EMPTY }],
             told: false,
             on_purpose,
         }
@@ -62,9 +81,35 @@ impl PendingRelease {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }
 
-    /// Whether this member must have the release before the next request.
+    /// Whether this member of the present epoch must have the release before the next request.
     pub(in crate::nerio) fn awaits(&self, member: usize) -> bool {
-        self.on_purpose && !self.arrived.contains(member)
+        self.on_purpose && self.missing().contains(member)
+    }
+
+    /// Notes the confirmation of a member. True if a quorum of the present epoch has the release
+    /// since then.
+    pub(super) fn arrives(&mut self, from: &Sender) -> bool {
+        let is_its = |target: &&mut Target| target.membership.id() == from.epoch;
+        if let Some(target) = self.targets.iter_mut().find(is_its)
+            && let Some(member) = target.membership.position(&from.who.name)
+        {
+            target.arrived = target.arrived.with(member);
+        }
+        let present = self.targets.last();
+        let told =
+            present.is_some_and(|it| it.membership.quorums().is_quorum(it.arrived)) && !self.told;
+        self.told |= told;
+        told
+    }
+
+    /// Whether every member has confirmed.
+    pub(super) fn is_over(&self) -> bool {
+        self.targets.iter().all(|target| target.missing().is_empty())
+    }
+
+    /// Members of the present epoch that have not confirmed.
+    fn missing(&self) -> MemberSet {
+        self.targets.last().map_or(MemberSet::EMPTY, Target::missing)
     }
 
     /// The reason for waiting if the missing confirmations delay the next attempt, once they have
@@ -74,7 +119,8 @@ impl PendingRelease {
         if now >= self.not_before() || !is_late {
             return None;
         }
-        let missing = context.membership.everyone().minus(self.arrived);
-        Some(Waiting::GivingUp { missing: context.membership.named(missing), until: self.until })
+        let present = self.targets.last()?;
+        let missing = present.membership.named(present.missing());
+        Some(Waiting::GivingUp { missing, until: self.until })
     }
 }

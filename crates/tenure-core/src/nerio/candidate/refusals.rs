@@ -36,18 +36,19 @@ impl Candidate {
             context.trips.observe(now.since(refused.start));
         }
         let is_too_long = matches!(refused.refusal, Refusal::TooLong { .. });
-        if is_too_long && !campaign.reach.is_news(member, refused.start) {
+        if is_too_long && !campaign.answers.reach.is_news(member, refused.start) {
             return self.emit(OwnEvent::Ignored(Ignored::Stale), out);
         }
-        campaign.reach.heard(member, refused.start);
+        campaign.answers.reach.heard(member, refused.start);
         let able = matches!(refused.refusal, Refusal::Held { .. } | Refusal::FenceTooFar);
         if campaign.lease.is_none() {
-            campaign.reach.answered(member, refused.start, able);
-            campaign.hindrances.refused(now, member, refused, &context.config);
+            campaign.answers.reach.answered(member, refused.start, able);
+            campaign.answers.hindrances.refused(now, member, refused, &context.config);
         }
         let grantor = context.membership.name(member);
         if !is_too_long {
-            campaign.too_long = campaign.too_long.minus(MemberSet::EMPTY.with(member));
+            campaign.answers.too_long =
+                campaign.answers.too_long.minus(MemberSet::EMPTY.with(member));
         }
         match &refused.refusal {
             Refusal::Held { holder, .. } => {
@@ -100,19 +101,21 @@ impl Candidate {
     fn on_too_long(&mut self, now: Time, member: usize, context: &Context, out: &mut Out) {
         let Some(campaign) = &mut self.campaign else { return };
         let before = campaign.too_long_for(now, context);
-        campaign.too_long = campaign.too_long.with(member);
+        campaign.answers.too_long = campaign.answers.too_long.with(member);
         let Some(unable) = campaign.too_long_for(now, context) else { return };
         let members = context.membership.everyone().minus(unable);
         // A member becomes silent without a message, so oks may be left to give back although no
         // quorum was possible before.
-        if before.is_some() && !campaign.oks.members().any(|granted| members.contains(granted)) {
+        if before.is_some()
+            && !campaign.answers.oks.members().any(|granted| members.contains(granted))
+        {
             return;
         }
         for member in members.iter() {
-            campaign.oks.remove(member);
-            campaign.floors[member] = self.last_start;
+            campaign.answers.oks.remove(member);
+            campaign.answers.floors[member] = self.last_start;
         }
-        self.release_to(members, self.last_start, context, out);
+        self.release_to(members, self.last_start, &context.membership, out);
     }
 
     /// Undoes a split vote: a candidate yields if it cannot win any more and ranks below a rival in
@@ -133,21 +136,22 @@ impl Candidate {
         if campaign.lease.is_some() {
             return;
         }
-        campaign.refusals.retain(|rival| now < rival.until);
-        let oks = &campaign.oks;
+        campaign.answers.refusals.retain(|rival| now < rival.until);
+        let oks = &campaign.answers.oks;
         let news = oks.values().map(|ok| ok.news).max().unwrap_or(Time::ZERO);
         let blocks = |(member, rival): &&(usize, Rival)| {
             rival.start >= news && oks.get(*member).is_none_or(|ok| ok.start < rival.start)
         };
         let blocked: MemberSet =
-            campaign.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
+            campaign.answers.refusals.iter().filter(blocks).map(|(member, _)| *member).collect();
         let held: MemberSet = oks.members().filter(|m| !blocked.contains(*m)).collect();
-        let lost = campaign.reach.lost(now, context.config.parked_for());
+        let lost = campaign.answers.reach.lost(now, context.config.parked_for());
         if held.is_empty() || context.membership.quorums().is_possible(blocked.or(lost)) {
             return;
         }
         let own = Rank::of(&self.election, &context.who, campaign.priority, false, false);
-        let rivals = campaign.refusals.iter().filter(|(member, _)| blocked.contains(*member));
+        let rivals =
+            campaign.answers.refusals.iter().filter(|(member, _)| blocked.contains(*member));
         let rivals = rivals.map(|(_, rival)| rival);
         let renews =
             |who: &Who| rivals.clone().any(|rival| rival.who == *who && rival.renewed >= news);
@@ -158,9 +162,9 @@ impl Candidate {
         let until = now.after(base + self.draw(context.config.refresh, "yield", context));
         let Some(campaign) = &mut self.campaign else { return };
         for member in held.iter() {
-            campaign.oks.remove(member);
-            campaign.floors[member] = self.last_start;
-            campaign.held_off.insert(member, (best.who.clone(), until));
+            campaign.answers.oks.remove(member);
+            campaign.answers.floors[member] = self.last_start;
+            campaign.answers.held_off.insert(member, (best.who.clone(), until));
         }
         for member in held.iter() {
             let (election, start) = (self.election.clone(), self.last_start);
@@ -177,18 +181,18 @@ impl Campaign {
     /// candidate asks again at once for what it had yielded to the rival. The rival's leaving
     /// counts once, so there are no circles.
     pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
-        let Some(gone) = self.refusals.remove(member) else { return };
-        self.refusals.retain(|rival| rival.who != gone.who);
-        let yielded = self.held_off.len();
-        self.held_off.retain(|(rival, _)| *rival != gone.who);
-        if self.held_off.len() < yielded {
+        let Some(gone) = self.answers.refusals.remove(member) else { return };
+        self.answers.refusals.retain(|rival| rival.who != gone.who);
+        let yielded = self.answers.held_off.len();
+        self.answers.held_off.retain(|(rival, _)| *rival != gone.who);
+        if self.answers.held_off.len() < yielded {
             self.next_at = now;
         }
     }
 
     /// The rank of the holder at `member`, mostly of the rival that is known there.
     fn rank_of(&self, election: &ElectionName, member: usize, holder: &Holder) -> Rank {
-        match self.refusals.get(member).filter(|known| known.who == holder.who) {
+        match self.answers.refusals.get(member).filter(|known| known.who == holder.who) {
             Some(known) => known.rank.again(holder.priority, holder.leading, holder.next),
             None => holder_rank(election, holder),
         }
@@ -203,7 +207,7 @@ impl Campaign {
         (rank, until): (Rank, Time),
     ) {
         let granted = holder.start;
-        if let Some(known) = self.refusals.get_mut(member) {
+        if let Some(known) = self.answers.refusals.get_mut(member) {
             if known.start > start {
                 return;
             }
@@ -217,9 +221,9 @@ impl Campaign {
             }
             // A different rival is in the way now, so the earlier one has gone: ask with the next
             // refresh for what was yielded to it.
-            self.held_off.retain(|(rival, _)| *rival != known.who);
+            self.answers.held_off.retain(|(rival, _)| *rival != known.who);
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);
-        self.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
+        self.answers.refusals.insert(member, Rival { start, who, rank, until, granted, renewed });
     }
 }

@@ -27,8 +27,8 @@ impl Candidate {
         let patience = context.config.heard_within() + context.round_trip().saturating_mul(2);
         let (since, until) = (self.last_start, now.after(patience));
         let same = to.clone();
-        let transfer = Transfer { to, probe, since, until, waits: MemberSet::EMPTY };
-        let before = campaign.transfer.replace(transfer);
+        let before = campaign.transfer.replace(Transfer { to, probe, since, until });
+        campaign.answers.successor_waits = MemberSet::EMPTY;
         campaign.next_at = now;
         if let Some(Transfer { to, .. }) = before.filter(|before| before.to != same) {
             let why = TransferFailure::Replaced;
@@ -55,12 +55,13 @@ impl Candidate {
         out: &mut Out,
     ) -> Option<NodeName> {
         let campaign = self.campaign.as_mut()?;
-        let transfer = campaign.transfer.as_mut()?;
+        let transfer = campaign.transfer.as_ref()?;
         if granted.start <= transfer.since || !granted.next_waits {
             return None;
         }
-        transfer.waits = transfer.waits.with(member);
-        if !context.membership.quorums().is_quorum(transfer.waits) {
+        let waits = &mut campaign.answers.successor_waits;
+        *waits = waits.with(member);
+        if !context.membership.quorums().is_quorum(*waits) {
             return None;
         }
         let (to, probe) = (transfer.to.clone(), transfer.probe);

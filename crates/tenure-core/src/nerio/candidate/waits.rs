@@ -10,7 +10,6 @@ use core::time::Duration;
 use super::super::body::{Refusal, Refused};
 use super::super::by_member::ByMember;
 use super::super::config::Checked;
-use super::super::context::Context;
 use super::super::epoch::Membership;
 use super::super::quorum::MemberSet;
 use crate::name::NodeName;
@@ -36,13 +35,36 @@ pub(in crate::nerio) struct Hindrances {
     /// Members that reported another incarnation with the name of this candidate.
     sharing: MemberSet,
     other: Option<SocketAddr>,
-    told: Option<(Waiting, Time)>,
 }
 
 /// Hindrances decide only what is reported: a search through all states, which compares their
 /// hashes, need not distinguish them.
 impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// The last report of a reason to wait, and its time. Another epoch repeats no report.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::nerio) struct Reported(Option<(Waiting, Time)>);
+
+/// Reports decide nothing else, as [`Hindrances`].
+impl Hash for Reported {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Reported {
+    /// Reports `waiting` if the reason has changed. At most one report in `pause`, so that a reason
+    /// that changes to and fro causes no storm.
+    pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
+        if let Some((told, at)) = &self.0 {
+            let same = waiting.is_as(told, pause);
+            if same || now.since(*at) < pause {
+                return None;
+            }
+        }
+        self.0 = Some((waiting.clone(), now));
+        Some(waiting)
+    }
 }
 
 impl Hindrances {
@@ -87,38 +109,9 @@ impl Hindrances {
         self.words.insert(member, word);
     }
 
-    /// The new reason why the campaign waits, if the reason has changed. At most one report in
-    /// `refresh`, so that a reason that changes to and fro causes no storm.
-    pub(in crate::nerio) fn news(
-        &mut self,
-        now: Time,
-        silent: MemberSet,
-        context: &Context,
-    ) -> Option<Waiting> {
-        let waiting = self.waiting(silent, &context.membership)?;
-        self.say(now, waiting, context.config.refresh)
-    }
-
-    /// Reports `waiting` under the same rule; no grantor knows this reason.
-    pub(in crate::nerio) fn say(
-        &mut self,
-        now: Time,
-        waiting: Waiting,
-        pause: Duration,
-    ) -> Option<Waiting> {
-        if let Some((told, at)) = &self.told {
-            let same = waiting.is_as(told, pause);
-            if same || now.since(*at) < pause {
-                return None;
-            }
-        }
-        self.told = Some((waiting.clone(), now));
-        Some(waiting)
-    }
-
     /// The first reason without which a quorum could be won. The order: a shared name, silent
     /// members, lost memories, refusals that an operator must mend, rivals.
-    fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
+    pub(super) fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
         let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);
         let missing = membership.named(silent);
         if let Some(other) = self.other.filter(|_| !self.sharing.is_empty()) {

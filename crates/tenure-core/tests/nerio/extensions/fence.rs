@@ -229,7 +229,9 @@ fn fences_and_quorum_timestamps_agree() {
         s.actor(candidate).events.clear();
         s.elect(candidate);
         let elected = s.events(candidate).iter().find_map(|event| match event {
-            Event::Own(OwnEvent::Stamped { fence, timestamp }) => Some((*fence, timestamp.clone())),
+            Event::Own(OwnEvent::Stamped { fence, timestamp, .. }) => {
+                Some((*fence, timestamp.clone()))
+            }
             _ => None,
         });
         let (fence, timestamp) = elected.unwrap();
